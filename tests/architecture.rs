@@ -1,4 +1,5 @@
-//! Who may know whom: `model <- fetch | extract | dedup | store <- engine <- server <- crawl`, read from `cargo metadata`.
+//! Allowed dependencies between crates: `model <- fetch | extract | dedup | store <- engine <- server <- crawl`,
+//! read from `cargo metadata`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -8,25 +9,25 @@ use std::{
     process::Command,
 };
 
-/// Crates of the workspace, and those among them that each may depend on, in whatever section of its manifest.
+/// Crates of the workspace, and their allowed dependencies in any section of the manifest.
 const ALLOWED: [(&str, &[&str]); 16] = [
     ("crawl-model", &[]),
     ("crawl-fetch", &["crawl-model"]),
     ("crawl-extract", &["crawl-model"]),
     ("crawl-dedup", &["crawl-model"]),
     ("crawl-store", &["crawl-model"]),
-    // any archive and any corpus: they know nothing of each other; a corpus shares the codes of languages
+    // for any archive and any corpus, independent of each other; a corpus uses the language codes
     ("crawl-archive", &[]),
     ("crawl-corpus", &["crawl-model"]),
-    // one document; a record says what it says
+    // for one document; the result is part of a record
     ("crawl-quality", &["crawl-model"]),
-    // the address policy; and, in its tests, the consent rules of the static path
+    // the address policy; in tests, the consent rules of the static path
     ("crawl-chrome", &["crawl-fetch", "crawl-extract"]),
     // tables of the archive; `private` files of the store
     ("crawl-output", &["crawl-model", "crawl-archive", "crawl-store"]),
     // analyses clean pages as a crawl does
     ("crawl-projects", &["crawl-model", "crawl-fetch", "crawl-extract", "crawl-dedup", "crawl-store"]),
-    // runs the binary, and reads what it wrote
+    // runs the binary, and reads its output
     ("crawl-faults", &["crawl-archive"]),
     // reads lockfiles and metadata of cargo, and no code of ours
     ("crawl-supply", &[]),
@@ -80,7 +81,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     ),
 ];
 
-/// Name of a crate of the workspace → names of everything that it depends on.
+/// Dependencies of each crate of the workspace, by name.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline", "--manifest-path"])
@@ -97,7 +98,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// What of `found` `allowed` does not allow, a line each.
+/// Dependencies in `found` that `allowed` does not list, one per line.
 fn violations(found: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let allowed: BTreeMap<&str, &[&str]> = ALLOWED.into();
     let mut out = Vec::new();

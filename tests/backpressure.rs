@@ -1,5 +1,5 @@
-//! With the sink standing still, what is in memory is exactly the sum that `pipeline.rs` states: never more, and, since
-//! the stages before it work as far as they can, not less either.
+//! Maximum memory with a blocked sink: exactly the sum that `pipeline.rs` states. It is never exceeded, and
+//! it is reached, since the earlier stages work until they block.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -33,11 +33,11 @@ const SHARDS: usize = 1;
 const CLEANED: usize = 5;
 const BATCH: usize = 1;
 
-/// One for each fetch place and each slot of the channel behind it. An extract thread has one too, but only while it
-/// parses: once it stands still, its page waits without it.
+/// One body per fetch slot and per slot of the next channel. An extract thread holds one only while it
+/// parses: a blocked thread holds its page without the body.
 const BODIES: usize = CONCURRENCY + FETCHED;
 const MOST_BODIES: usize = BODIES + THREADS;
-/// Those, and the pages that have been relieved of their bodies.
+/// Those, and the pages without bodies.
 const PAGES: usize = BODIES + THREADS + EXTRACTED + SHARDS + CLEANED + BATCH;
 
 /// An output that can be stopped.

@@ -1,5 +1,5 @@
-//! The documents tell the truth: every flag they name is a flag of the binary, every setting stands in
-//! `config/crawl.toml`, every relative link leads somewhere.
+//! Checks of the documents: every named flag exists in the binary, every setting in `config/crawl.toml`, and
+//! every relative link has a target.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -37,7 +37,7 @@ fn help(subcommand: Option<&str>) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Flags that `crawl --help` and the help of its subcommands know.
+/// Flags in `crawl --help` and in the help of its subcommands.
 fn known_flags() -> BTreeSet<String> {
     let main = help(None);
     let (_, listed) = main.split_once("Commands:\n").unwrap();
@@ -55,7 +55,7 @@ fn known_flags() -> BTreeSet<String> {
     out
 }
 
-/// Pieces of code: the lines of fenced blocks, continued lines joined, and inline code.
+/// Pieces of code: lines of fenced blocks, with continued lines joined, and inline code.
 fn code(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let inline = Regex::new(r"`([^`\n]+)`").unwrap();
@@ -75,7 +75,7 @@ fn code(text: &str) -> Vec<String> {
     out
 }
 
-/// Flags that a piece of code gives to `crawl`, or names by themselves.
+/// Flags that a piece of code passes to `crawl`, or names alone.
 fn named_flags(code: &str) -> Vec<String> {
     let mut out = Vec::new();
     let command = code.split('#').next().unwrap_or_default();
@@ -106,7 +106,7 @@ fn flags_of_the_documents_exist() {
         for piece in code(&fs::read_to_string(&document).unwrap()) {
             for flag in named_flags(&piece) {
                 checked += 1;
-                // several flags may stand in one piece of inline code, as in "-c/--concurrency"
+                // one piece of inline code may hold several flags, as in "-c/--concurrency"
                 if !flag.split('/').all(|f| known.contains(f)) {
                     unknown.push(format!("{}: {flag} in `{piece}`", document.display()));
                 }
@@ -127,10 +127,10 @@ fn flags_are_found_in_code() {
 #[test]
 fn settings_of_the_documents_exist() {
     let config: toml::Table = fs::read_to_string(root().join("config/crawl.toml")).unwrap().parse().unwrap();
-    // a section may stand in another: `quality.text.min_words`
+    // a section may be nested: `quality.text.min_words`
     let setting = Regex::new(r"^([a-z]+)(?:\.([a-z0-9_]+))?\.([a-z_]+)$").unwrap();
     let mut unknown = Vec::new();
-    // fields of a record are written as settings are
+    // fields of a record look like settings
     for document in documents().into_iter().filter(|path| !path.ends_with("record.md")) {
         for piece in code(&fs::read_to_string(&document).unwrap()) {
             let Some(found) = setting.captures(&piece) else { continue };
@@ -147,7 +147,7 @@ fn settings_of_the_documents_exist() {
     assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }
 
-/// The anchor that a heading gets: lower case, words joined by hyphens, punctuation dropped.
+/// Anchor of a heading: lower case, words joined by hyphens, without punctuation.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .trim()
@@ -189,7 +189,7 @@ fn relative_links_lead_somewhere() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// Sources of tests: Rust files below `folder`.
+/// Appends the Rust sources below `folder`.
 fn sources(folder: &Path, out: &mut String) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -201,7 +201,7 @@ fn sources(folder: &Path, out: &mut String) {
     }
 }
 
-/// The last column of each table of guarantees names tests that exist.
+/// The last column of each table of guarantees names existing tests.
 #[test]
 fn each_guarantee_names_its_test() {
     assert!(guarantees("docs/failures.md") > 30);

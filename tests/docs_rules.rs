@@ -1,10 +1,10 @@
-//! The examples of `docs/rules.md` do what it says: its files are written, its commands run, their output compared.
+//! Runs the examples of `docs/rules.md`: writes its files, runs its commands, and compares their output.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 use std::{fs, path::Path, process::Command};
 
-/// A fenced block: what stands behind the fence, and its lines.
+/// Fenced blocks: the text after the fence, and the lines.
 fn blocks(text: &str) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut open = false;
@@ -26,7 +26,7 @@ fn blocks(text: &str) -> Vec<(String, String)> {
     out
 }
 
-/// Runs `crawl …` in a directory; what it prints, errors before output.
+/// Runs `crawl …` in a directory; returns standard error, then standard output.
 fn run(command: &str, dir: &Path) -> String {
     let mut words = command.split_whitespace();
     assert_eq!(words.next(), Some("crawl"), "{command}");
@@ -34,7 +34,7 @@ fn run(command: &str, dir: &Path) -> String {
     String::from_utf8(output.stderr).unwrap() + &String::from_utf8(output.stdout).unwrap()
 }
 
-/// The lines are the same; a line `…` of the document stands for any number of them.
+/// Returns true if the lines are equal; a line `…` of the document matches any number of lines.
 fn is_like(says: &str, said: &str) -> bool {
     let said: Vec<&str> = said.trim_end().lines().collect();
     let parts: Vec<&[&str]> = said.split(|line| *line == "…").collect();

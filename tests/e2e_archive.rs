@@ -1,4 +1,4 @@
-//! The archive of a crawl: whole whatever kills the process, and enough to extract every page again.
+//! Archive of a crawl: intact after any kill, and sufficient to extract every page again.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/kills.rs"]
@@ -35,7 +35,7 @@ fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
     files
 }
 
-/// All records of an archive; every file is ended, every record whole, its digests right.
+/// All records of an archive; checks that files are closed, records whole, and digests right.
 fn archived(sandbox: &Sandbox) -> Vec<WarcRecord> {
     let mut all = Vec::new();
     for file in files(sandbox) {
@@ -139,7 +139,7 @@ fn an_archive_is_whole_whatever_kills_the_crawl() {
     assert_eq!(url_counts(&replay(&sandbox, &["--no-dedup"])), crawled);
 }
 
-/// Flips a bit of the record in the middle of an archive's file, behind the head of its gzip member.
+/// Flips a bit of the record in the middle of an archive's file, after the header of its gzip member.
 fn flip_a_bit(file: &Path) {
     let mut reader = WarcReader::new(File::open(file).unwrap(), 1 << 26).unwrap();
     let mut offsets = Vec::new();
@@ -151,7 +151,8 @@ fn flip_a_bit(file: &Path) {
     fs::write(file, bytes).unwrap();
 }
 
-/// A damaged record in the file of a killed run: the next run keeps all others, says so, and ends with 7. So does a replay.
+/// A damaged record in the file of a killed run: the next run keeps all others, reports it, and exits with 7.
+/// A replay does too.
 #[test]
 fn a_flipped_bit_costs_one_record_and_is_told() {
     let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
@@ -171,7 +172,7 @@ fn a_flipped_bit_costs_one_record_and_is_told() {
     };
     let (told, again) = replay(7);
     assert!(told.contains("1 files of damaged bytes") && (59..=60).contains(&again), "{again}: {told}");
-    // the user removes it; the rest is whole for every reader
+    // the user removes it; every reader finds the rest whole
     let aside = files(&sandbox).into_iter().find(|file| file.to_string_lossy().ends_with(".damaged"));
     fs::remove_file(aside.unwrap()).unwrap();
     assert!(!archived(&sandbox).is_empty());
@@ -183,7 +184,7 @@ fn a_flipped_bit_costs_one_record_and_is_told() {
     assert!(told.contains("unreadable parts") && (again - 1..=again).contains(&now), "{now}: {told}");
 }
 
-/// No end of a replay leaves its folder: after a signal the replay removes it, after a kill the next one.
+/// A replay's folder never stays: after a signal the replay removes it, after a kill the next one.
 #[test]
 fn a_replay_leaves_nothing_behind() {
     let tree = Tree { filler: 300, ..Tree::of(150) };
@@ -229,8 +230,8 @@ fn files_are_ended_at_their_size() {
     assert_eq!(replay(&sandbox, &[]).len(), 30, "over all files");
 }
 
-/// The same bytes again are a revisit, what is as it was a revisit too, and what was cut says so. Credentials and cookies are
-/// nobody's business.
+/// Identical bytes and unmodified pages are revisits, and truncated bodies are marked. Credentials and
+/// cookies are left out.
 #[test]
 fn what_is_known_is_a_revisit_and_what_is_secret_stays_out() {
     let long = "words that both of them have ".repeat(60);
@@ -279,7 +280,8 @@ fn replay_with_cap(sandbox: &Sandbox) -> Vec<Value> {
     sandbox.records("again.jsonl")
 }
 
-/// A page that a script fills: the archive has its empty form and what the browser made of it, and the replay takes that.
+/// A page that a script fills: the archive has its empty form and the browser's result, which the replay
+/// uses.
 #[test]
 #[ignore = "needs Chromium"]
 fn what_a_browser_showed_is_replayed() {

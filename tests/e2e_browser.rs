@@ -1,4 +1,4 @@
-//! What a browser sends for a crawl, and what is made of what a host answers it. The tests are ignored where there is no
+//! Requests of a crawl's browser, and the handling of a host's answers to it. The tests are ignored without
 //! Chromium (tests/unavailable).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
@@ -20,7 +20,7 @@ use std::{
 };
 use support::server::{Request, Response, Server};
 
-/// A page that its script fills with the text of `/api` and of whatever else it asks for.
+/// A page that its script fills with the text of `/api` and of other resources that it requests.
 fn shell(others: &[&str]) -> String {
     let ask = "const ask = at => fetch(at).then(r => r.text()).catch(() => '')";
     let fill = "Promise.all(all.map(ask)).then(texts => { root.innerHTML = '<main><article><h1>Log</h1>' + texts.join('') + '</article></main>' })";
@@ -38,7 +38,7 @@ fn prose() -> Response {
     Response::html((0..20).map(one).collect::<String>())
 }
 
-/// A shell; a browser that asks for it is answered by `otherwise`, if that has an answer.
+/// A shell; requests of a browser get the answer of `otherwise`, if it has one.
 fn told_otherwise(
     otherwise: impl Fn() -> Option<Response> + Send + Sync + 'static,
 ) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
@@ -55,7 +55,7 @@ fn crawled(server: &Server, config: &str, flags: &[&str]) -> Vec<Value> {
     let config = sandbox.write("crawl.toml", config);
     let always = ["-O", "out.jsonl", "--chrome-no-sandbox", "--config", config.to_str().unwrap()];
     let mut command = sandbox.crawl(&[server.url("/")], &[&always, flags].concat());
-    // a busy machine is no reason to take what is there
+    // a budget for a busy machine
     command
         .env("CRAWL_CHROME_SETTLE", "30s")
         .env("CRAWL_CHROME_NAVIGATE", "30s")
@@ -138,7 +138,7 @@ fn a_connection_that_a_browser_loses_is_tried_again() {
         return;
     }
     let navigations = AtomicUsize::new(0);
-    // ends the connection without an answer; Chromium itself may ask once more
+    // ends the connection without an answer; Chromium itself may retry once
     let cuts = move || -> Option<Response> {
         (navigations.fetch_add(1, SeqCst) < 2).then(|| resume_unwind(Box::new("cut")))
     };

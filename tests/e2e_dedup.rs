@@ -1,4 +1,4 @@
-//! `crawl dedup` as a whole: against the specification in Python, twice over, and what it shows of itself.
+//! `crawl dedup` as a whole: against the specification in Python, twice in a row, and its report.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -32,7 +32,7 @@ fn python(args: &[&Path]) -> Option<String> {
     Some(String::from_utf8(ran.stdout).unwrap())
 }
 
-/// The mode `exact` and the specification as it is written, over the same file: the same text, the same hashes, the same bytes.
+/// Compares the mode `exact` with the literal specification on one file: text, hashes and bytes.
 fn held_against_python(pages: &str) -> Option<usize> {
     let sandbox = Sandbox::new();
     sandbox.write("in.jsonl", pages);
@@ -53,7 +53,8 @@ fn held_against_python(pages: &str) -> Option<usize> {
     Some(blocks)
 }
 
-/// Sites of an invented publisher: a banner, a section with a head of its own, a footer, pages that are nothing else.
+/// Sites of an invented publisher: a banner, a section with its own header, a footer, pages with nothing
+/// else.
 fn invented() -> String {
     let banner =
         "We keep small files on your machine, so that the lamp in the window knows you when you come again.";
@@ -104,7 +105,7 @@ fn exact_is_what_the_specification_says_on_real_sites() {
     assert!(blocks > 0);
 }
 
-/// Run over its own output it changes nothing, byte for byte.
+/// A run over its own output changes no byte.
 #[test]
 fn a_second_run_changes_nothing() {
     for mode in ["exact", "site"] {
@@ -119,7 +120,7 @@ fn a_second_run_changes_nothing() {
     }
 }
 
-/// The last pass of a crawl follows here too, as far as the record says what chose its text.
+/// The last pass of a crawl runs here too, as far as the record names the extractor of its text.
 #[test]
 fn a_picture_that_counts_readers_goes_and_the_text_of_an_earlier_run_stays() {
     let pixel = "![](https://www.facebook.com/tr?id=7&ev=PageView)";
@@ -150,7 +151,7 @@ fn a_picture_that_counts_readers_goes_and_the_text_of_an_earlier_run_stays() {
             )),
             "{explained}"
         );
-        // more pages asked for than there are: what was cleaned stays as it is, and that is said
+        // more pages required than there are: cleaned text stays unchanged, with a message
         sandbox.write("cleaned.jsonl", &done);
         let again = dedup(&["--mode", mode, "--min-pages", "50", "--stats", "s.json", "cleaned.jsonl"]);
         assert_eq!(again.stdout, done);
@@ -174,7 +175,7 @@ fn number(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap()).unwrap()
 }
 
-/// What stays of a record's content when the parts that it names are taken out; `exact` and `site` differ in the blank lines around.
+/// Content of a record without its removed parts; `exact` and `site` differ in blank lines.
 fn without_removed(record: &Value) -> String {
     let content = record["content"].as_str().unwrap();
     let (mut left, mut from) = (String::new(), 0);
@@ -187,12 +188,12 @@ fn without_removed(record: &Value) -> String {
     left + &content[from..]
 }
 
-/// Of a text its words: between the parts only whitespace is set anew.
+/// Words of a text: only whitespace between the parts changes.
 fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-/// `text` and the removed parts give `content` back, for each record of either mode.
+/// `text` and the removed parts restore `content`, for each record of either mode.
 #[test]
 fn what_was_removed_restores_a_record() {
     for mode in ["exact", "site"] {
@@ -217,7 +218,7 @@ fn what_was_removed_restores_a_record() {
     }
 }
 
-/// Lines that a page has more than another, in order; none where the other has some that it has not.
+/// Lines that a page has beyond another's, in order; none if the other has lines of its own.
 fn more_lines<'a>(longer: &'a str, shorter: &str) -> Option<Vec<&'a str>> {
     let mut rest = shorter.lines().filter(|line| !line.trim().is_empty()).peekable();
     let mut more = Vec::new();
@@ -231,7 +232,7 @@ fn more_lines<'a>(longer: &'a str, shorter: &str) -> Option<Vec<&'a str>> {
     rest.peek().is_none().then_some(more)
 }
 
-/// A crawl of the fixture site, with these flags.
+/// A crawl of the fixture site with these flags.
 fn crawled(flags: &[&str]) -> (Server, Vec<Value>) {
     let site = Site::open(&root().join("fixtures/sites/harbour")).unwrap();
     let server = Server::start(0, site).unwrap();
@@ -243,7 +244,8 @@ fn crawled(flags: &[&str]) -> (Server, Vec<Value>) {
     (server, records)
 }
 
-/// What a record of a crawl names as removed, and what the last pass drops (links and pictures), is all that `content` has more.
+/// The removed parts of a crawl's record, and what the last pass drops (links and pictures), are the only
+/// differences to `content`.
 #[test]
 fn content_of_a_crawl_is_text_and_what_was_removed() {
     let (_server, records) = crawled(&[]);
@@ -282,7 +284,8 @@ fn with_dedup_off_text_is_content_and_the_rest_is_as_before() {
     assert!(on.values().any(|record| record["text"] != record["content"]));
 }
 
-/// The figures on the page are those of `--stats`, what it shows of pages is what they are, and nothing is loaded from anywhere.
+/// The figures of the report are those of `--stats`, its pages are correct, and it loads no external
+/// resource.
 #[test]
 fn the_report_shows_what_the_statistics_say() {
     for mode in ["exact", "site"] {

@@ -1,5 +1,5 @@
-//! Every command of the documents works as it stands there: a new user's directory, the lines copied into a shell one after the
-//! other. Addresses of example.org are those of a server of this test.
+//! Runs every command of the documents as a new user does: the lines are copied one by one into a shell in an
+//! empty directory. URLs of example.org are served by this test.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 #![allow(clippy::print_stdout, reason = "what is skipped is said")]
 
@@ -18,7 +18,8 @@ use support::{
     site::Site,
 };
 
-/// Commands that only a person runs: they install something, make a release, fetch a database, or are the tests themselves.
+/// Commands that only a person runs: they install software, make a release, fetch a database, or are the
+/// tests themselves.
 const NOT_RUN: [&str; 8] = [
     "./",
     "cargo install ",
@@ -30,14 +31,14 @@ const NOT_RUN: [&str; 8] = [
     "ADVISORY_DB=",
 ];
 
-/// A site of the documents' examples has its documentation in a folder of a version.
+/// Version folder of the documentation on a site of the examples.
 const VERSION: &str = "/en/latest/";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The lines of the blocks of shell commands, continued ones joined.
+/// Lines of the shell command blocks, with continued ones joined.
 fn commands(document: &str) -> Vec<String> {
     let (mut out, mut pending, mut inside) = (Vec::new(), String::new(), false);
     for line in document.lines() {
@@ -70,7 +71,8 @@ fn site() -> Server {
     Server::start(0, handler).unwrap()
 }
 
-/// A directory with what the documents take for given: seeds, files to look at, rules, and a crawl with its archive.
+/// A directory with the files that the documents assume: seeds, sample pages, rules, and a crawl with its
+/// archive.
 fn sandbox(server: &Server) -> Sandbox {
     let sandbox = Sandbox::new();
     for seeds in ["urls.txt", "companies.txt"] {
@@ -84,17 +86,17 @@ fn sandbox(server: &Server) -> Sandbox {
     sandbox.write("easylist-cookie.txt", "! a list\n##.cookie-banner\nexample.org###consent\n");
     fs::create_dir(sandbox.path("my-rules")).unwrap();
     fs::copy(root().join("config/rules/dates.toml"), sandbox.path("my-rules/dates.toml")).unwrap();
-    // the names by which the binary is called there
+    // names of the binary in the documents
     fs::create_dir(sandbox.path("bin")).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_crawl"), sandbox.path("bin/crawl")).unwrap();
     sandbox
 }
 
-/// A shell in the sandbox; the flags that a machine without network and patience needs are settings of the environment.
+/// A shell in the sandbox; flags for a machine without network are settings of the environment.
 fn shell(sandbox: &Sandbox, script: &str) -> Command {
     let mut shell = sandbox.shell("exec bash -eo pipefail -c \"$SCRIPT\"", &Command::new("true"));
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", sandbox.path("bin").display());
-    // who has no pager reads all the same
+    // a machine without a pager
     let script = if has("less") { script.to_owned() } else { format!("less() {{ cat; }}\n{script}") };
     shell.env("SCRIPT", script).env("PATH", path);
     shell.env("CRAWL_FETCH_DELAY", "0s").env("CRAWL_FETCH_ALLOW_ADDRESSES", r#"["127.0.0.0/8"]"#);
@@ -106,7 +108,7 @@ fn has(program: &str) -> bool {
     ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|dir| Path::new(dir).join(program).exists())
 }
 
-/// A line with the server of this test in place of the sites of the examples, and a record's id for the word that stands for one.
+/// A line with the server of this test for the sites of the examples, and a record's id for its placeholder.
 fn for_here(line: &str, server: &Server, sandbox: &Sandbox) -> String {
     let here = server.url("");
     let mut line = line.to_owned();
@@ -121,7 +123,7 @@ fn for_here(line: &str, server: &Server, sandbox: &Sandbox) -> String {
     line
 }
 
-/// Runs the commands of a document; `before` is what a reader has done by then.
+/// Runs the commands of a document; `before` are the commands that a reader has run before.
 fn works(document: &str, before: &[&str]) {
     let (server, text) = (site(), fs::read_to_string(root().join(document)).unwrap());
     let sandbox = sandbox(&server);
@@ -130,7 +132,7 @@ fn works(document: &str, before: &[&str]) {
     for line in before.iter().copied().map(str::to_owned).chain(lines) {
         let line = for_here(&line, &server, &sandbox);
         let done = run(&mut shell(&sandbox, &line));
-        // 5: a limit that the line itself sets
+        // 5: a limit in the line itself
         let code = done.code();
         assert!(
             code == 0 || (code == 5 && line.contains("--limit")),
@@ -150,7 +152,7 @@ fn works(document: &str, before: &[&str]) {
     }
 }
 
-/// Files that a line names as what it writes.
+/// Files that a line writes.
 fn outputs(line: &str) -> Vec<String> {
     let words: Vec<_> = line.split_whitespace().take_while(|word| !word.starts_with('#')).collect();
     let flags = ["-o", "-O", "--output", "--html", "--report", "--table", "--warc", ">"];
@@ -205,7 +207,7 @@ fn rules() {
     works("docs/rules.md", &[]);
 }
 
-/// A document whose commands nobody runs is one that nobody has tried.
+/// Each document with commands is run.
 #[test]
 fn every_document_with_commands_is_run() {
     let own = include_str!("e2e_docs.rs");

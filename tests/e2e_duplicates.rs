@@ -17,7 +17,8 @@ fn line(id: &str, text: &str) -> String {
     json!({"id": id, "url": format!("https://a.test/{id}"), "text": text, "metadata": {"title": format!("About {id}")}}).to_string()
 }
 
-/// Five files: two near each other and a broken line as JSONL, a page as WARC, texts as CSV, and what is no input.
+/// Five documents: two near duplicates and a broken line as JSONL, a page as WARC, texts as CSV, and a file
+/// that is no input.
 fn corpus(sandbox: &Sandbox) {
     let near = STORY.replace("lantern", "torch");
     let other = "Nothing of this has to do with ships: it is a recipe for bread, flour and water and a long night of waiting for it to rise.";
@@ -162,7 +163,7 @@ fn flags_decide_and_are_written_down() {
     assert_eq!(clusters["topic_clusters"].as_array().unwrap().len(), 2);
 }
 
-/// With the defaults: two pages that differ in a word, alone and among others that share nothing with them.
+/// With the defaults: two pages that differ in a word, alone and among unrelated pages.
 #[test]
 fn a_small_corpus_has_its_near_duplicates() {
     let sandbox = Sandbox::new();

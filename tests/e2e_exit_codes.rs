@@ -1,4 +1,4 @@
-//! One test for each exit code that cron can see, so that a script can tell the ends apart.
+//! One test per exit code that cron can see, so that a script can distinguish them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -14,7 +14,7 @@ use support::{
 
 const HANG: Duration = Duration::from_secs(60);
 
-/// A port of this machine on which nobody listens.
+/// A port of this machine without a listener.
 fn closed_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -40,7 +40,7 @@ fn some_failed_pages_are_still_0() {
     assert_eq!(sandbox.errors().len(), 1);
 }
 
-/// A state that cannot be read is 7, and says how to go on.
+/// An unreadable state gives 7, with the way to continue.
 #[test]
 fn a_damaged_state_is_7_and_fresh_starts_over() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
@@ -62,7 +62,7 @@ fn a_damaged_state_is_7_and_fresh_starts_over() {
     assert_eq!(sandbox.records("out.jsonl").len(), 3);
 }
 
-/// An address space that is too small for the allocator is reported at the start; the process would abort.
+/// A too small address space is reported at the start; otherwise the process would abort.
 #[test]
 fn a_small_address_space_is_2() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
@@ -91,7 +91,7 @@ fn hosts(server: &Server, count: usize) -> (Vec<String>, String) {
     (seeds, format!("[{}]", rules.join(",")))
 }
 
-/// More hosts than descriptors: connections are closed in time, and no host is charged for a limit of this machine.
+/// More hosts than descriptors: connections are closed in time, and no host pays for a limit of this machine.
 #[test]
 fn more_hosts_than_descriptors_are_all_fetched() {
     let handler = |request: &Request| {
@@ -107,7 +107,7 @@ fn more_hosts_than_descriptors_are_all_fetched() {
     assert!(done.stderr.contains("the limit of open files (64)"), "{}", done.stderr);
 }
 
-/// A run that could not open its own files does not begin, and the number that it names is enough.
+/// A run that cannot open its own files does not begin, and the number in its message suffices.
 #[test]
 fn too_few_descriptors_are_3_and_the_message_names_how_many_are_needed() {
     let handler = |request: &Request| Response::html(page(request.header("host").unwrap_or_default(), &[]));
@@ -189,7 +189,7 @@ fn an_output_that_cannot_be_created_is_3() {
     assert!(done.stderr.contains("file/out.jsonl"), "{}", done.stderr);
     let state =
         run(sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]).args(["--state-dir", "file/state"]));
-    // the flag given twice is a usage error of its own, so the directory is named by the environment alone
+    // the flag given twice is a usage error, so only the environment names the directory
     assert_eq!(state.code(), 2);
     let seeds = sandbox.path("seeds.txt");
     let unwritable =
@@ -197,13 +197,14 @@ fn an_output_that_cannot_be_created_is_3() {
     assert!(unwritable.stderr.contains("file/state"), "{}", unwritable.stderr);
 }
 
-/// The disk fills up in the middle: the lines that stand are whole, and with space again the run goes on.
+/// The disk fills up during a run: complete lines stay whole, and the run continues once there is space.
 #[test]
 fn a_disk_that_fills_up_is_3_and_the_run_can_go_on() {
     let tree = Tree { pages: 60, delay: Duration::ZERO, filler: 6000 };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"]);
-    // 1 MiB (2 MiB where the shell counts in kilobytes), a part of the output; the signal is ignored, so that writing fails
+    // 1 MiB (2 MiB if the shell counts in kilobytes), a part of the output; the signal is ignored, so that
+    // writing fails
     run(&mut sandbox.shell("trap '' XFSZ; ulimit -f 2048; exec \"$@\"", &crawl)).expect(3);
     let cut_off = fs::read(sandbox.path("out.jsonl")).unwrap();
     assert!(
@@ -229,7 +230,7 @@ fn no_seed_that_could_be_fetched_is_4() {
     assert_eq!(errors[0]["url"], dead);
     let message = errors[0]["message"].as_str().unwrap();
     assert!(message.contains("refused"), "says why the host could not be reached: {message}");
-    // cron mails what is on standard error: the reason stands there even when silence was asked for
+    // cron mails standard error, so `--quiet` does not suppress the reason
     let quiet = run(&mut sandbox.crawl(&[dead], &["-O", "out.jsonl", "--fresh", "--quiet"])).expect(4);
     assert!(
         quiet.stderr.contains("no seed could be fetched") && quiet.stderr.contains("refused"),
@@ -265,7 +266,7 @@ fn a_state_directory_in_use_is_6_and_names_its_holder() {
     assert!(second.stderr.contains(&first.id().to_string()), "names the holder:\n{}", second.stderr);
     assert!(!sandbox.path("second.jsonl").exists(), "the second run leaves no trace");
     first.kill();
-    // the lock dies with its holder, however it died: the next run gets in and can be interrupted in turn
+    // the lock ends with its holder in any case: the next run starts and can be interrupted in turn
     let third = Run::start(&mut sandbox.crawl(&[server.url("/")], &["-O", "first.jsonl"]));
     let before = server.requests().len();
     assert!(server.wait(PATIENCE, |requests| requests.len() > before), "{}", third.stderr_so_far());
@@ -292,7 +293,7 @@ fn interrupted_is_130_and_the_same_command_goes_on() {
     assert_eq!(counts, tree.targets().iter().map(|t| (server.url(t), 1)).collect());
 }
 
-/// What an interrupted run has held becomes records of the next one, and counts for its limit.
+/// Held pages of an interrupted run become records of the next one, and count for its limit.
 #[test]
 fn held_pages_of_an_interrupted_run_count_for_the_limit() {
     let tree = Tree { delay: Duration::from_millis(20), ..Tree::of(60) };
@@ -312,8 +313,8 @@ fn held_pages_of_an_interrupted_run_count_for_the_limit() {
     assert!(server.targets().len() < 50, "fewer than 40 were fetched: {}", server.targets().len());
 }
 
-/// Answers that never come do not hold the exit up: within 5 s of the signal the state is saved. The bound here is
-/// twice that for a busy machine, and a fraction of the time for which the server keeps silent.
+/// Missing answers do not delay the exit: the state is saved within 5 s of the signal. The bound here is
+/// twice that for a busy machine, and a fraction of the server's silence.
 #[test]
 fn interrupts_do_not_wait_for_silent_servers() {
     let handler = |request: &Request| match request.path() {
@@ -347,7 +348,7 @@ fn a_second_interrupt_ends_at_once() {
     assert!(fs::metadata(sandbox.path("state")).is_ok());
 }
 
-/// A crawl that writes small batches slowly, and has settled some: a batch has three records of 1.8 KB.
+/// A crawl that writes small batches slowly and has settled some; a batch has three records of 1.8 KB.
 fn writing(server: &Server, sandbox: &Sandbox) -> Run {
     let running = Run::start(&mut small_batches(server, sandbox));
     eventually("some records are written", || {
@@ -380,8 +381,8 @@ fn an_output_in_use_is_6_and_names_its_holder() {
     run(&mut other.crawl(&[server.url("/")], &flags)).expect(0);
 }
 
-/// The settled records are gone with the file: the run reports it at once, and so does the run that resumes; `--fresh` fetches
-/// them again.
+/// The settled records are lost with the file. The run and the resuming run report it at once; `--fresh`
+/// fetches them again.
 #[test]
 fn an_output_that_is_removed_while_the_run_is_on_is_3_and_then_7() {
     let (tree, server, sandbox) = slow();
@@ -434,7 +435,7 @@ fn a_state_without_its_database_is_7() {
     assert_eq!(sandbox.records("out.jsonl").len(), 5);
 }
 
-/// The pipe is full, and nobody reads: the signal ends the run all the same, and nothing is lost.
+/// The pipe is full without a reader: the signal still ends the run, and no record is lost.
 #[test]
 fn a_reader_that_stopped_reading_does_not_hold_the_exit_up() {
     let tree = Tree { pages: 200, delay: Duration::ZERO, filler: 3000 };

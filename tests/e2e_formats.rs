@@ -1,5 +1,5 @@
-//! Outputs other than lines of JSON: compressed, Parquet, folders of Markdown, chosen fields. Each holds every page once,
-//! whatever kills the process.
+//! Outputs other than JSON lines: compressed, Parquet, folders of Markdown, selected fields. Each holds every
+//! page once after any kill.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/kills.rs"]
@@ -26,7 +26,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The lines of a compressed file, to its last byte.
+/// Lines of a compressed file, to its last byte.
 fn unpacked(path: &Path) -> String {
     let (file, mut text) = (fs::File::open(path).unwrap(), String::new());
     if path.extension().is_some_and(|ending| ending == "gz") {
@@ -37,7 +37,7 @@ fn unpacked(path: &Path) -> String {
     text
 }
 
-/// URL → how often it stands in the output, however that is written.
+/// Occurrences of each URL in the output, in any format.
 fn urls(path: &Path) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let mut count = |url: String| *counts.entry(url).or_default() += 1;
@@ -80,7 +80,7 @@ fn markdown_files(folder: &Path) -> usize {
         .sum()
 }
 
-/// Kills a crawl again and again, then lets it end.
+/// Kills a crawl several times, then lets it end.
 fn killed_and_resumed(output: &str) {
     let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
@@ -100,7 +100,7 @@ fn killed_and_resumed(output: &str) {
     if path.is_dir() {
         assert_eq!(markdown_files(&path), 60);
     }
-    // another round is added behind it; a folder has one file of each page, and lists it once
+    // the next round is appended; a folder has one file per page, and lists it once
     run(crawl().args(["--recrawl", "all", "--emit", "all"])).expect(0);
     let times = if path.is_dir() { 1 } else { 2 };
     assert_eq!(urls(&path).len(), 60);
@@ -130,11 +130,12 @@ fn a_folder_survives_kills() {
     killed_and_resumed("pages/");
 }
 
-/// A run whose last batch is settled and whose table cannot be made: the round has not ended, so the same command ends it.
+/// A run settles its last batch but cannot write its table: the round has not ended, so the same command ends
+/// it.
 #[test]
 fn a_table_that_could_not_be_made_is_made_by_the_same_command() {
     let (server, sandbox) = (Server::start(0, Tree::of(20).handler()).unwrap(), Sandbox::new());
-    // the second round replaces a table that is there
+    // the second round replaces an existing table
     for _ in 0..2 {
         let crawl = || sandbox.crawl(&[server.url("/")], &["-O", "out.parquet"]);
         fs::create_dir(sandbox.path("out.parquet.new")).unwrap();
@@ -149,8 +150,8 @@ fn a_table_that_could_not_be_made_is_made_by_the_same_command() {
     }
 }
 
-/// A journal that was torn between two runs: what can be read is kept, the exit code tells of the rest, once, and -O always
-/// gets out of it.
+/// A journal torn between two runs: readable parts are kept, the exit code reports the rest once, and -O
+/// always recovers.
 #[test]
 fn a_torn_journal_is_told_and_can_be_got_out_of() {
     let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
@@ -184,7 +185,7 @@ fn a_torn_journal_is_told_and_can_be_got_out_of() {
     assert_eq!(urls(&sandbox.path("out.parquet")).len(), 60);
 }
 
-/// With -O the output of the last round stays until this one has a record, and goes then, whatever it is written as.
+/// With -O the output of the last round stays until this one has a record, in any format.
 #[test]
 fn a_round_replaces_what_the_last_one_wrote() {
     for output in ["out.jsonl.gz", "out.jsonl.zst", "out.parquet", "pages/"] {
@@ -200,7 +201,7 @@ fn a_round_replaces_what_the_last_one_wrote() {
         if output == "pages/" {
             assert_eq!(markdown_files(&sandbox.path(output)), 3);
         }
-        // no seed can be fetched: what there is stays
+        // no seed can be fetched: the old output stays
         crawl("http://127.0.0.1:9/".into(), &[]).expect(4);
         assert_eq!(urls(&sandbox.path(output)), expected, "{output}");
     }
@@ -227,8 +228,8 @@ fn the_schema_is_printed() {
     assert_eq!(printed.stdout, file, "make it anew: crawl schema > schema/record.schema.json");
 }
 
-/// What data people load it with: `datasets`, pandas, DuckDB, datatrove, PyYAML. `CRAWL_TEST_PYTHON` names a Python that has
-/// them (tests/python/requirements-data.txt).
+/// Loads the outputs with common libraries: `datasets`, pandas, DuckDB, datatrove, PyYAML.
+/// `CRAWL_TEST_PYTHON` names a Python that has them (tests/python/requirements-data.txt).
 #[test]
 #[ignore = "needs the Python packages of tests/python/requirements-data.txt"]
 fn python_loads_every_output() {

@@ -1,5 +1,5 @@
-//! What the pages of a form (a host and a template of URLs) teach about the way they need, and that it costs no page. Tests that need a
-//! Chromium are ignored where there is none (tests/unavailable).
+//! Strategies learned per URL pattern (of a host), at no cost for any page. Tests that need Chromium are
+//! ignored without it (tests/unavailable).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -41,14 +41,15 @@ fn a_site_teaches_which_of_its_pages_need_a_browser() {
         .map(Request::path)
         .collect();
     assert!(needless.is_empty(), "{needless:?}");
-    // the next round knows: no shell is fetched statically first
+    // the next round has learned: no shell is fetched statically first
     let before = requests.len();
     finished(&sandbox, &server, &["--host-concurrency", "4"]);
     let again = server.requests().split_off(before);
     assert_eq!(again.iter().filter(|r| r.path().starts_with("/app/") && !is_browser(r)).count(), 0);
 }
 
-/// Pages of one form and one program: eight shells, of which the last leads to those that come with their text in the same frame.
+/// Pages of one pattern and one program: eight shells, of which the last links to pages with text in the same
+/// frame.
 fn changing(request: &Request) -> Response {
     let links = |from: usize, to: usize| -> String {
         (from..=to).map(|n| format!("<li><a href=/late/{n}>Log {n}</a></li>")).collect()
@@ -61,7 +62,7 @@ fn changing(request: &Request) -> Response {
         (path, Some(_)) => {
             let text = format!("<main><article><h1>Log</h1>{}</article></main>", prose(&path[1..], 20));
             let root = format!("<div id=root>{text}</div>");
-            // its script finds the text there and leaves it as it is
+            // its script finds the text there and does not change it
             Response::html(SHELL.replace("<div id=root></div>", &root).replace("/app.js", "/hydrate.js"))
         }
         ("/hydrate.js", _) => {
@@ -90,14 +91,14 @@ fn a_page_with_a_text_of_its_own_is_static_whatever_its_neighbours_need() {
         let text = record["text"].as_str().unwrap();
         assert!(text.contains(&format!("Entry 7 of {about}:")), "{}: {text}", of(record));
     }
-    // the first of them, and those that were on their way until its document was looked at
+    // the first of them, and those in flight until its document was classified
     let requests = server.requests();
     let shown: BTreeSet<usize> =
         requests.iter().filter(|r| is_browser(r)).map(|r| number(r.path())).filter(|n| *n > 8).collect();
     assert!(shown.len() <= 16, "{shown:?} were asked for by the browser");
 }
 
-/// Pages of one form that only a mobile client is given, and that say the same again and again.
+/// Pages of one pattern that only a mobile client gets, with repeated text.
 fn repeated(request: &Request) -> Response {
     match request.path() {
         "/" => {

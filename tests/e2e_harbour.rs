@@ -1,4 +1,4 @@
-//! The fixture site, whole: what is fetched, what is left alone, what each record holds.
+//! The whole fixture site: fetched pages, skipped pages, and the contents of each record.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -14,17 +14,17 @@ use std::{
 };
 use support::{server::Server, site::Site};
 
-/// More than enough for every page of the site; of its endless calendar it lets in five months before the one that the
-/// start page names, and five after it.
+/// Sufficient depth for every page of the site. Of its endless calendar it admits five months before the one
+/// on the start page, and five after it.
 const DEPTH: &str = "6";
 
-/// The months of 2026 that are reached.
+/// Reached months of 2026.
 const MONTHS: std::ops::RangeInclusive<u32> = 1..=11;
 
 /// Known from the sitemap alone.
 const LISTED_ONLY: &str = "/guides/ice-season.html";
 
-/// Pages that are never asked for: by robots.txt, and because only links that say nofollow lead there.
+/// Pages that are never requested: by robots.txt, and because only nofollow links lead there.
 const LEFT_ALONE: [&str; 4] =
     ["/members/", "/members/minutes.html", "/archive/only-here.html", "/archive/unvouched.html"];
 
@@ -35,7 +35,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour")
 }
 
-/// A crawl of the site. Each test makes its own: they are quick, and tests may run in processes of their own.
+/// A crawl of the site. Each test makes its own: they are fast, and tests may run in separate processes.
 struct Crawl {
     server: Server,
     sandbox: Sandbox,
@@ -62,7 +62,7 @@ impl Crawl {
     }
 }
 
-/// Addresses of the HTML files of the folder, as the site links to them.
+/// URLs of the folder's HTML files, as the site links to them.
 fn pages(folder: &Path, prefix: &str, out: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -73,7 +73,7 @@ fn pages(folder: &Path, prefix: &str, out: &mut BTreeSet<String>) {
         if entry.path().is_dir() {
             pages(&entry.path(), &format!("{prefix}{name}/"), out);
         } else if let Some(stem) = name.strip_suffix(".html") {
-            // the second and third list of berths hide behind a query
+            // the second and third list of berths have a query
             let address = match (prefix, stem) {
                 ("/berths/", "page-2") => "/berths/?page=2".to_owned(),
                 ("/berths/", "page-3") => "/berths/?page=3".to_owned(),
@@ -92,7 +92,7 @@ fn every_page_is_a_record_once_and_nothing_else_is() {
     pages(&folder(), "/", &mut want);
     assert!(want.len() > 60, "{}", want.len());
     want.retain(|path| !LEFT_ALONE.contains(&path.as_str()) && !NOT_INDEXED.contains(&path.as_str()));
-    // one page under two addresses, and the page that the shop shows for what it has not got
+    // one page under two URLs, and the shop's page for missing products
     want.extend(["/index.html".to_owned(), "/shop/winter-sale.html".to_owned()]);
     want.extend(MONTHS.map(|month| format!("/calendar/2026/{month:02}/")));
     let got = url_counts(&crawl.records);
@@ -117,9 +117,9 @@ fn what_the_site_asks_to_leave_alone_is_left_alone() {
     for path in NOT_INDEXED {
         assert!(asked.contains(path), "{path} had to be read to learn that it must not be indexed");
     }
-    // the links of a page that must not be indexed are followed all the same
+    // the links of a noindex page are still followed
     assert!(asked.contains("/archive/1998-storm.html"));
-    // known by their extension not to be pages
+    // excluded by their extensions
     assert!(!asked.contains("/files/harbour-dues-2026.pdf") && !asked.contains("/webcam/quay.png"));
 }
 
@@ -142,7 +142,7 @@ fn robots_txt_is_asked_for_once_and_by_name() {
     assert_eq!(requests[0].target, "/robots.txt", "it comes before everything else");
     for request in &requests {
         let agent = request.header("user-agent").unwrap_or_default();
-        // a mobile client's request says who makes it at the end
+        // a mobile client's request ends with the crawler's name
         assert!(
             agent.starts_with("crawl/") || agent.contains("(compatible; crawl/"),
             "{agent:?} for {}",
@@ -156,13 +156,13 @@ fn no_page_is_asked_for_twice() {
     let crawl = Crawl::new();
     let mut times = BTreeMap::new();
     for request in crawl.server.requests() {
-        // short pages are looked at as a mobile client too, but not oftener
+        // short pages are also fetched as a mobile client, but no more often
         let mobile = request.header("sec-ch-ua-mobile").is_some();
         *times.entry((request.target, mobile)).or_insert(0) += 1;
     }
     times.retain(|_, n| *n > 1);
     let mut times: BTreeMap<String, i32> = times.into_iter().map(|((target, _), n)| (target, n)).collect();
-    // a redirect's target may have been asked for already when the redirect is met
+    // a redirect's target may have been requested before the redirect is met
     times.remove("/docs/tide-endpoint.html");
     times.remove("/timetable/");
     times.retain(|target, _| !target.starts_with("/go/"));
@@ -222,7 +222,7 @@ fn redirects_end_at_their_target() {
 #[test]
 fn texts_hold_the_page_and_not_its_frame() {
     let crawl = Crawl::new();
-    // menu, sidebar, footer, consent banner, and the strip that only counting can tell from the content
+    // menu, sidebar, footer, consent banner, and the strip that only counting distinguishes from the content
     let frame = [
         "Pontoon talk Ferry",
         "Today at the pier head",
@@ -233,8 +233,8 @@ fn texts_hold_the_page_and_not_its_frame() {
         "Accept all",
         "tide bulletin comes by post card",
     ];
-    // the strip stands elsewhere on lists than on the pages that show it to be one: there it is kept, as what is said at
-    // another place may be the content
+    // on lists the strip has another position than on the pages that prove it: it stays there, since text at
+    // another position may be content
     let is_list = |record: &Value| {
         record["url"].as_str().is_some_and(|url| url.contains("/news/page/") || url.ends_with("/news/"))
     };
@@ -347,8 +347,8 @@ fn declared_charsets_are_decoded() {
     }
 }
 
-/// The same story under two addresses, the start page under two, a sheet for printing with its canonical address: of
-/// each pair exactly one is marked, and names the other.
+/// The same story under two URLs, the start page under two, a print version with its canonical URL. Exactly
+/// one of each pair is marked, and names the other.
 #[test]
 fn duplicates_name_the_record_that_came_first() {
     let crawl = Crawl::new();

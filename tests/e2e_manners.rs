@@ -1,4 +1,4 @@
-//! What requests say about the user: headers, cookies, credentials, the way out. And that none of it is ever logged.
+//! User-specific parts of requests: headers, cookies, credentials, the proxy. None of it is ever logged.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -17,7 +17,7 @@ fn crawl(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> Command {
     sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], flags].concat())
 }
 
-/// The values of a header over all requests to pages of a server.
+/// Values of a header over all requests to pages of a server.
 fn sent(server: &Server, header: &str) -> Vec<Option<String>> {
     let requests = server.requests();
     requests.iter().map(|r| r.header(header).map(str::to_owned)).collect()
@@ -58,7 +58,7 @@ fn headers_that_would_break_or_betray_are_refused_without_being_repeated() {
     assert!(server.requests().is_empty());
 }
 
-/// A consent page sends everybody away who has no cookie, and back.
+/// A consent page that redirects everybody without a cookie, and back.
 fn with_consent(request: &Request) -> Response {
     match (request.path(), request.header("cookie")) {
         ("/", _) => Response::html(page("the start", &["/guarded".into()])),
@@ -81,7 +81,7 @@ fn cookies_are_kept_when_asked_for_and_open_a_consent_page() {
     let (server, sandbox) = (Server::start(0, with_consent).unwrap(), Sandbox::new());
     run(&mut crawl(&sandbox, &server, &["--cookies"])).expect(0);
     let records = sandbox.records("out.jsonl");
-    // In the order in which extraction ends, which nothing promises.
+    // in the order in which extraction ends, which is undefined
     let mut urls: Vec<&str> = records.iter().map(|r| r["url"].as_str().unwrap()).collect();
     urls.sort_unstable();
     assert_eq!(urls, [server.url("/"), server.url("/guarded")]);
@@ -104,7 +104,8 @@ fn a_page_that_sends_back_for_ever_is_a_loop_with_cookies_too() {
     assert!(server.targets().len() < 10, "{:?}", server.targets());
 }
 
-/// Credentials go to the site they are for: not to another port, not across a redirect, not to its sitemaps elsewhere.
+/// Credentials only go to their site: not to another port, not across a redirect, not to its sitemaps
+/// elsewhere.
 #[test]
 fn credentials_stay_with_their_site() {
     let other = Server::start(0, |_: &Request| Response::html(page("elsewhere", &[]))).unwrap();
@@ -165,7 +166,7 @@ fn a_secret_that_cannot_be_had_is_a_usage_error() {
 #[test]
 fn a_proxy_is_used_when_named() {
     let proxy = Server::start(0, |request: &Request| {
-        // an absolute target is what makes it a proxy
+        // an absolute target identifies a proxy
         match request.target.strip_prefix("http://harbour.test/") {
             Some("") => Response::html(page("by proxy", &[])),
             _ => Response::status(404),
@@ -184,7 +185,7 @@ fn a_proxy_is_used_when_named() {
     }
 }
 
-/// The modes of a file or folder and of all below it, by name.
+/// Modes of a file or folder and of all below it, by name.
 fn modes(path: &Path) -> Vec<(String, u32)> {
     use std::os::unix::fs::PermissionsExt;
     let mut out =
@@ -211,7 +212,7 @@ fn other_users_read_only_the_output() {
         found.retain(|(_, mode)| mode & 0o077 != 0);
         assert_eq!(found, [], "{round}");
         assert_eq!(modes(&sandbox.path("out.jsonl"))[0].1, 0o666, "the user has named it");
-        // as an earlier version has left them
+        // as an earlier version left them
         for (path, _) in modes(&sandbox.path("state")).into_iter().chain(modes(&sandbox.path("p.sqlite"))) {
             use std::os::unix::fs::PermissionsExt;
             let mode = if Path::new(&path).is_dir() { 0o755 } else { 0o644 };
@@ -269,7 +270,7 @@ fn no_setting_that_is_wrong_repeats_a_secret() {
     }
 }
 
-/// Everything that a run leaves behind, apart from the files that the test wrote itself.
+/// All files of a run, without those that the test wrote itself.
 fn left_behind(folder: &Path, own: &[&Path]) -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -283,8 +284,7 @@ fn left_behind(folder: &Path, own: &[&Path]) -> Vec<(String, Vec<u8>)> {
     out
 }
 
-/// Headers, cookies, passwords and the proxy's credentials: not in the log at its most talkative, not in records, not in
-/// the error log, not in the state.
+/// Headers, cookies, passwords and the proxy's credentials are in no debug log, record, error log or state.
 #[test]
 fn secrets_are_never_written_down() {
     let handler = |request: &Request| match request.path() {
@@ -312,7 +312,7 @@ fn secrets_are_never_written_down() {
             ),
         );
         let flags = ["--config", config.to_str().unwrap(), "--log-level", "trace", "--log-format", format];
-        // the server is its own proxy for the name; what is named by address is asked without one
+        // the server is its own proxy for the name; literal addresses use no proxy
         let seeds = [server.url("/"), "http://harbour.test/".to_owned()];
         let mut command = sandbox.crawl(&seeds, &[&["-O", "out.jsonl"], &flags[..]].concat());
         let done = run(command.env("CRAWL_FETCH_RETRIES", "1")).expect(0);
@@ -321,7 +321,7 @@ fn secrets_are_never_written_down() {
         let mut places = left_behind(&sandbox.path(""), &[&secret, &config]);
         places.push(("standard error".to_owned(), done.stderr.into_bytes()));
         places.push(("standard output".to_owned(), done.stdout.into_bytes()));
-        // of the password's and the proxy's Basic credentials the encoded form counts as well
+        // the encoded form of the password's and the proxy's Basic credentials counts as well
         for word in ["s3cret", "Z3VsbDpzM2NyZXQ"] {
             for (place, bytes) in &places {
                 let found = bytes.windows(word.len()).any(|window| window == word.as_bytes());

@@ -1,4 +1,4 @@
-//! The tools for agents, as a client on standard input and output meets them.
+//! Tools for agents, from a client's view on standard input and output.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/mcp.rs"]
@@ -129,7 +129,7 @@ fn a_page_is_fetched_kept_analysed_and_read() {
 #[test]
 fn what_may_not_be_fetched_is_not() {
     let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
-    // robots.txt is obeyed whatever the configuration of crawls says
+    // robots.txt is obeyed under any configuration of crawls
     let ignoring = [QUICK[0], QUICK[1], QUICK[2], ("CRAWL_CRAWL_OBEY_ROBOTS", "false")];
     let mut client = Client::start(&sandbox, &ignoring);
     let url = |path: &str| json!({"url": server.url(path)});
@@ -213,7 +213,7 @@ fn what_a_tool_does_not_take_is_named() {
     client.close();
 }
 
-/// Processes of browsers whose profiles are in a folder: their command lines.
+/// Command lines of browser processes with profiles in a folder.
 fn processes(folder: &Path) -> Vec<String> {
     let mark = format!("CRAWL_CHROME_PROFILE={}", folder.display()).into_bytes();
     let text = |entry: &DirEntry, file: &str| std::fs::read(entry.path().join(file)).unwrap_or_default();
@@ -227,7 +227,7 @@ fn files(folder: &Path) -> Vec<OsString> {
     std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.file_name()).collect()
 }
 
-/// A page that needs a browser has one, which ends with the page: neither a process nor a profile is left.
+/// A browser that renders a page ends with it: no process and no profile stays.
 #[test]
 #[ignore = "needs Chromium"]
 fn nothing_is_left_of_the_browser_of_a_page() {

@@ -1,4 +1,5 @@
-//! Pages that repeat others: named as they stream by, left out on request, over kills, rounds and runs of a project.
+//! Pages that repeat others: reported in the stream, left out on request, over kills, rounds and runs of a
+//! project.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/kills.rs"]
@@ -18,7 +19,7 @@ use std::{
 };
 use support::server::{Handler, Request, Response, Server};
 
-/// Invented words, so that no two families have a shingle in common.
+/// Invented words, so that no two families have a common shingle.
 fn word(family: usize, at: usize) -> String {
     let mut n = (family * 1_000 + at + 1) * 7_919;
     let mut out = String::new();
@@ -30,8 +31,8 @@ fn word(family: usize, at: usize) -> String {
     out
 }
 
-/// A text of 200 words, of which some stand in no other version of it. With one to three of them it is a near duplicate
-/// of the version without (similarity 0.95 to 0.86), with more it is not.
+/// A text of 200 words with `changed` words of its own. With one to three of them it is a near duplicate of
+/// the unchanged version (similarity 0.95 to 0.86), with more it is not.
 fn text(family: usize, version: usize, changed: usize) -> String {
     let own = |at: usize| (1..=changed).any(|n| n * 200 / (changed + 1) == at);
     let words =
@@ -46,7 +47,7 @@ fn page(text: &str, links: &[String]) -> String {
     out + "</article>"
 }
 
-/// Path → text. The start page leads to all of them, in their order.
+/// Texts by path. The start page links to all of them, in order.
 #[derive(Clone, Default)]
 struct Pages(Arc<Mutex<BTreeMap<String, String>>>);
 
@@ -55,7 +56,7 @@ impl Pages {
         Self(Arc::new(Mutex::new(pages.into_iter().collect())))
     }
 
-    /// Ten families: a text, a copy, versions with one to three words changed, and one with ten.
+    /// Ten families: a text, a copy, versions with one to three changed words, and one with ten.
     fn families() -> Self {
         Self::of((0..10).flat_map(|family| {
             let changed = [0, 0, 1, 2, 3, 10];
@@ -106,7 +107,7 @@ fn duplicate_of(record: &Value) -> Option<&str> {
     record["metadata"]["duplicateOf"].as_str()
 }
 
-/// Each record names the most similar one that stands before it, or none if none is alike.
+/// Each record names the most similar earlier one, or none if none is similar.
 fn assert_named(records: &[Value]) -> usize {
     let mut named = 0;
     for (at, record) in records.iter().enumerate() {
@@ -128,7 +129,7 @@ fn assert_named(records: &[Value]) -> usize {
     named
 }
 
-/// What was left out: path → the record that it repeats. Each has one line.
+/// Left-out pages by path, each with the record that it repeats and one log line.
 fn left_out(sandbox: &Sandbox, server: &Server) -> BTreeMap<String, String> {
     let errors = sandbox.errors();
     let lines: Vec<_> = errors.iter().filter(|line| line["kind"] == "duplicate").collect();
@@ -139,7 +140,7 @@ fn left_out(sandbox: &Sandbox, server: &Server) -> BTreeMap<String, String> {
     out
 }
 
-/// Every page is a record or was left out for one, and no two records are alike.
+/// Every page is a record or was left out for one, and no two records are similar.
 fn assert_one_of_each(sandbox: &Sandbox, server: &Server, pages: &Pages) -> usize {
     let records = sandbox.records("out.jsonl");
     let out = left_out(sandbox, server);
@@ -168,7 +169,7 @@ fn a_record_names_what_it_repeats() {
     assert!(off.stderr.contains("10 duplicates (0 of them near)"), "{}", off.stderr);
     let strict = ["strict.jsonl", "--near-jaccard", "0.93", "--fresh"];
     let strict = run(&mut crawl(&sandbox, &server, &strict)).expect(0);
-    // a copy, and the version with one word changed
+    // a copy, and the version with one changed word
     assert!(strict.stderr.contains("20 duplicates (10 of them near)"), "{}", strict.stderr);
 }
 
@@ -181,14 +182,14 @@ fn what_is_left_out_is_told_and_one_of_each_stays() {
     let out = assert_one_of_each(&sandbox, &server, &pages);
     assert!(out >= 30, "{out}");
     assert!(done.stderr.contains(&format!("duplicate: {out}")), "{}", done.stderr);
-    // the next round reads them again, and leaves them out for the same records, which have not changed
+    // the next round reads them again, and leaves them out for the same unchanged records
     let again = ["again.jsonl", "--drop-duplicates", "--host-concurrency", "4", "--recrawl", "all"];
     let done = run(&mut crawl(&sandbox, &server, &again)).expect(0);
     assert!(done.stderr.contains(&format!("duplicate: {out}")), "{}", done.stderr);
     assert!(done.stderr.contains(&format!("0 new, 0 changed, {} unchanged", 61 - out)), "{}", done.stderr);
 }
 
-/// Kills a crawl after so many requests, again and again, then lets it end.
+/// Kills a crawl several times after a number of requests, then lets it end.
 fn killed(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> usize {
     let start = || {
         let mut command = crawl(sandbox, server, flags);
@@ -243,13 +244,13 @@ fn rounds_remember_what_came_first() {
     let records = round(&[]);
     let now = duplicate_of(record(&records, &server.url("/m")));
     assert_eq!(now, None, "a page does not repeat one that came after it");
-    // a page that is gone is nothing that another one repeats
+    // a page that is gone cannot be repeated
     pages.set("/m", None);
     round(&[]);
     pages.set("/a", Some(text(1, 3, 2)));
     let records = round(&[]);
     assert_eq!(duplicate_of(record(&records, &server.url("/a"))), None);
-    // nor is one that says something else now
+    // nor can its changed text
     pages.set("/a", Some(text(2, 0, 0)));
     round(&[]);
     pages.set("/b", Some(text(1, 2, 1)));
@@ -274,7 +275,7 @@ fn runs_of_a_project_know_each_other() {
     let records = go(&second, &there, &[]);
     assert_eq!(record(&records, &there.url("/y"))["metadata"]["duplicateOf"], x);
     assert_eq!(duplicate_of(record(&records, &there.url("/z"))), None);
-    // again: nothing repeats itself, and who came first stays first
+    // again: no page repeats itself, and the first one stays the first
     assert_eq!(duplicate_of(record(&go(&first, &here, &["--fresh"]), &here.url("/x"))), None);
     let records = go(&second, &there, &["--drop-duplicates", "--fresh"]);
     assert_eq!(left_out(&second, &there)["/y"], x.as_str().unwrap());

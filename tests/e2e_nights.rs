@@ -1,5 +1,5 @@
-//! What the web does between two nights: servers that lie about their pages, pages that carry something new in every answer,
-//! that move, hosts that are down. Each is told as what it is, or not at all.
+//! Changes of the web between two nights: servers with wrong validators, pages with new content in every
+//! answer, moved pages, hosts that are down. Each is reported correctly or not at all.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/kills.rs"]
@@ -37,7 +37,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// Validators of all kinds that are wrong: they cost the page's bytes, and nothing is told.
+/// Wrong validators of all kinds: they cost the page's bytes, and no change is reported.
 #[test]
 fn validators_that_lie_tell_nothing() {
     let site = Changing::of(7);
@@ -50,13 +50,13 @@ fn validators_that_lie_tell_nothing() {
         match request.path() {
             "/1.html" => answer.header("ETag", &format!("\"{n}\"")),
             "/2.html" => answer.header("Last-Modified", &format!("Sun, 01 Mar 2026 00:{:02}:00 GMT", n % 60)),
-            // as a server that tags what it compresses, and does not know the tag again
+            // like a server that tags its compressed pages, and does not recognise the tag
             "/3.html" => {
                 let body = gzip(&answer.body);
                 let answer = Response { body, ..answer }.header("Content-Encoding", "gzip");
                 answer.header("ETag", "W/\"3-gzip\"").header("Vary", "Accept-Encoding")
             }
-            // now compressed, now not, by another machine each time
+            // compressed at random, by another machine each time
             "/4.html" if n % 2 == 0 => {
                 let body = gzip(&answer.body);
                 Response { body, ..answer }.header("Content-Encoding", "gzip").header("ETag", "\"4-gzip\"")
@@ -64,9 +64,9 @@ fn validators_that_lie_tell_nothing() {
             "/4.html" => answer.header("ETag", "\"4\""),
             "/5.html" if request.header("if-none-match") == Some("W/\"five\"") => Response::status(304),
             "/5.html" => answer.header("ETag", "W/\"five\""),
-            // no tag was ever sent, and yet it is not modified
+            // not modified, although no tag was ever sent
             "/6.html" if n > 20 && !conditional => Response::status(304),
-            // another tag with the answer that nothing has changed
+            // another tag with the answer 304
             "/7.html" if conditional => Response::status(304).header("ETag", &format!("\"{n}\"")),
             "/7.html" => answer.header("ETag", "\"seven\""),
             _ => answer,
@@ -94,7 +94,8 @@ fn validators_that_lie_tell_nothing() {
     assert_eq!(nights.next(&[]).changes(&server), of("changed", &["/1.html", "/3.html"]));
 }
 
-/// Always 200, and always other bytes: tokens in the head, in forms and scripts, times and numbers in the footer.
+/// Always 200, and always other bytes: tokens in the head, in forms and scripts, times and numbers in the
+/// footer.
 #[test]
 fn what_is_new_in_every_answer_is_no_change() {
     let site = Changing::of(9);
@@ -152,8 +153,7 @@ fn a_page_that_turns_into_the_sites_error_page_says_so() {
     assert_eq!(nights.next_with(&[], &soft).changes(&server), []);
 }
 
-/// A page that moves is a new page where it is now. The old one has said nothing of itself: it is not told, and when it is back, it is
-/// what it was.
+/// A moved page is new at its new URL. The old URL is not reported, and is unchanged when it is back.
 #[test]
 fn a_page_that_redirects_now_is_neither_changed_nor_gone() {
     let site = Changing::of(7);
@@ -183,7 +183,7 @@ fn a_page_that_redirects_now_is_neither_changed_nor_gone() {
     assert!(old.len() == 2 && old.iter().all(|(_, conditional)| *conditional), "{old:?}");
 }
 
-/// A host that does not answer has lost no pages, and has them still when it is back.
+/// A host that does not answer has lost no pages, and still has them when it is back.
 #[test]
 fn a_host_that_is_down_has_lost_nothing() {
     let site = Changing::of(6);
@@ -205,7 +205,7 @@ fn a_host_that_is_down_has_lost_nothing() {
     assert_eq!(third.asked.len(), 16);
 }
 
-/// What robots.txt forbids now is not asked and not gone; once it is allowed again, it is what it was.
+/// A page that robots.txt now forbids is neither requested nor gone; once allowed again, it is unchanged.
 #[test]
 fn what_robots_txt_forbids_now_is_not_gone() {
     let site = Changing::of(6);
@@ -245,7 +245,7 @@ fn each_change_names_the_content_before_it() {
         before = told["contentHash"].clone();
     }
     assert_eq!(before, original, "as it was at first");
-    // gone, back as another one, and gone again
+    // gone, back as another page, and gone again
     for (status, change) in [(Some(410), "gone"), (None, "new"), (Some(404), "gone"), (None, "new")] {
         site.set("/2.html", |page| page.status = status);
         assert_eq!(nights.next(&[]).changes(&server), of(change, &["/2.html"]));
@@ -253,7 +253,7 @@ fn each_change_names_the_content_before_it() {
     }
 }
 
-/// With `--emit all` each page of the site has one record in each round.
+/// With `--emit all` each page of the site has one record per round.
 #[test]
 fn all_are_told_once_where_all_are_asked_for() {
     let site = Changing::of(8);
@@ -286,7 +286,7 @@ fn all_are_told_once_where_all_are_asked_for() {
     );
 }
 
-/// Killed again and again in the second night: what it tells is told once, and nothing else.
+/// Killed several times in the second night: each change is reported exactly once.
 #[test]
 fn a_night_that_is_killed_is_gone_on_with() {
     let site = Changing::of(40);
@@ -334,7 +334,7 @@ fn a_night_that_is_killed_is_gone_on_with() {
     assert_eq!(nights.next(&[]).changes(&server), []);
 }
 
-/// A host whose fingerprint has moved on since its first pages were cleaned: what it has learnt is no change of theirs.
+/// A host whose fingerprint has changed since its first pages were cleaned: that is no change of the pages.
 #[test]
 fn a_fingerprint_that_learns_changes_no_page() {
     let site = Changing::of(40);
@@ -348,13 +348,13 @@ fn a_fingerprint_that_learns_changes_no_page() {
     let mut nights = Nights::new(&server, &["--recrawl", "all"]);
     let settled = [("CRAWL_DEDUP_SETTLE_PAGES", "8")];
     let first = nights.next_with(&[], &settled);
-    // pages may overtake each other, so none of them is looked at by name
+    // pages may overtake each other, so none of them is checked by name
     let noticed: Vec<&Value> =
         first.records.iter().filter(|r| r["content"].as_str().unwrap().contains("This notice")).collect();
     let kept = noticed.iter().filter(|r| r["text"].as_str().unwrap().contains("This notice")).count();
     assert_eq!(noticed.len(), 28);
     assert!(0 < kept && kept < 28, "it learns as it goes on: {kept}");
-    // other bytes everywhere, and one page that has changed
+    // other bytes everywhere, and one changed page
     for n in 1..=40 {
         site.set(&format!("/{n}.html"), |page| page.html = page.html.replace("<main>", "<main id=m>"));
     }
@@ -363,11 +363,11 @@ fn a_fingerprint_that_learns_changes_no_page() {
     assert_eq!(nights.next_with(&[], &settled).changes(&server), []);
 }
 
-/// Duplicates that are left out are no page of the output: they are judged anew each night and told when they say something else.
+/// Left-out duplicates are not in the output: they are judged anew each night and reported once they differ.
 #[test]
 fn a_duplicate_that_is_left_out_is_told_when_it_is_none_any_more() {
     let site = Changing::default();
-    // so unlike each other that none is nearly the same as another
+    // so different that no two are near duplicates
     let text = |family: usize| -> String {
         let words: String = (0..120).map(|i| format!("word{} ", (i * 31 + family * 1009) % 9973)).collect();
         page(&format!("page number {family}"), &[]).replace("<ul>", &format!("<p>{words}</p><ul>"))
@@ -399,7 +399,8 @@ fn a_duplicate_that_is_left_out_is_told_when_it_is_none_any_more() {
     assert_eq!(told, [of("changed", &[dropped]), of("gone", &[kept])].concat());
 }
 
-/// What is followed is a setting of each run: where it reaches further than before, unchanged pages lead further too.
+/// The scope is a setting of each run: if it is wider than before, links of unchanged pages are followed
+/// further too.
 #[test]
 fn a_night_that_may_go_further_finds_what_unchanged_pages_lead_to() {
     let site = Changing::of(5);

@@ -1,4 +1,4 @@
-//! What an operator sees and does: bounds of a run, its metrics, its status, and trying again what failed.
+//! Operation of a run: bounds, metrics, status, and retries of failures.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -27,7 +27,7 @@ use support::{
     server::{Request, Response, Server},
 };
 
-/// A door that answers wait behind, until it is opened or the test has lost its patience.
+/// Blocks answers until it is opened or the test times out.
 #[derive(Clone, Default)]
 struct Door(Arc<(Mutex<bool>, Condvar)>);
 
@@ -43,7 +43,7 @@ impl Door {
     }
 }
 
-/// A tree of 64 pages of which the last one is behind a door: it alone is so deep, so that all others come before it.
+/// A tree of 64 pages whose last one is blocked: it alone is that deep, so all others come before it.
 fn behind(door: &Door) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
     let (tree, door) = (Tree::of(64), door.clone());
     move |request| {
@@ -98,14 +98,14 @@ fn get(address: &str, path: &str) -> (String, String) {
     (head.to_owned(), body.to_owned())
 }
 
-/// The samples of a text in the format of Prometheus.
+/// Samples of a text in the format of Prometheus.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let samples =
         text.lines().filter(|line| !line.starts_with('#')).map(|line| line.rsplit_once(' ').unwrap());
     samples.map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
 }
 
-/// Asked for while the run is on, and left in the file at its end: the counts are those of the summary.
+/// Metrics during the run and in the file at its end: the counts are those of the summary.
 #[test]
 fn counts_are_shown_to_prometheus() {
     let door = Door::default();
@@ -169,7 +169,7 @@ fn the_status_is_told_while_a_run_is_on_and_after_it() {
     let seen = || serde_json::from_str::<Value>(&status(&sandbox, &["--json"])).unwrap();
     let asked = || run(sandbox.bare().args(["status", "--state-dir", "state"]));
     eventually("there is a state", || asked().code() == 0);
-    // the crawl commits what it does in groups: the last page's lease comes with a later one
+    // the crawl commits in groups: the last page's lease comes with a later one
     eventually("63 pages are held", || seen()["frontier"]["held"] == 63);
     let now = seen();
     assert_eq!(now["running"]["pid"], crawl.id());
@@ -216,7 +216,7 @@ fn retry(sandbox: &Sandbox, main: &Command) -> Command {
     command
 }
 
-/// Nothing of the round has failed once its failures were put back: what is left of them is fetched all the same.
+/// A killed retry has put the failures back, so the round has none; the remaining ones are still fetched.
 #[test]
 fn a_retry_that_was_killed_goes_on() {
     let mended = Arc::new(AtomicBool::new(false));
@@ -238,7 +238,7 @@ fn a_retry_that_was_killed_goes_on() {
     for _ in 0..2 {
         kill_after(&server, &mut again(), 8);
     }
-    // none is of this kind, but the round is not finished
+    // no failure is of this kind, but the round is not finished
     let done = run(again().args(["--kind", "timeout"])).expect(0);
     assert!(!done.stderr.contains("nothing failed"), "{}", done.stderr);
     let crawled = url_counts(&sandbox.records("out.jsonl"));
@@ -280,7 +280,7 @@ fn what_failed_is_fetched_again() {
     assert_eq!(sandbox.records("out.jsonl").len(), 4);
 }
 
-/// The data that a page of a report holds.
+/// Data in a report page.
 fn data_of(page: &str) -> Value {
     let (_, rest) = page.split_once("const data = ").unwrap();
     serde_json::Deserializer::from_str(rest).into_iter().next().unwrap().unwrap()

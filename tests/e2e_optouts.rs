@@ -1,4 +1,4 @@
-//! Opt-outs from mining and machine learning that sites declare in files of their own.
+//! Opt-outs from mining and machine learning in files of the site.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -17,8 +17,8 @@ use support::{
     server::{Request, Response, Server},
 };
 
-/// A site whose `ai.txt` fails so many times before it says that /art/ is reserved, crawled with these settings: the paths of
-/// its records, what the kinds of its errors are, and how often the file was asked for.
+/// Crawls a site whose `ai.txt` fails `fails` times before it reserves /art/, with these settings. Returns
+/// the paths of its records, the kinds of its errors, and the number of requests for the file.
 fn failing_ai_txt(fails: usize, how: Response, settings: &[(&str, &str)]) -> (Vec<Value>, Vec<Value>, usize) {
     let asked = std::sync::atomic::AtomicUsize::new(0);
     let handler = move |request: &Request| match request.path() {
@@ -47,7 +47,7 @@ fn paths(lines: &[Value]) -> Vec<String> {
     paths
 }
 
-/// A file that gives no answer for now does not say that nothing is reserved: the pages wait for it.
+/// A file without an answer for now reserves an unknown part: the pages wait for it.
 #[test]
 fn opt_out_files_are_asked_for_again() {
     let hangs = || Response::status(404).after(Duration::from_secs(20));
@@ -62,7 +62,7 @@ fn opt_out_files_are_asked_for_again() {
     assert_eq!((records.len(), asked), (3, 1));
 }
 
-/// One that never answers keeps nobody waiting for ever, and its pages are not said to be free.
+/// A file that never answers does not block the run, and its pages are not marked as free.
 #[test]
 fn opt_out_files_that_never_answer_leave_it_unknown() {
     let never = || Response::status(503);
@@ -80,7 +80,7 @@ fn opt_out_files_that_never_answer_leave_it_unknown() {
     }
 }
 
-/// Opt-outs by header, meta tag and files: recorded, and obeyed unless told otherwise; links are followed all the same.
+/// Opt-outs by header, meta tag and files are recorded, and obeyed by default; links are still followed.
 #[test]
 fn opt_outs_are_obeyed_and_recorded() {
     let handler = |request: &Request| match request.path() {
@@ -143,7 +143,7 @@ fn opt_outs_are_obeyed_and_recorded() {
     assert!(!targets.iter().any(|target| target.contains("tdmrep") || target == "/ai.txt"), "{targets:?}");
 }
 
-/// While an origin's files wait for the host's turn, other hosts are asked, however few places there are.
+/// While an origin's files wait for the host's turn, other hosts are fetched, even with few slots.
 #[test]
 fn opt_out_files_give_their_place_back() {
     const HOSTS: usize = 12;
@@ -177,6 +177,6 @@ fn opt_out_files_give_their_place_back() {
         let of = |path: &str| log.iter().position(|(at, asked)| *at == host && asked == path).unwrap();
         between += of("/ai.txt") - of("/.well-known/tdmrep.json");
     }
-    // a host whose opt-out files keep their place lets one other host be asked in its pause
+    // a host whose opt-out files hold their slot lets one other host be fetched in its pause
     assert!(between > HOSTS * HOSTS / 2, "{between} requests in the pauses of {HOSTS} hosts: {log:?}");
 }

@@ -1,4 +1,4 @@
-//! What comes out besides records: pipes, silence, logs, the error log, the summary.
+//! Output besides records: pipes, silence, logs, the error log, the summary.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -25,7 +25,8 @@ fn records_go_to_standard_output_and_nothing_else_does() {
     );
 }
 
-/// `crawl … | head -1`: the reader goes away long before the end. The rest of the output is many times what a pipe holds.
+/// `crawl … | head -1`: the reader closes the pipe long before the end. The output is many times the capacity
+/// of a pipe.
 #[test]
 fn a_reader_that_closes_the_pipe_ends_the_run_cleanly() {
     let tree = Tree { pages: 200, delay: Duration::ZERO, filler: 3000 };
@@ -36,7 +37,7 @@ fn a_reader_that_closes_the_pipe_ends_the_run_cleanly() {
     assert_eq!(lines(&first).len(), 1);
     drop(stdout);
     let done = running.wait();
-    // 0: the reader has what it wanted; a shell with pipefail must not see a failure
+    // 0, since the reader has its lines; a shell with pipefail must not see a failure
     assert_eq!(done.code(), 0, "{}", done.stderr);
     assert!(!done.stderr.to_lowercase().contains("broken pipe"), "{}", done.stderr);
 }
@@ -73,7 +74,7 @@ fn json_logs_are_an_object_a_line() {
     assert!(done.stderr.contains(&server.url("/gone.html")), "what failed is named:\n{}", done.stderr);
 }
 
-/// Each kind of failure is a line that says what happened, where, how often it was tried.
+/// Each kind of failure is a line with the event, its URL and its number of attempts.
 #[test]
 fn the_error_log_says_what_where_and_how_often() {
     let handler = |request: &Request| match request.path() {
@@ -113,7 +114,7 @@ fn the_error_log_says_what_where_and_how_often() {
     assert_eq!(asked.iter().filter(|t| *t == "/missing.html").count(), 1, "{asked:?}");
 }
 
-/// What fails in passing is tried again and is a record like any other.
+/// A temporary failure is retried and becomes a record.
 #[test]
 fn a_failure_in_passing_is_retried() {
     let tries = std::sync::atomic::AtomicUsize::new(0);
@@ -138,7 +139,7 @@ fn links_can_be_left_out() {
     }
 }
 
-/// Nothing of a terminal, no HOME, closed standard input: as cron starts it.
+/// Started like cron: no terminal, no HOME, closed standard input.
 #[test]
 fn cron_has_no_home_and_no_input() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
@@ -149,7 +150,7 @@ fn cron_has_no_home_and_no_input() {
     assert_eq!(sandbox.records("out.jsonl").len(), 3);
 }
 
-/// A round that could not open its output begins all the same; the next run, which goes on with it, still replaces.
+/// A round that could not open its output still begins; the next run resumes it and replaces the output.
 #[test]
 fn a_round_replaces_its_output_although_its_first_start_failed() {
     let (server, sandbox) = (Server::start(0, Tree::of(5).handler()).unwrap(), Sandbox::new());
@@ -165,8 +166,8 @@ fn a_round_replaces_its_output_although_its_first_start_failed() {
     assert_eq!(sandbox.records("out.jsonl").len(), 5);
 }
 
-/// With JSON logs everything on standard error is JSON, the summary too; and a reader of the log that goes away does not
-/// end the crawl.
+/// With JSON logs all of standard error is JSON, including the summary. A reader of the log that leaves does
+/// not end the crawl.
 #[test]
 fn the_summary_is_json_where_the_log_is() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
@@ -187,7 +188,7 @@ fn the_summary_is_json_where_the_log_is() {
     assert_eq!(sandbox.records("again.jsonl").len(), 3);
 }
 
-/// What the environment holds besides our own variables is no concern of ours, whatever its bytes.
+/// Other variables of the environment may hold any bytes.
 #[test]
 fn foreign_variables_may_be_any_bytes_and_ours_must_be_text() {
     use std::os::unix::ffi::OsStrExt;
@@ -198,8 +199,8 @@ fn foreign_variables_may_be_any_bytes_and_ours_must_be_text() {
     assert!(failed.stderr.contains("CRAWL_FETCH_DELAY"), "{}", failed.stderr);
 }
 
-/// A round replaces the file with its first record: whatever ends it before that, the records of the last one stay, and
-/// whoever goes on with it still replaces them.
+/// The first record of a round replaces the file. If the round ends earlier, the old records stay, and the
+/// resuming run still replaces them.
 #[test]
 fn records_are_replaced_by_records_alone() {
     use std::sync::atomic::{AtomicU16, Ordering::SeqCst};
@@ -233,7 +234,7 @@ fn records_are_replaced_by_records_alone() {
     assert_eq!(sandbox.records("out.jsonl").len(), 5);
     STATUS.store(200, SeqCst);
     assert_eq!(round(0), 5, "the run that goes on replaces them");
-    // a round that comes to its end without a record is one of no records
+    // a complete round without records has an empty output
     STATUS.store(204, SeqCst);
     assert_eq!(round(0), 0);
 }

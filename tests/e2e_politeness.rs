@@ -1,4 +1,4 @@
-//! What a site owner sees of a crawl, measured at the server.
+//! Politeness of a crawl, measured at the server.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -17,7 +17,7 @@ use support::{
     server::{Request, Response, Server},
 };
 
-/// The main job with a delay of its own instead of none.
+/// The main job with a delay.
 fn crawl(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> Command {
     sandbox.write("seeds.txt", server.url("/") + "\n");
     let mut command = sandbox.bare();
@@ -27,8 +27,8 @@ fn crawl(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> Command {
     command
 }
 
-/// Fails unless requests are `delay` apart. What one request loses on its way to the server's clock the next gap gains,
-/// so a single gap may come out short on a busy machine, but never all of them together.
+/// Fails unless requests are `delay` apart. A delayed arrival at the server shortens the next gap. So a
+/// single gap may be short on a busy machine, but never their sum.
 #[track_caller]
 fn assert_apart(requests: &[Request], delay: Duration) {
     let at: Vec<Instant> = requests.iter().map(|r| r.at).collect();
@@ -74,7 +74,7 @@ fn crawl_delay_of_robots_txt_is_kept() {
     };
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
     run(&mut crawl(&sandbox, &server, &["--delay", "0s"])).expect(0);
-    // it is known once robots.txt has been read
+    // known once robots.txt has been read
     assert_apart(&server.requests()[1..], Duration::from_millis(500));
 }
 
@@ -95,7 +95,8 @@ fn hosts_do_not_wait_for_each_other() {
     assert!(overlap, "one host was crawled after the other");
 }
 
-/// How long a host that refuses one of its seven pages once, with this Retry-After, is left alone. All are fetched in the end.
+/// Pause of a host that refuses one of its seven pages once, with this Retry-After. All are fetched in the
+/// end.
 fn wait_after_refusal(settings: &[(&str, &str)], retry_after: &'static str) -> Duration {
     let tree = Tree::of(7);
     let refused = std::sync::atomic::AtomicBool::new(false);
@@ -115,14 +116,14 @@ fn wait_after_refusal(settings: &[(&str, &str)], retry_after: &'static str) -> D
     requests[refusal + 1].at - requests[refusal].at
 }
 
-/// 429 with Retry-After: the host, not only the page, is left alone for as long as it asked.
+/// 429 with Retry-After: the host, not only the page, gets the requested pause.
 #[test]
 fn retry_after_is_waited_for() {
     let waited = wait_after_refusal(&[], "2");
     assert!(waited >= Duration::from_secs(2), "the host was asked again after {waited:?}");
 }
 
-/// A host that asks for more than a run waits for is left: nothing is asked of it before, by the next run neither.
+/// A host with a longer Retry-After than a run waits is skipped until then, by the next run too.
 #[test]
 fn a_host_that_asks_for_longer_than_a_run_waits_is_left() {
     let tree = Tree::of(7);
@@ -147,7 +148,7 @@ fn a_host_that_asks_for_longer_than_a_run_waits_is_left() {
     assert_eq!(server.targets(), targets, "the host is not asked");
 }
 
-/// kill -9 does not forget what a host has asked for.
+/// A Retry-After outlives kill -9.
 #[test]
 fn a_retry_after_outlives_kill_9() {
     let handler = |request: &Request| match request.path() {
@@ -188,7 +189,8 @@ fn the_user_agent_names_program_version_and_contact() {
     assert_eq!(server.requests().last().unwrap().header("user-agent"), Some("Gull/2 (feathers)"));
 }
 
-/// RFC 9309 §2.4: a cached robots.txt may be used beyond its time as long as the host does not give a new one.
+/// RFC 9309 §2.4: a cached robots.txt may be used beyond its lifetime while the host does not serve a new
+/// one.
 #[test]
 fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
     let asked = std::sync::atomic::AtomicUsize::new(0);
@@ -197,7 +199,7 @@ fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
             0 => Response::new(200, "text/plain", "User-agent: *\nDisallow: /private\n"),
             _ => Response::status(500),
         },
-        // the rules expire while this is waited for
+        // the rules expire during this answer
         "/" => Response::html(page("the start", &["/private".into(), "/open".into()]))
             .after(Duration::from_millis(1_500)),
         path => Response::html(page(path, &[])),
@@ -213,11 +215,11 @@ fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
     assert_eq!(requests.iter().filter(|r| r.path() == "/robots.txt").count(), 2);
 }
 
-/// Thousands of hosts that wait for their address do not hide a host that is ready.
+/// Thousands of hosts that wait for their address do not hide a ready host.
 #[test]
 fn hosts_that_wait_hide_none_that_is_ready() {
     let (server, sandbox) = (Server::start(0, Tree::of(4).handler()).unwrap(), Sandbox::new());
-    // no server listens there, and each is asked in a turn of its address
+    // no server listens there, and each takes a turn of its address
     let waiting = (20_000..25_000).map(|port| format!("http://127.77.0.1:{port}/\n"));
     sandbox.write("seeds.txt", waiting.collect::<String>() + &server.url("/") + "\n");
     let mut command = sandbox.bare();

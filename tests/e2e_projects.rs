@@ -1,4 +1,4 @@
-//! Projects: what a crawl keeps, whatever ends it, and what can be done with it afterwards.
+//! Projects: pages kept by a crawl, after any end of it, and their later use.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -15,7 +15,7 @@ use support::{
     server::{Request, Response, Server},
 };
 
-/// Where the database is when nobody says otherwise, with the home directory of a sandbox.
+/// Default path of the database in the home directory of a sandbox.
 const DEFAULT: &str = ".local/share/crawl/projects.sqlite";
 
 fn store(sandbox: &Sandbox, file: &str) -> SqliteProjects {
@@ -29,7 +29,7 @@ fn kept(store: &SqliteProjects, project: &str) -> Vec<Source> {
         .unwrap()
 }
 
-/// Ten pages under one footer, which is longer than a block has to be.
+/// Ten pages with one footer of at least the minimum block length.
 fn site(request: &Request) -> Response {
     let footer = "<p>Harbour office, quay nine, open on weekdays from eight to four and by appointment on Saturdays</p>";
     let path = request.path();
@@ -58,10 +58,10 @@ fn a_crawl_keeps_its_records_as_sources_of_its_project() {
         assert_eq!(record["metadata"], serde_json::from_str::<Value>(&found.page.metadata).unwrap());
         assert_eq!(found.page.source_group.as_deref(), Some("news"));
     }
-    // the next round brings the same pages: they stand there once
+    // the next round finds the same pages, which are stored once
     run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
     assert_eq!(kept(&store, "drives").len(), 10);
-    // a run that names no project keeps nothing
+    // a run without a project stores none
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--fresh"])).expect(0);
     assert_eq!(store.projects(0, 10).unwrap().len(), 1);
 }
@@ -163,7 +163,7 @@ fn projects_are_shown_analysed_and_deleted() {
     assert_eq!(json(&["create", "three"])["sources"], 0);
 }
 
-/// Pages of a project as a crawl keeps them: text of its own, a picture that counts readers, a footer.
+/// Pages of a project as a crawl stores them: own text, a tracking pixel, a footer.
 fn sheets(count: usize) -> Vec<NewSource> {
     let sheet = |n: usize| {
         let own = format!(
@@ -229,14 +229,15 @@ fn an_analysis_of_too_few_pages_keeps_what_an_earlier_one_left() {
         );
         assert_eq!(state(&store), before, "{flags:?}");
     }
-    // what was never judged has its numbers all the same
+    // unanalysed pages have counts too
     let other = store.create_project("q", 1).unwrap().unwrap().id;
     store.save_sources(other, &sheets(2), 1).unwrap();
     run(sandbox.bare().args(["projects", "--database", "p.sqlite", "analyze", "q"])).expect(0);
     assert_eq!(store.boilerplate(other, None).unwrap()[0].findings.pages_analyzed, 2);
 }
 
-/// In the mode `site` too: the hashes of an analysis are those of the specification, and of a record's `removed`.
+/// In the mode `site` too, the hashes of an analysis are those of the specification and of a record's
+/// `removed`.
 #[test]
 fn hashes_of_boilerplate_can_be_joined() {
     let sandbox = Sandbox::new();
@@ -265,7 +266,7 @@ fn hashes_of_boilerplate_can_be_joined() {
     }
 }
 
-/// Cleaned contents and statistics: what an analysis changes.
+/// Cleaned contents and statistics, which an analysis changes.
 fn state(store: &SqliteProjects) -> (Vec<Option<String>>, Vec<DomainBoilerplate>) {
     let id = store.project_named("p").unwrap().unwrap().id;
     let pages = kept(store, "p").into_iter().map(|s| s.page.cleaned_content).collect();
@@ -312,13 +313,13 @@ fn a_killed_analysis_leaves_the_old_result_or_the_new_one() {
     for round in 0..6_u64 {
         run(&mut analyze("0.9")).expect(0);
         assert_eq!(state(&project), old);
-        // empties the log; what grows in it afterwards is the analysis that is to be killed
+        // empties the log, which then grows by the analysis to kill
         drop(store(&sandbox, "p.sqlite"));
         let log = || fs::metadata(sandbox.path("p.sqlite-wal")).map_or(0, |found| found.len());
         let changed = || fs::metadata(sandbox.path("p.sqlite-wal")).and_then(|found| found.modified()).ok();
         let (before, at) = (log(), changed());
         let mut running = Run::start(&mut analyze("0.5"));
-        // the log may be written from its start again: its time tells then
+        // the log may be rewritten from its start: then its time changes
         let begun = |grown: u64| if before == 0 { log() > grown } else { changed() != at };
         while running.is_on() && !begun(round * 200_000) {
             std::thread::yield_now();

@@ -21,7 +21,7 @@ fn document(id: &str, text: &str) -> Value {
     json!({"id": id, "url": format!("https://b.test/{id}"), "text": text, "metadata": {"title": id, "language": "en"}})
 }
 
-/// The same five words, said forty times.
+/// The same five words, forty times.
 fn spam() -> String {
     "buy cheap stain remover now ".repeat(40)
 }
@@ -33,12 +33,12 @@ fn terms() -> String {
     others.split_whitespace().map(|word| format!("stain {word} ")).collect()
 }
 
-/// A text with the frame of a page around it.
+/// A text within the frame of a page.
 fn framed() -> String {
     format!("{GOOD}\n{}", "Subscribe to our newsletter\nFollow us\nShare this\n".repeat(60))
 }
 
-/// One of each: a good one, one that fails for each cause, and a short one.
+/// One text of each kind: a good one, one that fails for each cause, and a short one.
 fn mixed(sandbox: &Sandbox) {
     let all = [
         good(1),
@@ -95,7 +95,7 @@ fn documents_of_all_formats_are_annotated_and_none_is_dropped() {
     let records = lines(&sandbox.read("out.jsonl"));
     assert_eq!(ids(&records), ["good-1", "spam", "terms", "framed", "short", "urn:uuid:1", "row"]);
     let first = sandbox.read("out.jsonl").lines().next().unwrap().to_owned();
-    // what a record had stands as it stood
+    // the fields of a record are unchanged
     assert!(
         first.contains(r#""extra":{"kept":[1.5,null]}"#) && first.contains(r#","quality":{"language":"en""#),
         "{first}"
@@ -108,7 +108,7 @@ fn documents_of_all_formats_are_annotated_and_none_is_dropped() {
     assert_eq!(records[4]["quality"]["skipped"], "short_text");
     assert_eq!(records[4]["quality"]["reason"], "too_few_content_words");
     assert_eq!(records[4]["quality"]["scores"]["text.word_repetition_ratio"], 0.0);
-    // the page of the WARC is extracted and judged as text
+    // the page of the WARC is extracted and assessed as text
     assert!(records[5]["text"].as_str().unwrap().contains("Every morning") && failed(5).is_empty());
 
     let stats: Value = serde_json::from_str(&sandbox.read("stats.json")).unwrap();
@@ -153,7 +153,7 @@ fn thresholds_come_from_the_configuration() {
         lines(&done.stdout).len()
     };
     assert_eq!(drop(""), 2);
-    // the remedies of the specification: a higher threshold, and the frame left out
+    // the remedies of the specification: a higher threshold, and removal of the frame
     assert_eq!(drop("[quality.text]\nmax_term_repetition_ratio = 0.6\n"), 3);
     assert_eq!(drop("[quality.text]\nmax_term_repetition_ratio = 0.6\nremove_boilerplate = true\n"), 4);
     sandbox.write("mine.toml", "[boilerplate]\nphrases = [\"buy cheap\", \"...\"]\nmax_words = 1000\n");
@@ -169,7 +169,7 @@ fn thresholds_come_from_the_configuration() {
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
     }
-    // what is shown is a file of settings
+    // the shown text is a settings file
     sandbox.write("shown.toml", &shown);
     assert_eq!(quality(&sandbox, &["--show-config", "--config", "shown.toml"]).expect(0).stdout, shown);
     sandbox.write("c.toml", "[quality.text]\nmax_word_repetition_ratio = 3\n");
@@ -261,7 +261,7 @@ fn the_page_holds_its_data_and_asks_for_nothing() {
     assert!(page.contains("prefers-color-scheme: dark") && page.contains("function plot("));
 }
 
-/// An English checklist under a Romanian heading, by which the whole reads as Romanian.
+/// An English checklist under a Romanian heading, which makes the whole be identified as Romanian.
 fn mixed_languages() -> String {
     let heading = "Lista verificărilor pentru comisia portuară din Constanța și Mangalia, aprobată de căpitănia portului împreună cu \
         societatea de salvare pe mare și cu primăria orașului, pentru toate ambarcațiunile care pleacă din port în această vară. ";
@@ -331,7 +331,7 @@ fn a_declared_language_comes_before_the_detected_one() {
             ("wet", "en", "declared"),
         ]
     );
-    // without its own stop words the text fails, and is dropped
+    // without the right stop words the text fails, and is dropped
     let kept = judged(&["--drop"]);
     assert_eq!(ids(&kept), ["own", "said", "page", "no-language", "short", "row", "wet"]);
     let forced = judged(&["--language", "ro"]);
@@ -423,14 +423,14 @@ fn a_crawl_annotates_its_records_where_that_is_asked_for() {
     let failed = |n: usize| records[n]["quality"]["failed"].as_array().unwrap().clone();
     assert!(!failed(0).iter().any(|rule| rule.as_str().unwrap().starts_with("text.")), "{:?}", failed(0));
     assert!(failed(1).contains(&json!("text.ngram_repetition")), "{:?}", failed(1));
-    // the command says the same of the same file
+    // the command gives the same for the same file
     quality(&sandbox, &["out.jsonl", "-o", "again.jsonl"]).expect(0);
     let mut again = sandbox.records("again.jsonl");
     again.sort_by_key(|record| record["url"].as_str().unwrap().to_owned());
     assert_eq!(again, records);
 }
 
-/// The flags of a command line that a text names.
+/// Flags of a command line in a text.
 fn flags(text: &str) -> Vec<&str> {
     let is_flag = |word: &&str| word.len() > 2 && word.starts_with("--");
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(is_flag).collect()
@@ -477,7 +477,7 @@ fn a_remedy_for_a_fetched_page_names_flags_that_go_with_it() {
         causes,
         ["boilerplate", "common words", "repeated passages", "runs of characters", "terms of the field"]
     );
-    // rules of one's own hold for the page, too
+    // user rules apply to the page, too
     sandbox.write("rules/extraction.toml", "no_such_key = 1\n");
     fetch("/good", &["--rules", "rules"]).expect(2);
 }

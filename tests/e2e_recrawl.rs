@@ -1,5 +1,5 @@
-//! A run after a finished round goes over what is known: it asks what is due, conditionally where it can, and writes what has
-//! changed.
+//! Recrawls: a run after a finished round fetches due pages, conditionally if possible, and writes changed
+//! ones.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/nights.rs"]
@@ -55,7 +55,7 @@ fn an_unchanged_site_is_asked_conditionally_and_has_no_changes() {
     assert_eq!(now["metadata"]["statusCode"], 304);
 }
 
-/// A page that a limit has cut is not what its validators speak of: with a higher limit it is read anew, and in full.
+/// The validators of a truncated page do not apply under a higher limit: it is then fetched anew, in full.
 #[test]
 fn a_page_that_was_cut_is_read_anew_when_the_limit_rises() {
     let (site, long) = (Changing::of(4), "/1.html");
@@ -68,12 +68,12 @@ fn a_page_that_was_cut_is_read_anew_when_the_limit_rises() {
     let limit = |limit| [("CRAWL_FETCH_MAX_BODY", limit)];
     let first = nights.next_with(&[], &limit("8 KiB"));
     assert!(!record(&first.records, &server.url(long))["text"].to_string().contains("Paragraph 399"));
-    // the rest is unknown, so the page is asked for whole, and nothing has changed
+    // the rest is unknown, so the page is fetched whole, and has not changed
     let again = nights.next_with(&["--recrawl", "all"], &limit("8 KiB"));
     assert_eq!(again.changes(&server), []);
     let conditional = |(target, conditional): &(String, bool)| *conditional == (target != long);
     assert!(again.asked.len() > 4 && again.asked.iter().all(conditional), "{:?}", again.asked);
-    // no page is due for its age, this one is for the limit
+    // no page is due for its age; this one is due for the limit
     let more = nights.next_with(&[], &limit("1 MiB"));
     assert_eq!(more.changes(&server), of("changed", &[long]));
     assert!(more.records[0]["text"].to_string().contains("Paragraph 399"));
@@ -109,7 +109,8 @@ fn last_modified_is_asked_for_and_what_changed_is_told_with_the_hash_before() {
     assert_eq!(nights.next(&[]).changes(&server), []);
 }
 
-/// Without validators the page comes whole: the same body is not read again, another body with the same text is no change.
+/// Without validators the page is fetched whole: an identical body is not read again, and another body with
+/// the same text is no change.
 #[test]
 fn a_new_timestamp_in_the_footer_is_no_change() {
     let site = Changing::of(9);
@@ -117,7 +118,7 @@ fn a_new_timestamp_in_the_footer_is_no_change() {
         for n in 1..=9 {
             let html = page(&format!("page number {n}"), &[]);
             let footer = format!("<footer>Generated on 2026-03-{day:02} at 04:0{n}</footer></body>");
-            // as a footer that is not marked as one, which only the other pages tell
+            // like a footer without markup, which only other pages reveal
             let plain = format!(
                 "<p>Last built on 2026-03-{day:02} at 04:0{n} by the machine in the cellar</p></main>"
             );
@@ -179,7 +180,7 @@ fn a_page_that_is_missing_for_a_moment_is_not_gone() {
     let server = Server::start(0, move |request: &Request| {
         let mut asked = counted.lock().unwrap_or_else(PoisonError::into_inner);
         *asked += u32::from(request.path() == "/2.html");
-        // the second time it is asked for at all
+        // only its second request
         if request.path() == "/2.html" && *asked == 2 { Response::status(404) } else { inner.answer(request) }
     })
     .unwrap();
@@ -189,7 +190,7 @@ fn a_page_that_is_missing_for_a_moment_is_not_gone() {
     assert_eq!(*asked.lock().unwrap(), 3);
 }
 
-/// Stopped between the two answers, the next run asks the second time.
+/// Stopped between the two answers: the next run makes the second request.
 #[test]
 fn a_doubt_outlives_the_process() {
     let site = Changing::of(6);
@@ -210,7 +211,7 @@ fn a_doubt_outlives_the_process() {
     stopped.wait();
     run(&mut crawl("later.jsonl")).expect(0);
     let read = |name| fs::read_to_string(nights.sandbox.path(name)).unwrap_or_default();
-    // on a machine that is slow to stop it the first run may have asked twice
+    // on a slow machine the first run may have made both requests
     let told: Vec<Value> =
         ["stopped.jsonl", "later.jsonl"].into_iter().flat_map(|n| run::lines(&read(n))).collect();
     assert_eq!(told.len(), 1, "{told:?}");
@@ -298,7 +299,8 @@ fn other_rules_read_everything_anew_and_say_so() {
     assert_eq!(third.changes(&server), []);
 }
 
-/// What the site repeats was learnt in the first round, and is removed from the few pages that change later.
+/// The site's boilerplate was learned in the first round, and is removed from the few pages that change
+/// later.
 #[test]
 fn what_a_site_repeats_is_remembered() {
     const SLOGAN: &str =
@@ -321,7 +323,7 @@ fn what_a_site_repeats_is_remembered() {
     assert!(now.contains("page number 3 again") && !now.contains("harbour office"), "{now}");
 }
 
-/// Where most pages of a site have changed, what they repeat now is what counts.
+/// A site most of whose pages have changed: its new boilerplate counts.
 #[test]
 fn a_site_that_was_rebuilt_is_learnt_anew() {
     let site = Changing::of(12);
@@ -342,7 +344,7 @@ fn a_site_that_was_rebuilt_is_learnt_anew() {
     assert!(!text.contains("northern quay"), "{text}");
 }
 
-/// A new page with the text of one that rests says so.
+/// A new page with the text of a resting one is a duplicate.
 #[test]
 fn duplicates_are_known_across_rounds() {
     let site = Changing::of(5);
@@ -365,10 +367,11 @@ fn duplicates_are_known_across_rounds() {
     );
 }
 
-/// A state directory of version 3 of the store, made by the last program that wrote it, of `Tree::of(7)` at HOST.
+/// A state directory of version 3 of the store, written by the last program of that version, of `Tree::of(7)`
+/// at HOST.
 const VERSION_3: &str = include_str!("../fixtures/states/version3.sql");
 
-/// Lays the old state into the sandbox, its site moved to the server's address.
+/// Copies the old state to the sandbox, with its site at the server's URL.
 fn old_state(nights: &Nights<'_>) {
     let host = nights.server.url("").replace("http://", "");
     fs::create_dir_all(nights.sandbox.path("state")).unwrap();

@@ -1,5 +1,5 @@
-//! Archives that had a hard life: of many nights, of several crawls, torn at the end, on a disk that was full. What the crawls
-//! wrote can be had from them again.
+//! Damaged and shared archives: of many nights, of several crawls, truncated, on a full disk. A replay
+//! restores the records of the crawls.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/nights.rs"]
@@ -31,7 +31,7 @@ fn by_url(records: &[Value]) -> BTreeMap<String, &Value> {
     records.iter().map(|record| (record["url"].as_str().unwrap().to_owned(), record)).collect()
 }
 
-/// What records say, by URL; not when, in which round and beside which pages they were read.
+/// Contents of records by URL, without the time, round and order of reading.
 fn said(records: &[Value]) -> BTreeMap<String, Value> {
     let of = |record: &Value| {
         let fields = ["id", "text", "content", "links", "schema_version"].map(|field| record[field].clone());
@@ -42,7 +42,7 @@ fn said(records: &[Value]) -> BTreeMap<String, Value> {
     records.iter().map(|record| (record["url"].as_str().unwrap().to_owned(), of(record))).collect()
 }
 
-/// Cleaned by all pages of the host, in whatever order they come.
+/// Cleaned by all pages of the host, in any order.
 const SETTLED: (&str, &str) = ("CRAWL_DEDUP_RELEASE", "settled");
 
 fn replay(sandbox: &Sandbox, folder: &str, flags: &[&str]) -> Vec<Value> {
@@ -58,7 +58,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Counts of a folder's records by type; each is whole and its digest right.
+/// Counts of a folder's records by type; checks that each is whole and its digest right.
 fn kinds(folder: &Path) -> BTreeMap<String, usize> {
     let mut kinds = BTreeMap::new();
     for file in files(folder) {
@@ -72,12 +72,12 @@ fn kinds(folder: &Path) -> BTreeMap<String, usize> {
     kinds
 }
 
-/// New pages, changed ones, some that go and come back: after each night the archive gives what all nights have told together.
+/// New, changed and returning pages: after each night the archive gives the state of all nights together.
 #[test]
 fn an_archive_of_many_nights_gives_the_state_of_the_last() {
     let site = Changing::of(9);
     site.tag_all();
-    // these two are had whole each night
+    // these two are fetched whole each night
     site.set("/8.html", |page| page.etag = None);
     site.set("/9.html", |page| page.etag = None);
     let server = site.serve();
@@ -121,7 +121,7 @@ fn an_archive_of_many_nights_gives_the_state_of_the_last() {
     assert!(kinds(&nights.sandbox.path("warc"))["revisit"] > 20, "what was not modified");
 }
 
-/// Two crawls with states of their own may share a folder, and rules of another day read it anew.
+/// Two crawls with separate states may share a folder, and later rules read it anew.
 #[test]
 fn archives_of_several_crawls_are_one() {
     let servers = [Tree::of(12), Tree { filler: 150, ..Tree::of(9) }]
@@ -146,7 +146,7 @@ fn archives_of_several_crawls_are_one() {
     assert!(crawled.iter().any(|record| record["text"].as_str().unwrap().contains("](")));
 }
 
-/// A file that ends in the middle of a record, as a machine leaves it that loses its power: all before it is read.
+/// A file that ends within a record, as after a loss of power: all before it is read.
 #[test]
 fn a_torn_end_costs_what_it_tore() {
     let server = Server::start(0, Tree::of(12).handler()).unwrap();
@@ -156,7 +156,7 @@ fn a_torn_end_costs_what_it_tore() {
     let whole = said(&sandbox.records("out.jsonl"));
     let [file] = files(&sandbox.path("warc")).try_into().unwrap();
     let bytes = fs::read(&file).unwrap();
-    // pages may be fetched long before the first is through; with none of them there is nothing to replay
+    // pages may be fetched long before the first is archived; without any there is nothing to replay
     let mut reader = WarcReader::new(File::open(&file).unwrap(), 1 << 26).unwrap();
     let is_page = |block: &[u8]| String::from_utf8_lossy(block).contains(r#""event":"page""#);
     while !is_page(&reader.next().unwrap().unwrap().block) {}
@@ -164,7 +164,7 @@ fn a_torn_end_costs_what_it_tore() {
     let first = usize::try_from(reader.offset()).unwrap();
     let (mut last, mut damaged) = (0, 0);
     for part in 0..=6 {
-        // as it was being written, and as somebody copied it
+        // as it was being written, and as a copy
         let name = if part % 2 == 0 { "torn.warc.gz.open" } else { "torn.warc.gz" };
         let folder = sandbox.path(&format!("torn{part}"));
         fs::create_dir(&folder).unwrap();
@@ -172,7 +172,8 @@ fn a_torn_end_costs_what_it_tore() {
         let done =
             run(sandbox.bare().args(["replay", folder.to_str().unwrap(), "-O", "again.jsonl", "--no-dedup"]));
         let again = said(&sandbox.records("again.jsonl"));
-        // a file that was ended has lost something, unless the cut fell between two records; the end of an open one is no loss
+        // a closed file has lost data, unless the cut is between two records; the end of an open one is no
+        // loss
         damaged += usize::from(name.ends_with(".gz") && done.code() == 7);
         assert!(done.code() == 0 || name.ends_with(".gz"), "{part}: {}", done.stderr);
         let urls: BTreeSet<&String> = again.keys().collect();
@@ -182,13 +183,14 @@ fn a_torn_end_costs_what_it_tore() {
     assert!(last == 12 && damaged >= 2, "{last} {damaged}");
 }
 
-/// Whether this user may have a file system of their own in memory.
+/// Returns true if this user may mount a file system in memory.
 fn may_mount() -> bool {
     let tried = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
     tried.is_ok_and(|done| done.status.success())
 }
 
-/// The disk under the archive is full: exit code 3, nothing is torn, and with more room the same command goes on.
+/// The disk of the archive is full: exit code 3, no record is torn, and with more space the same command
+/// continues.
 #[test]
 #[ignore = "needs mounts (unshare -rm)"]
 fn a_full_disk_under_the_archive_is_3_and_leaves_nothing_torn() {
@@ -202,7 +204,7 @@ fn a_full_disk_under_the_archive_is_3_and_leaves_nothing_torn() {
         command.env("CRAWL_OUTPUT_BATCH", "3");
         command
     };
-    // what it holds is gone with its process, so it is copied away
+    // the mount vanishes with its process, so its content is copied
     let script = "exec unshare -rm sh -c 'mount -t tmpfs -o size=40k none warc; \"$@\"; code=$?; cp -r warc kept; exit $code' sh \"$@\"";
     let full = run(&mut sandbox.shell(script, &crawl())).expect(3);
     assert!(full.stderr.contains("warc"), "names the folder: {}", full.stderr);
@@ -222,7 +224,8 @@ fn a_full_disk_under_the_archive_is_3_and_leaves_nothing_torn() {
     assert_eq!(url_counts(&replay(&sandbox, "warc", &["--no-dedup"])), crawled);
 }
 
-/// The disk under the state of a replay is full (here: no file may grow beyond 32 KiB): exit code 3, its database is named.
+/// The disk of a replay's state is full (here: no file may exceed 32 KiB): exit code 3, with the database in
+/// the message.
 #[test]
 fn a_full_disk_under_the_state_of_a_replay_is_3_and_names_the_database_and_the_way_out() {
     let tree = Tree { filler: 400, ..Tree::of(40) };
@@ -240,7 +243,7 @@ fn a_full_disk_under_the_state_of_a_replay_is_3_and_names_the_database_and_the_w
     assert!(!files(&sandbox.path(".")).iter().any(|path| path.to_string_lossy().contains("crawl-replay-")));
 }
 
-/// A page that sends whoever comes to itself with a session id is known by its canonical URL, in whatever form it was read.
+/// A page that redirects to itself with a session id has its canonical URL in any form of the request.
 #[test]
 fn a_page_that_hides_behind_session_ids_is_one_and_is_gone_as_one() {
     let (sessions, is_gone) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));

@@ -1,4 +1,4 @@
-//! Whatever ends a run, the same command goes on: at the end every page is a record, exactly once.
+//! After any end of a run the same command resumes it: finally every page is a record, exactly once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/kills.rs"]
@@ -22,14 +22,14 @@ use support::{
     site::Site,
 };
 
-/// Past the last page, so that only the calendar ends there.
+/// Beyond the last page, so that only the calendar is cut off there.
 const DEPTH: [&str; 2] = ["--depth", "6"];
 
 fn harbour() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour")
 }
 
-/// The fixture site, answering slowly enough that a crawl can be caught in the middle.
+/// The fixture site with slow answers, so that a crawl can be stopped during its run.
 struct Slow(Site);
 
 impl Handler for Slow {
@@ -47,7 +47,7 @@ fn without_host(records: &[Value], server: &Server) -> BTreeMap<String, usize> {
     url_counts(records).into_iter().map(|(url, n)| (url.replace(&prefix, ""), n)).collect()
 }
 
-/// What a crawl that nobody disturbs brings.
+/// Records of an undisturbed crawl.
 fn undisturbed() -> BTreeMap<String, usize> {
     let (server, sandbox) = (Server::start(0, Site::open(&harbour()).unwrap()).unwrap(), Sandbox::new());
     run(&mut sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], DEPTH.as_slice()].concat())).expect(0);
@@ -56,8 +56,8 @@ fn undisturbed() -> BTreeMap<String, usize> {
     counts
 }
 
-/// Kills a crawl after so many requests, again and again, then lets it end; `settle` small makes records come early,
-/// so that there are some on disk when the process dies.
+/// Kills a crawl several times after a number of requests, then lets it end. A small `settle` writes records
+/// early, so that some are on disk at each kill.
 fn killed_and_resumed(settle: &str) -> (BTreeMap<String, usize>, usize) {
     let (server, sandbox) = (slow_harbour(), Sandbox::new());
     let crawl = || {
@@ -89,7 +89,7 @@ fn killed_four_times_while_records_are_written() {
     assert_eq!(counts, undisturbed());
 }
 
-/// What a killed process left behind its last settled line is cut off, not kept beside the record written anew.
+/// Output of a killed process after its last settled line is cut off, not kept beside the rewritten record.
 #[test]
 fn a_torn_line_at_the_end_is_cut_off() {
     let tree = Tree { delay: Duration::from_millis(20), ..Tree::of(40) };
@@ -123,7 +123,7 @@ fn after_a_limit_the_same_command_goes_on() {
     let mut once = asked.clone();
     once.sort();
     once.dedup();
-    // at a limit, pages that were under way may be let go and fetched again; not more than were in flight
+    // at a limit, pages in flight may be dropped and fetched again; no more than were in flight
     assert!(asked.len() <= once.len() + 2 * 16, "{} requests for {} pages", asked.len(), once.len());
 }
 
@@ -155,7 +155,7 @@ fn fresh_forgets_what_was_done() {
     assert_eq!(counts, tree.targets().iter().map(|t| (server.url(t), 1)).collect());
 }
 
-/// Standard output cannot be cut; a resumed run may repeat the last batch, but it loses nothing.
+/// Standard output cannot be cut back; a resumed run may repeat the last batch, but loses no record.
 #[test]
 fn standard_output_loses_nothing() {
     let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
@@ -176,11 +176,11 @@ fn standard_output_loses_nothing() {
     assert!(repeated <= 4, "{repeated} repeated: more than a batch");
 }
 
-/// A state of version 6 of the store, made by the last program that wrote it and killed in the middle of a round over
-/// `Tree::of(7)` at HOST: four pages are held, one is leased, two are queued.
+/// A state of version 6 of the store, killed during a round over `Tree::of(7)` at HOST. The last program of
+/// that version wrote it: four pages are held, one is leased, two are queued.
 const VERSION_6: &str = include_str!("../fixtures/states/version6.sql");
 
-/// Lays the old state into the sandbox, its site moved to the server's address.
+/// Copies the old state to the sandbox, with its site at the server's URL.
 fn old_state(sandbox: &Sandbox, server: &Server) {
     fs::create_dir_all(sandbox.path("state")).unwrap();
     let state = rusqlite::Connection::open(sandbox.path("state/crawl.sqlite")).unwrap();
@@ -207,7 +207,7 @@ fn an_unfinished_state_of_the_version_before_is_gone_on_with() {
     assert!(check.stdout.contains("no damage found"), "{}", check.stdout);
 }
 
-/// A damaged held page of an unfinished round is fetched again; the others stay as they are.
+/// A damaged held page of an unfinished round is fetched again; the others are unchanged.
 #[test]
 fn a_damaged_held_page_is_fetched_again() {
     let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
@@ -223,8 +223,8 @@ fn a_damaged_held_page_is_fetched_again() {
     assert_eq!(sandbox.errors().len(), 0);
 }
 
-/// A part of the database is overwritten in the middle of a round: the run says so, a repair saves the rest, and each page is
-/// written once.
+/// A part of the database is overwritten during a round: the run reports it, a repair saves the rest, and
+/// each page is written once.
 #[test]
 fn a_damaged_state_is_repaired_and_gone_on_with() {
     let tree = Tree { pages: 300, ..Tree::of(300) };
@@ -262,7 +262,7 @@ fn a_damaged_state_is_repaired_and_gone_on_with() {
     run(&mut crawl(&[])).expect(0);
     let counts = url_counts(&sandbox.records("out.jsonl"));
     assert!(counts.values().all(|n| *n == 1), "a record stands twice: {counts:?}");
-    // A page may be missing only if its URL, or that of a page on the path to it, stood in the damaged part.
+    // A page may be missing only if its URL, or that of a page on the path to it, was in the damaged part.
     let is_lost = |n: usize| n > 1 && damaged.contains(&Tree::target(n));
     let lost = (1..=300).filter(|n| is_lost(*n)).count();
     assert!((13..150).contains(&lost), "{lost} URLs stood in the damaged part");

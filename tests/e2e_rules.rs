@@ -71,7 +71,7 @@ fn faults_of_rules_end_every_job_before_it_begins() {
     }
 }
 
-/// A crawl names each page whose text is empty since all of it is boilerplate.
+/// A crawl logs each page whose text is empty since all of it is boilerplate.
 #[test]
 fn a_page_that_is_all_boilerplate_is_in_the_log() {
     let answer = |request: &Request| match request.path() {
@@ -88,8 +88,8 @@ fn a_page_that_is_all_boilerplate_is_in_the_log() {
     assert!(line.contains(&server.url("/empty")), "{}", done.stderr);
 }
 
-/// The switches of extraction, a list and rules of one's own hold for a crawl as they do for one page, and its records say
-/// why an extractor was taken.
+/// Extraction flags, a filter list and user rules apply to a crawl as to one page, and its records explain
+/// the choice of the extractor.
 #[test]
 fn a_crawl_extracts_as_its_flags_say() {
     let page = PAGE.replace(

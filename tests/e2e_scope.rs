@@ -1,4 +1,4 @@
-//! Which links are followed: scope, depth, filters, and robots.txt set aside.
+//! Followed links: scope, depth, filters, and disabled robots.txt.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -12,7 +12,7 @@ use support::{
     server::{Request, Response, Server},
 };
 
-/// Paths that stand in the records, of whatever host.
+/// Paths in the records, of any host.
 fn paths(sandbox: &Sandbox) -> BTreeSet<String> {
     let counts = url_counts(&sandbox.records("out.jsonl"));
     counts.into_keys().map(|url| url.split('/').skip(3).collect::<Vec<_>>().join("/")).collect()
@@ -22,7 +22,7 @@ fn set(items: &[&str]) -> BTreeSet<String> {
     items.iter().map(|&i| i.to_owned()).collect()
 }
 
-/// Each page links to all 120 pages, of which the frontier has room for 20 at a time.
+/// Each page links to all 120 pages, while the frontier has room for 20 at a time.
 #[test]
 fn links_that_found_no_room_are_followed_from_a_later_page() {
     let links: Vec<String> = (0..120).map(|n| format!("/n{n}/page.html")).collect();
@@ -95,7 +95,7 @@ fn what_is_excluded_is_not_even_asked_for() {
     assert!(!server.targets().iter().any(|t| t.starts_with("/d/")));
 }
 
-/// Four names of one server: the seed's host, a host below it, its sister, and another domain.
+/// Four names of one server: the seed's host, a subdomain, a sibling, and another domain.
 #[test]
 fn scope_is_judged_by_host_subdomain_domain_or_not_at_all() {
     let handler = |request: &Request| {
@@ -159,7 +159,7 @@ fn ignore_robots_sets_all_of_it_aside() {
     assert_eq!(paths(&ignoring), set(&["", "kept/a.html", "whispered.html"]));
 }
 
-/// RFC 9309 §2.3.1.4: a server that fails at robots.txt has not allowed anything.
+/// RFC 9309 §2.3.1.4: a server error for robots.txt forbids everything.
 #[test]
 fn a_robots_txt_that_fails_forbids_everything() {
     let handler = |request: &Request| match request.path() {
@@ -173,7 +173,7 @@ fn a_robots_txt_that_fails_forbids_everything() {
     assert_eq!(sandbox.errors()[0]["stage"], "robots");
 }
 
-/// A name that leads to this machine, in the seed and in a link, is refused unless its network is allowed.
+/// A name that resolves to this machine, in the seed and in a link, is refused unless its network is allowed.
 #[test]
 fn private_addresses_are_refused_unless_allowed() {
     let (server, sandbox) = (Server::start(0, letters).unwrap(), Sandbox::new());
@@ -211,8 +211,8 @@ fn flags_go_before_the_environment_and_that_before_the_file() {
     assert_eq!(crawl(Some("1"), &[file.as_slice(), &["--depth", "2"]].concat()), 7, "the flag");
 }
 
-/// The depth of a page is that of the shortest way to it, also where a longer way is quicker: `/x.html` is found three
-/// links away before the slow page that names it one link away has answered, and what it leads to is still in reach.
+/// The depth of a page is that of the shortest path, even if a longer one is faster. `/x.html` is found three
+/// links away before the slow page that links to it directly has answered. Its links are still in reach.
 #[test]
 fn depth_is_that_of_the_shortest_way_however_slow_it_is() {
     let handler = |request: &Request| {
@@ -240,7 +240,7 @@ fn depth_is_that_of_the_shortest_way_however_slow_it_is() {
     assert_eq!((depth("/x.html"), depth("/leaf.html")), (Some(2), Some(3)));
 }
 
-/// robots.txt is asked for the token of the user agent that is sent.
+/// robots.txt is evaluated for the token of the configured user agent.
 #[test]
 fn a_user_agent_of_ones_own_is_the_one_that_robots_txt_speaks_of() {
     let handler = |request: &Request| match request.path() {
@@ -256,8 +256,8 @@ fn a_user_agent_of_ones_own_is_the_one_that_robots_txt_speaks_of() {
     }
 }
 
-/// The user named the seed, so what it leads to is fetched, whatever the filters say; and the sitemap of a site is read
-/// although its start page is not wanted.
+/// The target of a seed's redirect is fetched despite the filters, since the user named the seed. A site's
+/// sitemap is read even if its start page is filtered.
 #[test]
 fn filters_bind_neither_what_a_seed_redirects_to_nor_the_sitemap() {
     let handler = |request: &Request| match request.path() {

@@ -1,4 +1,4 @@
-//! What a seed file may look like.
+//! Forms of a seed file.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -24,7 +24,7 @@ fn server() -> Server {
     .unwrap()
 }
 
-/// The main job on a seed file that exists already.
+/// The main job on an existing seed file.
 fn crawl(sandbox: &Sandbox, seed: &str) -> Command {
     let mut command = sandbox.bare();
     command.args(["--seed", seed, "--state-dir", "state", "-O", "out.jsonl", "--delay", "0s"]);
@@ -92,7 +92,7 @@ fn standard_input_may_come_late_and_in_pieces() {
     assert_eq!(sandbox.records("out.jsonl").len(), 1);
 }
 
-/// A bare host is tried as https first; where nobody speaks that, http is taken.
+/// A bare host is tried as https first, then as http.
 #[test]
 fn a_bare_host_falls_back_to_http() {
     let (server, sandbox) = (server(), Sandbox::new());
@@ -103,7 +103,7 @@ fn a_bare_host_falls_back_to_http() {
     assert_eq!(url_counts(&sandbox.records("out.jsonl")), [(server.url("/"), 1)].into());
 }
 
-/// One site needs no file of seeds; its state has a directory of its own, by which the same command goes on.
+/// A single site needs no seed file; its state has a directory of its own, by which the same command resumes.
 #[test]
 fn a_url_may_stand_where_the_file_does() {
     let (server, sandbox) = (Server::start(0, Tree::of(5).handler()).unwrap(), Sandbox::new());

@@ -1,4 +1,4 @@
-//! The server as its callers meet it: who is let in, what errors look like, what is answered, how it ends.
+//! Server from a caller's view: authentication, errors, answers, shutdown.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -81,7 +81,7 @@ impl Served {
         self.raw(&format!("{head}\r\n{body}"))
     }
 
-    /// As somebody who knows the token.
+    /// Sends a request with the token.
     fn ask(&self, method: &str, path: &str) -> Answer {
         self.with(method, path, &[&format!("authorization: Bearer {TOKEN}")], "")
     }
@@ -158,7 +158,7 @@ fn only_who_knows_the_token_is_let_in() {
 fn pages_of_other_sites_learn_and_change_nothing() {
     let (_sandbox, served) = started();
     let token = format!("authorization: Bearer {TOKEN}");
-    // a name that somebody has pointed at this machine
+    // a foreign name that resolves to this machine
     for host in [
         "host: evil.example",
         "host: evil.example:8620",
@@ -292,7 +292,7 @@ fn pages_are_analysed_and_told() {
     }
     assert_eq!(row["boilerplate_hashes"][0].as_str().unwrap().len(), 16);
     assert!(served.get(&format!("{project}/boilerplate-stats"))[0]["boilerplate_hashes"].is_null());
-    // the pages, in parts, by domain and by group
+    // the pages in parts, by domain and by group
     let first = served.get(&format!("{project}/sources?limit=5"));
     assert_eq!(first["sources"].as_array().unwrap().len(), 5);
     let source = &first["sources"][0];
@@ -329,7 +329,7 @@ fn an_analysis_in_the_background_can_be_asked_for() {
         json!({"domains_total": 2, "domains_done": 2, "pages_total": 400, "pages_done": 400})
     );
     assert_eq!(told["result"]["total_pages_cleaned"], 400);
-    // who waits for some seconds has it at once when it is done by then
+    // with a wait of some seconds, the answer follows as soon as it is ready
     assert_eq!(served.post(&path, &["prefer: respond-async, wait=60"], "").status, 200);
     assert_eq!(served.ask("DELETE", &job).status, 202, "it has ended, and may still be told so");
 }
@@ -338,7 +338,7 @@ fn an_analysis_in_the_background_can_be_asked_for() {
 fn slow_callers_hold_nothing() {
     let sandbox = Sandbox::new();
     let served = Served::start(&sandbox, &[("CRAWL_SERVE_TOKEN", TOKEN), ("CRAWL_SERVE_TIMEOUT", "300ms")]);
-    // headers that never end: the connection is closed
+    // endless headers: the connection is closed
     let mut stream = TcpStream::connect(&served.address).unwrap();
     stream.set_read_timeout(Some(run::PATIENCE)).unwrap();
     stream.write_all(b"GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\nx-").unwrap();
@@ -440,7 +440,7 @@ fn the_token_is_made_shown_and_kept_once() {
     let again = Served::start(&sandbox, &[]);
     assert!(!again.run.stderr_so_far().contains(&token), "shown once");
     assert_eq!(again.with("GET", "/api/v1/projects", &[&bearer], "").status, 200);
-    // a token that can be tried out, or that is not there
+    // a token that can be guessed, and a missing one
     sandbox.write("short", "abc\n");
     run(sandbox.bare().args(["serve", "--token-file", "short"])).expect(2);
     run(sandbox.bare().args(["serve", "--token-file", "missing"])).expect(2);
@@ -455,7 +455,7 @@ fn a_server_that_is_told_to_stop_answers_what_was_asked() {
         let asked = std::thread::Builder::new().spawn_scoped(scope, || served.ask("POST", &path)).unwrap();
         std::thread::Builder::new()
             .spawn_scoped(scope, || {
-                // long enough on most machines to come into the middle; in any case one of the two answers is right
+                // long enough on most machines to interrupt it; either answer is correct
                 let store = SqliteProjects::open(&sandbox.path("p.sqlite")).unwrap();
                 assert!(store.projects(0, 1).unwrap().len() == 1);
                 served.run.signal("TERM");

@@ -1,4 +1,4 @@
-//! Pages that scripts fill, and pages that only look like it: what each is taken for, and what a browser makes of it.
+//! Pages that scripts fill, and similar ones: their classification, and their text in a browser.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -13,7 +13,7 @@ use support::{
     site::Site,
 };
 
-/// What `crawl classify --jsonl` says of pages.
+/// Output of `crawl classify --jsonl` for pages.
 fn classified(pages: &[(String, String)]) -> Vec<Value> {
     let sandbox = Sandbox::new();
     let line =
@@ -56,8 +56,8 @@ fn every_shell_is_recognised_and_static_pages_stay_static() {
     assert_eq!(said.len(), expected.len());
 }
 
-/// Empty pages as the templates and generators of frameworks write them; the names that frameworks give to what they
-/// write are facts, and what stands around them is ours.
+/// Empty pages in the form of frameworks' templates and generators. The frameworks' names are facts; the text
+/// around them is ours.
 const SHELLS: [(&str, &str, &str); 17] = [
     (
         "create-react-app",
@@ -148,7 +148,7 @@ fn shells_of_other_frameworks_are_recognised() {
     assert_eq!(said.len(), SHELLS.len());
 }
 
-/// What is wrong with the record of a page; `None` if nothing is.
+/// Fault of a page's record; `None` if it is correct.
 fn fault(e: &Expected, records: &[Value], server: &Server) -> Option<String> {
     let record = record(records, &server.url(&e.path));
     let metadata = &record["metadata"];
@@ -157,7 +157,7 @@ fn fault(e: &Expected, records: &[Value], server: &Server) -> Option<String> {
     let (by, errors) = match e {
         // the words of the static page are kept
         Expected { kept: true, .. } => ("static_best_effort", vec!["page_crashed"]),
-        // it is the other page that has the words, as a page of its own
+        // the other page has the words, as a page of its own
         Expected { lands: Some(_), .. } => ("static_best_effort", vec!["navigation"]),
         e => (e.strategy.as_str(), vec![]),
     };
@@ -172,7 +172,7 @@ fn fault(e: &Expected, records: &[Value], server: &Server) -> Option<String> {
     e.wrong_with(&format!("{title}\n{}", shown.as_str().unwrap())).map(|wrong| format!("{wrong}: {shown}"))
 }
 
-/// The whole site, end to end: the text of each page is what a reader sees, had in the way that the page needs.
+/// The whole site, end to end: each page has the text that a reader sees, by the right strategy.
 #[test]
 #[ignore = "needs Chromium"]
 fn a_crawl_gets_the_text_of_every_shell_in_the_right_way() {
@@ -182,7 +182,7 @@ fn a_crawl_gets_the_text_of_every_shell_in_the_right_way() {
     let server = Server::start(0, Site::open(&shells::root()).unwrap()).unwrap();
     let sandbox = Sandbox::new();
     let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--chrome-no-sandbox"]);
-    // one page never comes to rest; the others get the time that a busy machine takes
+    // one page never settles; the others get enough time for a busy machine
     run(crawl.env("CRAWL_CHROME_SETTLE", "10s").env("CRAWL_CHROME_NAVIGATE", "30s")).expect(0);
     let records = sandbox.records("out.jsonl");
     let expected = shells::expected();

@@ -1,4 +1,4 @@
-//! Sitemaps and feeds: every file once, whatever they name, and what they list.
+//! Sitemaps and feeds: every file is read once, whatever it names; then its entries.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -39,7 +39,7 @@ fn rss(paths: &[&str]) -> Response {
     )
 }
 
-/// Crawls from `/` and says which paths have a record, in order.
+/// Crawls from `/` and returns the paths of the records, in order.
 fn crawled(server: &Server, sandbox: &Sandbox, flags: &[&str]) -> Vec<String> {
     let flags = [&["-O", "out.jsonl"], flags].concat();
     run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
@@ -56,8 +56,7 @@ fn asked(server: &Server, target: &str) -> usize {
     server.targets().iter().filter(|t| *t == target).count()
 }
 
-/// An index that names itself, files twice, moved ones, a lost one, one that is none, compressed ones, and indexes below
-/// indexes.
+/// An index with itself, duplicate, moved, missing, invalid and compressed files, and nested indexes.
 #[test]
 fn every_sitemap_is_read_once_and_none_that_is_too_deep() {
     let handler = |request: &Request| match request.path() {
@@ -99,7 +98,7 @@ fn every_sitemap_is_read_once_and_none_that_is_too_deep() {
     assert_eq!(kinds, ["\"http_status\"", "\"sitemap\""], "{:?}", sandbox.errors());
 }
 
-/// robots.txt may name a file on any host; an index may not, and all of them together are so many.
+/// robots.txt may name sitemaps on any host, an index may not; their total number is bounded.
 #[test]
 fn sitemaps_are_so_many_and_on_other_hosts_only_by_robots_txt() {
     let other = Server::start(0, |request: &Request| match request.path() {
@@ -137,7 +136,7 @@ fn sitemaps_are_so_many_and_on_other_hosts_only_by_robots_txt() {
     assert_eq!(lines[0]["kind"], "trap_sitemaps");
 }
 
-/// A robots.txt may name files of strangers, each of which would be asked for its own robots.txt as well.
+/// A robots.txt may name sitemaps of foreign hosts, each of which would need its own robots.txt.
 #[test]
 fn few_hosts_outside_of_the_scope_are_asked_for_sitemaps() {
     let strangers: Vec<Server> = (0..10)
@@ -182,7 +181,7 @@ fn few_hosts_outside_of_the_scope_are_asked_for_sitemaps() {
     assert_eq!(strangers[0].requests().len(), 3, "none if the operator wants none");
 }
 
-/// A file that lists as many URLs as a file may, each as long as a URL may be, takes some hundred megabytes of state.
+/// A file with the maximum number of URLs of maximum length takes some hundred megabytes of state.
 #[test]
 fn a_host_has_so_many_urls_of_sitemaps_in_the_frontier() {
     let limits =
@@ -226,12 +225,12 @@ fn a_host_has_so_many_urls_of_sitemaps_in_the_frontier() {
     }
 }
 
-/// Sitemaps of a generator: once its pages have had nothing new to say, what it lists is not stored.
+/// Sitemaps of a generator: once its pages have had no new content, its entries are not stored.
 #[test]
 fn what_a_sitemap_lists_of_a_used_up_template_is_not_stored() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /a.xml\n"),
-        // two levels further down than the pages that the start page links
+        // two levels deeper than the links of the start page
         "/a.xml" => index(&["/b.xml"]),
         "/b.xml" => index(&["/c.xml"]),
         "/c.xml" => {
@@ -279,7 +278,7 @@ fn what_a_sitemap_lists_passes_the_traps() {
     assert!(lines.iter().any(|line| line["message"].as_str().unwrap().contains("10 more")), "{lines:?}");
 }
 
-/// What a later round can ask with: validators of the response, and what the sitemap said of the page.
+/// State for a later round: validators of the response, and the sitemap's `lastmod`.
 #[test]
 fn validators_and_lastmod_are_kept_with_the_page() {
     let handler = |request: &Request| match request.path() {
@@ -300,7 +299,7 @@ fn validators_and_lastmod_are_kept_with_the_page() {
     assert_eq!(history.sitemap_lastmod.as_deref(), Some("2026-11-02T03:04:05Z"));
 }
 
-/// A blog that names feeds on every page, as blogs do: the same ones, and one for the comments of each page.
+/// A blog that names the same feeds on every page, and one for the comments of each page.
 fn blog(request: &Request) -> Response {
     let feed = |path: &str, media: &str| format!("<link rel=\"alternate\" type=\"{media}\" href=\"{path}\">");
     let html = |links: &[String]| {
@@ -371,7 +370,7 @@ fn feeds_are_left_out_when_told_but_for_those_that_robots_txt_names() {
 fn entries_of_a_feed_are_as_deep_as_links() {
     let depths = |limit: &str| {
         let (server, sandbox) = (Server::start(0, blog).unwrap(), Sandbox::new());
-        // which feeds are the first four depends on which page is read first
+        // the first four feeds depend on the order of the pages
         let config = sandbox.write("crawl.toml", "[crawl]\nfeeds = \"unlimited\"\n");
         crawled(&server, &sandbox, &["--depth", limit, "--config", config.to_str().unwrap()]);
         let records = sandbox.records("out.jsonl");
@@ -386,7 +385,8 @@ fn entries_of_a_feed_are_as_deep_as_links() {
     assert_eq!(depths("2"), [Some(0), Some(1), Some(1), Some(2)]);
 }
 
-/// A sitemap on a host that does not exist, and of which no page is wanted, is asked for once: nobody waits for it.
+/// A sitemap on a host that does not exist, and from which no page is wanted, is requested once and does not
+/// delay the run.
 #[test]
 fn a_sitemap_on_a_host_without_a_name_is_asked_for_once() {
     let tree = Tree::of(3);

@@ -1,4 +1,5 @@
-//! Sites whose content the rules miss on every page: a crawl notices it, and extracts the pages by what differs between them.
+//! Sites whose content the rules miss on every page: a crawl detects it, and extracts the pages by the
+//! differences between them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/kills.rs"]
@@ -19,12 +20,12 @@ use support::{
 /// Pages of each site.
 const PAGES: usize = 60;
 
-/// The text of the main element on every page of a site.
+/// Text of the main element on every page of a site.
 const NOTICE: &str = "<p>The harbour office is open on weekdays from nine to four, and on Saturdays until noon. Berths are given out in the \
     order in which boats arrive, dues are paid on the day, and whoever leaves before seven puts them into the box at the gate.</p>\
     <p>Dogs are kept on a lead, fires are lit on the beach alone, and the crane is moved by the harbour master, nobody else.</p>";
 
-/// A word that stands on one page alone, of five letters: so short a text is not saved by its length.
+/// A word of five letters on one page alone, so that the text stays short.
 fn word(site: &str, n: usize, k: usize) -> String {
     let letter = |n: usize| char::from(b'a' + u8::try_from(n % 26).unwrap());
     let n = n * 26 + k;
@@ -33,13 +34,13 @@ fn word(site: &str, n: usize, k: usize) -> String {
         .fold(site.to_owned(), |word, c| format!("{word}{c}"))
 }
 
-/// The text of a page's own: 26 words.
+/// Own text of a page: 26 words.
 fn own(site: &str, n: usize) -> String {
     let sentence = |from: usize| (from..from + 13).map(|k| word(site, n, k)).collect::<Vec<_>>().join(" ");
     format!("<p>{}.</p><p>{}.</p>", sentence(0), sentence(13))
 }
 
-/// A binary tree of pages with a frame around `content`, which holds `{own}` where the page's own text stands.
+/// A binary tree of pages with a frame around `content`, in which `{own}` stands for the page's own text.
 fn site(
     name: &'static str,
     content: &'static str,
@@ -67,7 +68,7 @@ fn of_site(records: &[Value], server: &Server) -> Vec<Value> {
     records.iter().filter(is_of_site).cloned().collect()
 }
 
-/// Three sites that fail, and their seeds; rules in `own` make the third one fail.
+/// Three failing sites, and their seeds; the rules in `own` make the third one fail.
 fn failing_sites(sandbox: &Sandbox) -> ([Server; 3], Vec<String>) {
     let servers = FAILURES.map(|(name, content, _)| Server::start(0, site(name, content, PAGES)).unwrap());
     fs::create_dir(sandbox.path("own")).unwrap();
@@ -76,7 +77,7 @@ fn failing_sites(sandbox: &Sandbox) -> ([Server; 3], Vec<String>) {
     (servers, seeds)
 }
 
-/// Records whose text has the page's own words.
+/// Counts the records that contain the page's own words.
 fn with_own_words(name: &str, records: &[Value]) -> usize {
     let has = |record: &&Value| {
         let path = record["url"].as_str().unwrap().rsplit('/').next().unwrap();
@@ -89,7 +90,7 @@ fn with_own_words(name: &str, records: &[Value]) -> usize {
     records.iter().filter(has).count()
 }
 
-/// Content in elements whose names say that they are none, by a built-in rule or by one that was added.
+/// Content in elements whose names mark them as boilerplate, by a built-in or an added rule.
 const FAILURES: [(&str, &str, &str); 3] = [
     ("n", "<main></main><aside class=sidebar>{own}</aside>", "body > aside.sidebar"),
     ("e", "<main>{notice}</main><div class=related-posts>{own}</div>", "body > div.related-posts"),
@@ -100,7 +101,8 @@ const FAILURES: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// All pages of a host that fails are mended in the round in which it is noticed, and the report and `crawl status` name the template.
+/// All pages of a failing host are corrected in the round that detects it. The report and `crawl status` name
+/// the template.
 #[test]
 fn a_template_that_comes_out_empty_is_noticed_and_mended() {
     let sandbox = Sandbox::new();
@@ -140,7 +142,8 @@ fn a_template_that_comes_out_empty_is_noticed_and_mended() {
     assert!(done.stderr.contains("180 pages extracted by what differs on their site"), "{}", done.stderr);
 }
 
-/// A host of six pages is drained before its shard has judged them: each is written in the run, by the evidence, and asked for once.
+/// A host of six pages is drained before its shard has judged them. Each is written in the run, by the
+/// evidence, and fetched once.
 #[test]
 fn a_host_of_few_pages_is_mended_in_the_same_run() {
     for (name, content, template) in FAILURES.into_iter().take(2) {
@@ -162,7 +165,8 @@ fn a_host_of_few_pages_is_mended_in_the_same_run() {
     }
 }
 
-/// Pages whose records were written before it was noticed are due in the next round, once, and unchanged bodies are read all the same.
+/// Pages with records from before the detection are due once in the next round, and unchanged bodies are
+/// still read.
 #[test]
 fn records_that_were_written_before_are_mended_in_the_next_round() {
     let (name, content, _) = FAILURES[1];
@@ -204,7 +208,7 @@ fn records_that_were_written_before_are_mended_in_the_next_round() {
     assert_eq!(status(), 0);
 }
 
-/// A replay of the archive mends the same pages, though it can fetch none of them again.
+/// A replay of the archive corrects the same pages, though it can fetch none of them again.
 #[test]
 fn a_replay_mends_them_too() {
     let sandbox = Sandbox::new();
@@ -222,7 +226,8 @@ fn a_replay_mends_them_too() {
     }
 }
 
-/// Kills a crawl of a site whose content the rules miss four times. All its pages are written once, and have their own words after the next round.
+/// Kills a crawl of a site whose content the rules miss four times. All its pages are written once, and have
+/// their own words after the next round.
 fn killed(more: &[&str]) {
     let (name, content, _) = FAILURES[0];
     let pages = site(name, content, PAGES);
@@ -249,7 +254,8 @@ fn killed(more: &[&str]) {
     assert_eq!(with_own_words(name, &last), PAGES);
 }
 
-/// A crawl that is killed while pages wait with their bodies loses none of them: each is mended, or due again and mended in the next round.
+/// A crawl that is killed while pages wait with their bodies loses none: each is corrected, or due again in
+/// the next round.
 #[test]
 fn killed_while_pages_wait_for_their_site() {
     killed(&[]);
@@ -261,7 +267,7 @@ fn killed_after_pages_were_written_unjudged() {
     killed(&["--no-dedup"]);
 }
 
-/// The page with lines for `crawl site`, and as `crawl extract --jsonl` takes them.
+/// Pages as input lines of `crawl site` and `crawl extract --jsonl`.
 fn rows(name: &'static str, content: &'static str, host: &str) -> String {
     let rows = (1..=20).map(|n| {
         let html = format!(
@@ -273,7 +279,7 @@ fn rows(name: &'static str, content: &'static str, host: &str) -> String {
     rows.collect()
 }
 
-/// `crawl site` names the template that is missed, and the rule that it prints takes the content.
+/// `crawl site` names the missed template, and its printed rule selects the content.
 #[test]
 fn a_site_is_shown_by_template_and_its_rule_works() {
     let sandbox = Sandbox::new();
@@ -320,7 +326,7 @@ fn a_site_is_shown_by_template_and_its_rule_works() {
     assert!(none.stderr.contains("no page with HTML and a URL"), "{}", none.stderr);
 }
 
-/// Faults of `sites.toml` are told with line and key.
+/// Errors in `sites.toml` are reported with line and key.
 #[test]
 fn faults_of_site_rules_are_told() {
     let sandbox = Sandbox::new();
@@ -346,7 +352,7 @@ fn faults_of_site_rules_are_told() {
     }
 }
 
-/// A site that is read well has no such template, and no page of it is asked twice.
+/// A correctly extracted site has no such template, and no page of it is fetched twice.
 #[test]
 fn a_site_that_is_read_well_is_left_alone() {
     let server = Server::start(0, site("w", "<article>{own}</article>", PAGES)).unwrap();

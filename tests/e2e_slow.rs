@@ -1,4 +1,4 @@
-//! Hosts that answer slowly, beside one that answers at once.
+//! Slow hosts beside a fast one.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -15,7 +15,7 @@ use std::{
 };
 use support::{made::Tree, server::Server};
 
-/// Connections that are dripped to, and how long each.
+/// Number of slow connections, and the duration of each.
 const DRIPS: usize = 200;
 const DRIP_TIME: Duration = Duration::from_secs(60);
 
@@ -24,7 +24,7 @@ fn beside(work: impl FnOnce() + Send + 'static) {
     thread::Builder::new().spawn(work).unwrap();
 }
 
-/// Answers whatever is asked with a page that comes at two bytes a second.
+/// Answers each request with a page at two bytes per second.
 #[expect(clippy::disallowed_methods, reason = "a server that drips has to wait")]
 fn dripping() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -44,7 +44,7 @@ fn dripping() -> SocketAddr {
     address
 }
 
-/// Eight hosts drip into four places, each of them for as long as a body may take. The ninth host is asked last.
+/// Eight slow hosts occupy four slots, each for the maximum time of a body. The ninth host comes last.
 #[test]
 fn slow_hosts_leave_places_to_others_and_the_run_ends_in_time() {
     let (drip, sandbox) = (dripping(), Sandbox::new());

@@ -1,5 +1,5 @@
-//! Pages that one plain request does not bring: AMP, a mobile client, and a real Chromium. Tests of the last are ignored
-//! where it is missing (tests/unavailable).
+//! Pages that one plain request does not bring: AMP, a mobile client, and a real Chromium. Tests with
+//! Chromium are ignored without it (tests/unavailable).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -14,7 +14,7 @@ use scripted::*;
 use std::{fs, process::Command};
 use support::server::{Request, Response, Server};
 
-/// One site with a page for each way, and those where a way leads nowhere.
+/// A site with a page for each strategy, and pages where a strategy fails.
 fn harbour(request: &Request) -> Response {
     let amp = |target: &str| SHELL.replace("<head>", &format!("<head><link rel=amphtml href={target}>"));
     match request.path() {
@@ -26,7 +26,7 @@ fn harbour(request: &Request) -> Response {
         "/thin" => Response::html(amp("/thin.amp")),
         "/thin.amp" => Response::html(article("Thin", "<p>Read it in the app.</p>")),
         "/short" if is_mobile(request) => Response::html(article("Short", &prose("the short page", 20))),
-        // enough words for a page, of which none is content
+        // enough words for a page, but no content
         "/short" => Response::html(format!("<title>Short</title><body><form>{}</form></body>", "<label>Pick one of these options here</label> ".repeat(10))),
         "/tiny" => Response::html("<title>Tiny</title><body><p>Closed for the winter.</p></body>"),
         "/moves" => Response::html(SHELL.replace("<script src=/app.js>", "<script>location.replace('/moved')</script><script src=/app.js>")),
@@ -35,7 +35,7 @@ fn harbour(request: &Request) -> Response {
         "/barred" if is_browser(request) => Response::status(403),
         "/barred" => Response::html(SHELL.replace("<div id=root></div>", "<div id=root><p>Loading the tide tables of the harbour, please wait.</p></div>")),
         "/refused" => Response::html(amp("http://127.0.0.2:9/elsewhere")),
-        // its script takes back what the page says to robots, and links to a page
+        // its script removes the page's robots directives, and links to a page
         "/strict" => Response::html(SHELL.replace("<head>", "<head><meta name=robots content=nofollow>").replace("</body>", "<script>document.querySelector('meta').remove(); const a = document.createElement('a'); a.href = '/kept'; a.textContent = 'more'; document.body.append(a)</script></body>")),
         "/kept" => Response::html(article("Kept", &prose("what no robot is led to", 20))),
         "/hidden" => Response::html(SHELL.replace("</body>", "<script>const m = document.createElement('meta'); m.name = 'robots'; m.content = 'noindex'; document.head.append(m)</script></body>")),
@@ -75,13 +75,13 @@ fn each_page_is_had_in_the_way_it_needs() {
     assert!(warns(of("/tiny"), "partial_content") && !warns(of("/tiny"), "needs_browser"));
     assert_eq!(of("/story")["metadata"]["sourceURL"], server.url("/story"));
     assert_eq!(navigations(&server, "/story"), 0, "AMP was enough");
-    // what a browser was refused, or led away from, keeps its static words and says so
+    // a page that a browser could not load, or was led away from, keeps its static words with a warning
     assert_eq!(strategy(of("/barred")), "static_best_effort");
     assert_eq!(tried(of("/barred")), [("static", None), ("chrome", Some("http_status"))]);
     assert!(text("/barred").contains("Loading the tide tables"));
     assert!(warns(of("/barred"), "needs_browser") && warns(of("/barred"), "partial_content"));
     assert_eq!(tried(of("/moves")), [("static", None), ("chrome", Some("navigation"))]);
-    // robots hold for what a script says, too
+    // robots.txt applies to links from scripts, too
     assert!(!url_counts(&records).contains_key(&server.url("/hidden")));
     assert_eq!(strategy(of("/strict")), "chrome");
     assert_eq!(server.requests().iter().filter(|r| r.path() == "/kept").count(), 0);
@@ -137,7 +137,7 @@ fn a_strategy_can_be_forced() {
     }
 }
 
-/// Processes of browsers that a crawl has started, by the process group that is their own.
+/// Browser processes of a crawl, by their own process group.
 fn browsers_of(crawl: u32) -> Vec<u32> {
     let children = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
@@ -149,7 +149,7 @@ fn browsers_of(crawl: u32) -> Vec<u32> {
     children.collect()
 }
 
-/// Whether any process of a group is left that is not a zombie.
+/// Returns true if a process of a group runs that is not a zombie.
 fn is_alive(group: u32) -> bool {
     fs::read_dir("/proc").unwrap().flatten().any(|entry| {
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { return false };
@@ -162,7 +162,7 @@ fn kill(pid: u32) {
     assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
 }
 
-/// Waits until a crawl has a page in its browser, and gives the browser's process.
+/// Waits until a crawl has a page in its browser, and returns the browser's process.
 fn rendering(server: &Server, crawl: &Run) -> u32 {
     eventually("pages are rendered", || {
         server.requests().iter().filter(|r| r.path().starts_with("/api/")).count() >= 3
@@ -211,7 +211,7 @@ fn a_crawl_that_is_killed_leaves_no_browser_and_loses_no_page() {
     assert!(lines(&fs::read_to_string(sandbox.path("state/errors.jsonl")).unwrap()).is_empty());
 }
 
-/// A site that shows a browser something else than the shell that others get. Its seed leads by script to another host.
+/// A site that serves browsers another page than the shell. Its seed leads by script to another host.
 fn otherwise(request: &Request) -> Response {
     let here = request.header("host").unwrap_or_default();
     if here.starts_with("127.") && request.path() == "/" {

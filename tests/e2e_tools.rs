@@ -48,7 +48,7 @@ fn help_and_version_go_to_standard_output() {
     assert!(version.stdout.starts_with("crawl "), "{}", version.stdout);
 }
 
-/// Controls in a page, a robots.txt or a record reach no terminal.
+/// Control characters in a page, a robots.txt or a record reach no terminal.
 #[test]
 fn text_for_people_holds_no_controls() {
     let sandbox = Sandbox::new();
@@ -188,7 +188,8 @@ fn extract_keeps_ids_and_order_of_lines() {
                 .to_string();
         input.push('\n');
     }
-    // <html><head><meta charset="iso-8859-1">…<p>Müll, Altöl und Grüße nimmt die Wache entgegen.</p>, in that charset
+    // <html><head><meta charset="iso-8859-1">…<p>Müll, Altöl und Grüße nimmt die Wache entgegen.</p>, in that
+    // charset
     let raw = "PGh0bWw+PGhlYWQ+PG1ldGEgY2hhcnNldD0iaXNvLTg4NTktMSI+PC9oZWFkPjxib2R5PjxwPk38bGwsIEFsdPZsIHVuZCBHcvzfZSBuaW1tdCBkaWUgV2FjaGUgZW50Z2VnZW4uPC9wPjwvYm9keT48L2h0bWw+";
     input += &json!({"id": "raw", "url": "https://h.example/raw", "html_base64": raw}).to_string();
     input.push('\n');
@@ -201,7 +202,8 @@ fn extract_keeps_ids_and_order_of_lines() {
     assert!(records[4]["text"].as_str().unwrap().contains("Grüße"), "{}", records[4]);
 }
 
-/// Pages whose title stands above the container of their text: their site knows it as a title. From a file and from standard input.
+/// Pages whose title is above the container of their text: their site identifies it as a title. From a file
+/// and from standard input.
 #[test]
 fn extract_by_site_uses_the_other_pages() {
     let sandbox = Sandbox::new();
@@ -281,8 +283,8 @@ fn classify_names_type_strategy_and_reason() {
     assert!(said["reason"].as_str().is_some_and(|r| !r.is_empty()), "{said}");
 }
 
-/// The batch algorithm: what stands on most pages of a domain goes, the rest stays byte for byte, and a second pass
-/// finds nothing more to do.
+/// The batch algorithm: blocks on most pages of a domain are removed, the rest stays byte for byte, and a
+/// second pass changes nothing.
 #[test]
 fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
     let sandbox = Sandbox::new();
@@ -307,7 +309,7 @@ fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
     sandbox.write("again.jsonl", &first);
     let second = run(sandbox.bare().args(["dedup", "again.jsonl"])).expect(0).stdout;
     assert_eq!(lines(&second), records);
-    // every line that went is told with its reason, and the place of it in the record leads to it
+    // every removed line is reported with its reason, and its position in the record is correct
     let told = run(sandbox.bare().args(["dedup", "--explain", "in.jsonl"])).expect(0).stdout;
     assert_eq!(told.matches(&format!("  - {strip}\n")).count(), 8, "{told}");
     assert!(told.contains("https://h.example/3\n") && told.contains("8 of 8 pages"), "{told}");
@@ -319,7 +321,7 @@ fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
     run(sandbox.bare().args(["dedup", "--threshold-pct", "0.05", "in.jsonl"])).expect(2);
 }
 
-/// One check says by its code what it found; lines of JSON say it line by line.
+/// A single check gives its result by the exit code; with JSON lines each line has a result.
 #[test]
 fn a_check_of_what_is_no_url_fails() {
     let sandbox = Sandbox::new();
@@ -343,7 +345,7 @@ fn a_check_of_what_is_no_url_fails() {
     run(sandbox.bare().args(["check", "url", "--jsonl"]).arg(batch)).expect(0);
 }
 
-/// What is no page is refused by its name instead of being read as one.
+/// A file that is no page is refused by its format, not read as a page.
 #[test]
 fn extract_refuses_what_is_no_page() {
     let sandbox = Sandbox::new();

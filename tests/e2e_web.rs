@@ -1,4 +1,4 @@
-//! The web as it is: endless sites, many hosts on one address, error pages with status 200.
+//! Conditions of the web: endless sites, many hosts on one address, error pages with status 200.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -36,8 +36,8 @@ fn delayed(sandbox: &Sandbox, seeds: &[String], delay: &str) -> Command {
     command
 }
 
-/// Twelve hosts of one page on one address, which is asked once in a quarter of the delay, from the first request on: without
-/// that all of them would begin at once.
+/// Twelve hosts of one page on one address, with one request per quarter of the delay from the first request
+/// on. Otherwise all of them would begin at once.
 #[test]
 fn hosts_on_one_address_share_its_limit() {
     let servers: Vec<Server> = (0..12).map(|_| Server::start(0, Tree::of(1).handler()).unwrap()).collect();
@@ -59,8 +59,7 @@ fn hosts_on_one_address_share_its_limit() {
         at
     };
     let (shared, alone) = (spread("0.25"), spread("0"));
-    // a request may come late to the server's clock, and the next gap then looks shorter than it was: what holds
-    // whatever the machine does is that none comes before its turn
+    // a request may arrive late, which shortens the next gap; on any machine none arrives before its turn
     for (turn, at) in (0u32..).zip(&shared) {
         assert!(*at >= turn * Duration::from_millis(250), "request {turn} too early: {shared:?}");
     }
@@ -74,8 +73,8 @@ fn hosts_on_one_address_share_its_limit() {
     );
 }
 
-/// Shapes that tell a trap: each link once in the error log, none of them asked for; a page of them writes so many lines
-/// and no more, and the last one counts the rest.
+/// URL shapes of a trap: each link is logged once and never requested. A page logs a bounded number of lines,
+/// the last of which counts the rest.
 #[test]
 fn links_of_trap_shapes_are_left_out_and_logged() {
     let handler = |request: &Request| match request.path() {
@@ -110,7 +109,7 @@ fn links_of_trap_shapes_are_left_out_and_logged() {
     assert!(summary.contains("trap_path_depth: 100"), "{summary}");
 }
 
-/// Pages without end and with nothing new to say: left after a few, while those that have something are all fetched.
+/// Endless pages without new content are left after a few, while all pages with content are fetched.
 #[test]
 fn a_template_without_anything_new_runs_out_of_credit() {
     let handler = |request: &Request| {
@@ -119,7 +118,7 @@ fn a_template_without_anything_new_runs_out_of_credit() {
         match kind {
             "" => Response::html(page("the start", &["/same/1".into(), "/new/1".into(), "/gone/1".into()])),
             "same" => Response::html(page("the same again", &[format!("/same/{}", n + 1)]).replace(
-                // links are not what makes it another page
+                // links do not make it another page
                 &format!("on to /same/{}", n + 1),
                 "on",
             )),
@@ -135,7 +134,7 @@ fn a_template_without_anything_new_runs_out_of_credit() {
     let summary = crawl(&sandbox, &server, &["--config", config.to_str().unwrap()]);
     let count = |prefix: &str| server.targets().iter().filter(|t| t.starts_with(prefix)).count();
     let same = count("/same/");
-    // the first is new; each further one costs ten; what is in flight while the last one is judged comes on top
+    // the first is new; each later one costs ten; requests in flight during the last judgement are added
     assert!((4..=8).contains(&same), "{same} pages of the trap");
     assert_eq!(count("/new/"), 61, "all the chapters, and the end");
     let errors = sandbox.errors();
@@ -146,7 +145,8 @@ fn a_template_without_anything_new_runs_out_of_credit() {
     assert!(summary.contains("trap_template: 1"), "{summary}");
 }
 
-/// More links of one pattern than its account has, all without the slash that their pages have. A redirect that adds it costs nothing.
+/// More links of one pattern than its account has, all without the slash of their pages. A redirect that adds
+/// it costs nothing.
 #[test]
 fn links_without_their_slash_do_not_drain_the_account() {
     let handler = |request: &Request| match request.path().strip_prefix("/item/") {
@@ -163,7 +163,7 @@ fn links_without_their_slash_do_not_drain_the_account() {
     assert_eq!(sandbox.records("out.jsonl").len(), 251);
 }
 
-/// What the user names is fetched, whatever it looks like; and what it redirects to.
+/// Seeds of any shape are fetched, and so are their redirect targets.
 #[test]
 fn seeds_are_never_traps() {
     let repeated = "/a/b/a/b/a/b/a/b/";
@@ -184,7 +184,7 @@ fn seeds_are_never_traps() {
     assert!(sandbox.errors().is_empty(), "{:?}", sandbox.errors());
 }
 
-/// Seven pages, four links to what is not there, and an error page in nobody's common words.
+/// Seven pages, four broken links, and an error page without common words.
 fn shop(error_status: u16) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
     let tree = Tree::of(7);
     move |request: &Request| {
@@ -219,8 +219,8 @@ fn probes(server: &Server) -> usize {
     server.targets().iter().filter(|target| is_probe(target)).count()
 }
 
-/// What looks like the answer to a made-up path is marked, and nothing else is; the made-up path is asked for once, and is
-/// neither a record nor an error.
+/// Pages like the answer to the probe are marked, and no others; the probe is requested once, and is neither
+/// a record nor an error.
 #[test]
 fn error_pages_with_status_200_are_marked() {
     for flags in [&[][..], &["--host-concurrency", "8"]] {
@@ -239,12 +239,12 @@ fn error_pages_with_status_200_are_marked() {
     }
 }
 
-/// What a host answers is kept with its state, so that nobody asks it twice: not a run that goes on with the round.
+/// A host's answer to the probe is part of its state, so a resuming run does not repeat the probe.
 #[test]
 fn a_host_is_not_asked_again_by_a_run_that_goes_on() {
     let (server, sandbox) = (Server::start(0, shop(200)).unwrap(), Sandbox::new());
     let mut code = 5;
-    // a run may reach its limit before the probe's turn or its answer has come: then its pages are held against nothing
+    // a run may reach its limit before the probe is answered: then its pages are not compared
     let mut unanswered = 0;
     for runs in 1.. {
         let before = probes(&server);
@@ -264,12 +264,13 @@ fn a_host_is_not_asked_again_by_a_run_that_goes_on() {
     for record in &sandbox.records("out.jsonl")[unanswered..] {
         let (url, marked) =
             (record["url"].as_str().unwrap(), record["warnings"].to_string().contains("soft_not_found"));
-        // the answer came in an earlier run, and is held against pages of the last
+        // the answer came in an earlier run, and is compared with pages of the last
         assert_eq!(marked, url.contains("/gone/"), "{url}");
     }
 }
 
-/// Two programs on one host: the pages know how to say 404, the shop does not. Each section is asked once it has pages.
+/// Two programs on one host: the pages answer 404 correctly, the shop does not. Each section is probed once
+/// it has pages.
 #[test]
 fn a_section_that_answers_otherwise_is_asked_by_itself() {
     let handler = |request: &Request| match request.path() {
@@ -284,7 +285,7 @@ fn a_section_that_answers_otherwise_is_asked_by_itself() {
             _ => Response::status(404),
         },
     };
-    // what the shop shows for whatever it does not have
+    // the shop's answer for missing pages
     let handler = move |request: &Request| match handler(request) {
         lost if lost.status == 200 && lost.body.starts_with(b"200") => Response::html(format!(
             "<title>The shop</title><h1>Ahoy</h1><p>The gulls have taken {}, which happens to the best of shops. Have \
@@ -300,7 +301,7 @@ fn a_section_that_answers_otherwise_is_asked_by_itself() {
         // without delay all pages come before the answer
         command.env("CRAWL_DEDUP_RELEASE", "settled");
         run(&mut command).expect(0);
-        // the page that arrives first asks for its section, and that need not be the start page
+        // the first page to arrive probes its section, and that need not be the start page
         let asked =
             |below: &str| server.targets().iter().filter(|t| is_probe(t) && t.starts_with(below)).count();
         let (news, shop, all) = (asked("/news/"), asked("/shop/"), probes(&server));
@@ -318,7 +319,7 @@ fn a_section_that_answers_otherwise_is_asked_by_itself() {
     }
 }
 
-/// A host that says 404 as it should is asked once, too, and nothing of it is marked.
+/// A host with correct 404s is probed once, too, and none of its pages is marked.
 #[test]
 fn a_probe_that_fails_is_no_error() {
     for status in [404, 500] {
@@ -333,7 +334,7 @@ fn a_probe_that_fails_is_no_error() {
     }
 }
 
-/// A limit counts pages; a site that has no more of them than that is done.
+/// A limit counts pages; a site with no more pages than the limit is finished.
 #[test]
 fn a_probe_does_not_count_for_the_limit() {
     for (limit, code) in [("3", 0), ("2", 5)] {
@@ -343,8 +344,8 @@ fn a_probe_does_not_count_for_the_limit() {
     }
 }
 
-/// A robots.txt that leads from place to place on its own host needs a turn for each, while the places of the host are
-/// taken by those who wait for it.
+/// A robots.txt with redirects on its own host needs a turn for each, while requests that wait for it hold
+/// the host's slots.
 #[test]
 fn a_robots_txt_that_redirects_does_not_hang() {
     let handler = |request: &Request| match request.target.strip_prefix("/robots.txt") {
@@ -361,7 +362,7 @@ fn a_robots_txt_that_redirects_does_not_hang() {
     assert_eq!(sandbox.records("out.jsonl").len(), 9);
 }
 
-/// A redirect to a session of the same page stays on the page, and its URL is held to robots.txt like any other.
+/// A redirect to a session of the same page stays on the page, and robots.txt applies to its URL.
 #[test]
 fn robots_txt_holds_for_a_redirect_that_stays_on_the_page() {
     let handler = |request: &Request| match request.target.as_str() {
@@ -375,7 +376,7 @@ fn robots_txt_holds_for_a_redirect_that_stays_on_the_page() {
     assert_eq!(of_kind(&sandbox.errors(), "robots_disallowed").len(), 1);
 }
 
-/// Pages of two templates that lead to each other with a new session each, and always say the same.
+/// Pages of two templates that lead to each other with a new session each, and always have the same text.
 #[test]
 fn a_maze_that_leads_on_for_ever_is_left() {
     let handler = |request: &Request| {

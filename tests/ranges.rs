@@ -1,5 +1,5 @@
-//! The ranges of the boilerplate spec bind every door alike: configuration, environment, flags, REST, MCP. They are said
-//! in one place, [`FingerprintSettings`], from which this test takes them too.
+//! Ranges of the boilerplate spec, checked for every interface: configuration, environment, flags, REST, MCP.
+//! They are defined in [`FingerprintSettings`], which this test uses too.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/mcp.rs"]
@@ -20,10 +20,10 @@ use std::{
 
 const TOKEN: &str = "a-token-for-one-test";
 
-/// A way by which a value comes in: whether it was taken, and what was said if not.
+/// Interface that takes a value; returns its message if it refuses the value.
 type Door<'a> = Box<dyn FnMut(&SettingRange, f64) -> Result<(), String> + 'a>;
 
-/// The same for a run of the binary.
+/// Result of a run of the binary as a result of an interface.
 fn taken(done: &run::Done) -> Result<(), String> {
     match done.code() {
         0 => Ok(()),

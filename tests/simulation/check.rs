@@ -26,7 +26,7 @@ pub type Errors = Vec<(String, String)>;
 /// Timers are a millisecond fine.
 const GRAIN: Duration = Duration::from_millis(2);
 
-/// The records of an output, all of which have to be readable.
+/// Records of an output, all of which must be readable.
 pub fn records(path: &Path) -> Result<Records, String> {
     let mut records = match Kind::of(path) {
         Kind::Folder => folder(path)?,
@@ -62,7 +62,7 @@ fn table(path: &Path) -> Result<Records, String> {
     }
 }
 
-/// The pages of a folder, by the last line of each file that exists: the index is tidied at the end of a round.
+/// Pages of a folder, by the last line of each existing file: the index is tidied at the end of a round.
 fn folder(path: &Path) -> Result<Records, String> {
     let mut records = Vec::new();
     let last: BTreeMap<String, Value> = lines(&path.join("index.jsonl"))?
@@ -92,7 +92,7 @@ fn lines(path: &Path) -> Result<Vec<Value>, String> {
         .collect()
 }
 
-/// Fails unless each record of the output is in the archive, and all of the archive is readable.
+/// Fails unless each record of the output is in the archive, and the whole archive is readable.
 pub fn archive(folder: &Path, records: &Records) -> Result<(), String> {
     let mut archived: BTreeSet<String> = BTreeSet::new();
     for file in files(folder)? {
@@ -108,7 +108,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(entries.map(|entry| entry.unwrap().path()).collect())
 }
 
-/// The index of a folder has one line for each file when its round has ended.
+/// Checks that the index of a folder has one line per file after its round.
 fn tidy_index(index: &Path) -> Result<(), String> {
     let mut paths: Vec<String> =
         lines(index)?.iter().map(|line| line["path"].as_str().unwrap_or_default().to_owned()).collect();
@@ -122,7 +122,7 @@ fn tidy_index(index: &Path) -> Result<(), String> {
     }
 }
 
-/// A run that has ended leaves nothing that is only for its own use.
+/// Checks that a finished run leaves no internal files.
 pub fn leftovers(dir: &Path) -> Result<(), String> {
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -154,13 +154,13 @@ pub fn errors(path: &Path) -> Result<Errors, String> {
     Ok(errors)
 }
 
-/// A process ends as its fault lets it.
+/// Checks that a process ends as its fault permits.
 pub fn exit(life: &Life) -> Result<(), String> {
     use Exit as E;
     let done = matches!(life.end, End::Exited(E::Done | E::NoSeed));
     let allowed = match (life.fault, life.struck) {
         (Fault::KillAtCall { .. } | Fault::KillAtTime(_), true) => life.end == End::Died,
-        // the last call makes the end of the round durable, which is noted by then
+        // the last call makes the end of the round durable, which is already stored
         (Fault::StoreFails { call, .. }, true) if done => call + 1 == life.calls,
         (Fault::StoreFails { full: true, .. }, true) => life.end == End::Exited(E::Storage),
         (Fault::StoreFails { full: false, .. }, true) => life.end == End::Exited(E::Internal),
@@ -171,7 +171,7 @@ pub fn exit(life: &Life) -> Result<(), String> {
     if allowed { Ok(()) } else { Err(format!("ended otherwise than documented: {life:?}")) }
 }
 
-/// Records that a crawl lacks, and those that it has too often, by their URLs.
+/// URLs of missing and additional records of a crawl.
 #[derive(Debug, Default)]
 pub struct Difference {
     pub lost: Vec<String>,
@@ -185,11 +185,11 @@ impl Difference {
     }
 }
 
-/// Compares a disturbed crawl with the undisturbed one. Texts depend on the order of pages where fingerprints settle before all
-/// pages have come; there URLs alone are compared.
+/// Compares a disturbed crawl with the undisturbed one. If fingerprints settle before the last page, texts
+/// depend on the order of pages; then only URLs are compared.
 pub fn compare(plan: &Plan, expected: &Played, found: &Played) -> Difference {
     let mut difference = Difference::default();
-    // a host is crawled level by level, but a shorter way over another host may be found too late
+    // a host is crawled level by level, but a shorter path over another host may be found too late
     if plan.config(Path::new(""), Fault::Nothing).crawl.depth != Limit(None) && plan.site.hosts.len() > 1 {
         return difference;
     }
@@ -206,7 +206,7 @@ pub fn compare(plan: &Plan, expected: &Played, found: &Played) -> Difference {
                 _ => difference.lost.push(url),
             }
         }
-        // a run that ends at its limit settles what it has
+        // a run that ends at its limit settles its pages
         let settles_late =
             plan.settle_pages == NEVER && !lives.iter().any(|life| life.end == End::Exited(Exit::Limit));
         if settles_late && difference.is_empty() && expected.records != found.records {
@@ -224,14 +224,14 @@ pub fn compare(plan: &Plan, expected: &Played, found: &Played) -> Difference {
     difference
 }
 
-/// An undisturbed process tells how many records it has written.
+/// Checks that an undisturbed process reports the number of its records.
 pub fn counts(plan: &Plan, played: &Played) -> Result<(), String> {
     let mut before = 0;
     // a folder has no record of a page that is gone
     let told = if Kind::of(Path::new(plan.output)) == Kind::Folder { 1 } else { played.rounds.len() };
     for round in &played.rounds[..told] {
         let (life, all) = (round.lives[0], round.records.len() as u64);
-        // a round that brings nothing replaces by nothing
+        // a round without records replaces the output by an empty one
         let written = if plan.replace { all } else { all - before };
         if life.records != written {
             return Err(format!("the summary counts {} records, the output has {written}", life.records));
@@ -241,7 +241,7 @@ pub fn counts(plan: &Plan, played: &Played) -> Result<(), String> {
     Ok(())
 }
 
-/// Gaps, places, `Retry-After` and robots.txt, as the servers saw them.
+/// Checks gaps, slots, `Retry-After` and robots.txt, as the servers saw them.
 pub fn politeness(plan: &Plan, log: &[Request]) -> Result<(), String> {
     for host in &plan.site.hosts {
         let requests: Vec<&Request> = log.iter().filter(|request| request.host == host.name).collect();
@@ -266,7 +266,7 @@ pub fn politeness(plan: &Plan, log: &[Request]) -> Result<(), String> {
                 return Err(told("too many at once"));
             }
             if let Some(before) = earlier().next_back() {
-                // a kill takes back a robots.txt that was not committed: asked again, its delay is not known
+                // a kill may roll back a robots.txt: until it is fetched again, its delay is unknown
                 let again = request.path == "/robots.txt";
                 let known = !again && robots.is_some_and(|known| known <= before.start);
                 let asked = if known { Duration::from_secs(host.crawl_delay_s) } else { Duration::ZERO };
@@ -300,7 +300,7 @@ pub fn politeness(plan: &Plan, log: &[Request]) -> Result<(), String> {
     }
 }
 
-/// Hosts on one address share a limit there.
+/// Checks that hosts on one address share a limit there.
 fn addresses(plan: &Plan, log: &[Request]) -> Result<(), String> {
     let pause = plan.delay.mul_f64(plan.address_share);
     for (index, request) in log.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The store of a simulated process: it counts calls, fails at one of them, or dies there.
+//! Store of a simulated process: it counts calls, fails at one of them, or dies there.
 
 use crawl_engine::store::Store;
 use crawl_model::{
@@ -13,18 +13,18 @@ use std::sync::{
 };
 use tokio::sync::Notify;
 
-/// The fault of one process of a crawl.
+/// Fault of one process of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Nothing,
-    /// The process dies at this call of its store: before the call is done, or after it.
+    /// The process dies at this call of its store: before or after its execution.
     KillAtCall {
         call: u64,
         after: bool,
     },
     /// The process dies this many milliseconds after its start.
     KillAtTime(u64),
-    /// This call of the store fails; `full` says for want of space.
+    /// This call of the store fails; `full` makes it a lack of space.
     StoreFails {
         call: u64,
         full: bool,
@@ -101,7 +101,7 @@ impl Watched {
                 Err(self.die())
             }
             Fault::StoreFails { call, full } if call == number => {
-                // as the store itself: what was not committed is taken back, and nothing more is answered
+                // like the store itself: uncommitted changes are rolled back, and every later call fails
                 let words = "simulated".to_owned();
                 let error = if full { StoreError::Full(words) } else { StoreError::Other(words) };
                 self.sqlite.abandon(&error);

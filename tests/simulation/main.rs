@@ -1,8 +1,9 @@
-//! Whole crawls under simulated time and a simulated network: random sites, faults and restarts, each from a seed.
+//! Whole crawls under simulated time and a simulated network: random sites, faults and restarts, each from a
+//! seed.
 //!
-//! The stages, the store on SQLite and the outputs are the real ones; the network, the clock, threads and random numbers are
-//! replaced. A seed gives the same run each time. `SIM_SEEDS` is the number of seeds, `SIM_FIRST` the first one:
-//! `SIM_FIRST=17 SIM_SEEDS=1` repeats seed 17. A seed that failed once stands in `regressions.txt`.
+//! The stages, the store on SQLite and the outputs are the real ones; network, clock, threads and random
+//! numbers are replaced. A seed gives the same run each time. `SIM_SEEDS` is the number of seeds, `SIM_FIRST`
+//! the first one: `SIM_FIRST=17 SIM_SEEDS=1` repeats seed 17. `regressions.txt` lists seeds that once failed.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -32,7 +33,7 @@ use std::{
 
 /// Seeds of the short run.
 const SEEDS: u64 = 100;
-/// Stack of a thread, as large as those of the extractor.
+/// Stack size of a thread, equal to that of the extractor.
 const STACK: usize = 16 << 20;
 
 /// Ends of the processes with one kind of fault.
@@ -72,7 +73,7 @@ fn play(plan: &Plan, dir: &Path, disturbed: Option<&Played>) -> Result<Played, S
     }
 }
 
-/// Plays a seed, undisturbed and disturbed, and compares. Returns what is wrong.
+/// Plays a seed, undisturbed and disturbed, and compares. Returns the differences.
 fn seed(number: u64, dir: &Path, tally: &Mutex<Tally>) -> Result<(), String> {
     let plan = Plan::of(number);
     let reference = play(&plan, dir, None).map_err(|Stop(why)| format!("undisturbed: {why}"))?;

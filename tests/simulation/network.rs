@@ -1,4 +1,4 @@
-//! The network of a simulation: names, servers, and what goes wrong between them and the crawl. Servers keep a log of requests.
+//! Network of a simulation: names, servers, and the faults between them and the crawl. Servers log requests.
 
 use super::{
     rng::Rng,
@@ -20,7 +20,7 @@ use std::{
 };
 use url::Url;
 
-/// A request as its server saw it.
+/// A request from its server's view.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Number of the process that made it.
@@ -47,7 +47,7 @@ pub struct Network {
     connect_timeout: Duration,
 }
 
-/// A request that goes on; its end is noted when it is dropped.
+/// A running request; its end is logged when it is dropped.
 struct Going {
     network: Arc<Network>,
     index: usize,
@@ -85,7 +85,7 @@ impl Network {
         self.site.hosts.iter().find(|host| Some(host.name.as_str()) == url.host_str())
     }
 
-    /// Notes a request and returns its number among those for this URL.
+    /// Logs a request and returns its number among those for this URL.
     fn arrived(self: &Arc<Self>, host: &Host, url: &Url) -> (Going, usize) {
         let mut log = self.log.lock().unwrap();
         let index = log.len();
@@ -188,7 +188,7 @@ impl Network {
             Ok(bytes::Bytes::new())
         });
         let stream = stream.chain(rest).inspect(move |_| {
-            // the request goes on as long as its body is there
+            // the request lasts as long as its body exists
             let _ = &going;
         });
         let mut response = http::Response::builder().status(status);

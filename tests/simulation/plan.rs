@@ -1,12 +1,12 @@
-//! The plan of a seed: a web, settings, and the faults of the processes of the crawl.
+//! Plan of a seed: a web, settings, and the faults of the crawl's processes.
 
 use super::{faults::Fault, rng::Rng, site::Site};
 use crawl_dedup::Release;
 use crawl_engine::config::{self, Config, Emit, Limit, RecrawlMode, StrategyChoice};
 use std::{fmt, path::Path, sync::OnceLock, time::Duration};
 
-/// `settle_pages` beyond the pages of any host: fingerprints settle when a host is drained, so texts do not depend on the
-/// order in which pages come.
+/// `settle_pages` beyond the pages of any host: fingerprints settle when a host is drained, so texts do not
+/// depend on the order of pages.
 pub const NEVER: u64 = 10_000;
 
 const OUTPUTS: [&str; 5] = ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet", "pages/"];
@@ -22,7 +22,7 @@ pub struct Plan {
     pub host_concurrency: usize,
     pub address_share: f64,
     pub settle_pages: u64,
-    /// Everything that comes from the network is kept as WARC.
+    /// True if all responses are archived as WARC.
     pub archive: bool,
     pub site: Site,
     pub disturbed: Site,
@@ -63,7 +63,7 @@ impl Plan {
         }
     }
 
-    /// The settings of a process in a directory.
+    /// Settings of a process in a directory.
     pub fn config(&self, dir: &Path, fault: Fault) -> Config {
         static DEFAULTS: OnceLock<Config> = OnceLock::new();
         let defaults = || config::load(None, std::iter::empty(), Vec::new()).unwrap();
@@ -84,15 +84,15 @@ impl Plan {
         fetch.backoff = Duration::from_millis(rng.between(100, 2_000));
         fetch.max_backoff = Duration::from_secs(20);
         config.politeness.jitter = if rng.chance(50) { 0.1 } else { 0.0 };
-        // a host that fails and comes back is not given up
+        // a host that fails and recovers is not given up
         config.politeness.break_tries = 1_000;
         config.politeness.break_for = Duration::from_secs(5);
-        // a page is never cut short because the machine is slow
+        // a slow machine never truncates a page
         config.extract.deadline = Duration::from_secs(600);
         config.dedup.enabled = rng.chance(85);
         config.dedup.min_pages = usize::try_from(rng.between(2, 6)).unwrap();
         config.dedup.settle_pages = self.settle_pages;
-        // texts are compared where fingerprints settle when a host is drained
+        // texts are compared if fingerprints settle when a host is drained
         let early = self.settle_pages != NEVER && Rng::new(self.seed, "release").chance(60);
         config.dedup.release = if early { Release::Early } else { Release::Settled };
         config.dedup.shards = usize::try_from(rng.between(1, 3)).unwrap();
@@ -119,7 +119,8 @@ impl Plan {
         config
     }
 
-    /// The faults of a round's processes, one each, for a round that takes `calls` of the store and `time_ms` undisturbed.
+    /// Faults of a round's processes, one each, for a round with `calls` of the store and a duration of
+    /// `time_ms` undisturbed.
     pub fn faults(&self, round: u32, calls: u64, time_ms: u64) -> Vec<Fault> {
         let mut rng = self.rng.clone();
         (0..round).for_each(|_| {
@@ -129,7 +130,7 @@ impl Plan {
         let count = if rng.chance(15) { 0 } else { rng.between(1, 4) };
         (0..count)
             .map(|_| {
-                // the first and the last calls are those around which a run begins and ends
+                // the first and the last calls are those around the start and the end of a run
                 let call = match rng.below(100) {
                     0..12 => rng.below(12),
                     12..24 => calls.saturating_sub(rng.below(12)),

@@ -26,12 +26,12 @@ use std::{
     time::Duration,
 };
 
-/// Simulated time that no process may take.
+/// Simulated time limit of a process.
 const ENDLESS: Duration = Duration::from_secs(200 * 3_600);
 /// Time between two rounds.
 const NIGHT: Duration = Duration::from_secs(30 * 3_600);
 
-/// How a process ended.
+/// End of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Died,
@@ -46,7 +46,7 @@ pub struct Life {
     pub end: End,
     pub calls: u64,
     pub time_ms: u64,
-    /// Records that the process says it has written.
+    /// Number of written records that the process reports.
     pub records: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct Played {
     pub log: Vec<Request>,
 }
 
-/// The reason why a play was not taken to its end.
+/// Reason for ending a play early.
 #[derive(Debug)]
 pub struct Stop(pub String);
 
@@ -82,7 +82,7 @@ fn rules() -> Arc<Rules> {
 }
 
 impl<'a> Stage<'a> {
-    /// A stage in a directory of its own, which has to be empty.
+    /// Creates a player in a directory, which must be empty.
     pub fn new(plan: &'a Plan, site: &Site, dir: &Path) -> Self {
         let world = World::new(plan.seed);
         let network = Network::new(Arc::clone(&world), site.clone(), plan.seed, Duration::from_secs(3));
@@ -154,7 +154,7 @@ impl<'a> Stage<'a> {
             result.map(|(end, records)| (end, records, time))
         });
         drop(runtime);
-        // the next process cannot start in the same moment
+        // the next process cannot start at the same time
         self.world.pass(Duration::from_secs(1));
         let (end, records, time) = result?;
         Ok(Life {
@@ -214,7 +214,7 @@ impl<'a> Stage<'a> {
         Ok(end)
     }
 
-    /// Faults that come from outside at a time.
+    /// Applies external faults at their time.
     fn disturb(&self, fault: Fault, probe: &Arc<Probe>, cancel: tokio_util::sync::CancellationToken) {
         let (world, probe) = (Arc::clone(&self.world), Arc::clone(probe));
         let (Fault::Interrupt(at_ms) | Fault::ClockJumps { at_ms, .. }) = fault else { return };

@@ -3,7 +3,7 @@
 use super::rng::Rng;
 use std::{collections::BTreeMap, net::IpAddr};
 
-/// The behaviour of a server for one request.
+/// Behaviour of a server for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Refused,
@@ -12,9 +12,9 @@ pub enum Fault {
     Silent,
     /// The connection breaks within the body.
     Cut,
-    /// The body stops, and the connection stays.
+    /// The body stops, and the connection stays open.
     Stalled,
-    /// A status of the moment, with the seconds of `Retry-After` if there are any.
+    /// A temporary status, with the seconds of `Retry-After` if any.
     Status(u16, u64),
 }
 
@@ -24,7 +24,7 @@ impl Fault {
     }
 }
 
-/// The answer to a path when nothing is wrong.
+/// Answer to a path without faults.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Page { title: String, article: String, links: Vec<String>, gzip: bool, etag: bool },
@@ -57,7 +57,7 @@ pub struct Host {
     pub crawl_delay_s: u64,
     /// Paths below `/private/` are disallowed.
     pub denies: bool,
-    /// Paths that do not exist are answered with 200.
+    /// True if missing paths are answered with 200.
     pub soft404: bool,
     pub latency_ms: (u64, u64),
 }
@@ -95,7 +95,7 @@ fn article(rng: &mut Rng, template: &[String]) -> String {
         let count = rng.between(45, 60);
         out.push_str(&format!("<p>The {}</p>\n", words(rng, count)));
     }
-    // what the site repeats stands at the foot of most pages
+    // the site's boilerplate is at the foot of most pages
     for block in template.iter().filter(|_| rng.clone().chance(90)) {
         out.push_str(&format!("<p>{block}</p>\n"));
     }
@@ -125,16 +125,16 @@ impl Site {
         Self { hosts, seeds: (0..count).map(|index| url(index, "/")).collect() }
     }
 
-    /// The same web with faults of the network, all of which pass.
+    /// The same web with temporary network faults.
     pub fn disturbed(&self, rng: &mut Rng) -> Self {
         let mut site = self.clone();
         for host in &mut site.hosts {
             let trouble = rng.below(40);
-            // a robots.txt that fails costs each waiting page a try: then none may time out
+            // a failing robots.txt costs each waiting page a try: then no request may time out
             let robots_fails = rng.chance(20);
             for (path, target) in &mut host.targets {
                 let is_robots = path == "/robots.txt";
-                // the files about mining share their tries
+                // opt-out files share their tries
                 let is_page = !is_robots && path != "/ai.txt" && !path.starts_with("/.well-known/");
                 if (is_robots && robots_fails) || (!is_robots && rng.chance(trouble)) {
                     target.faults = faults(rng, is_page && !robots_fails);
@@ -159,7 +159,7 @@ fn faults(rng: &mut Rng, may_time_out: bool) -> Vec<Fault> {
     ];
     let first = *rng.pick(&all);
     match first {
-        // a URL whose time ran out is tried once more
+        // a URL that timed out is retried once
         fault if fault.is_timeout() => {
             if may_time_out {
                 vec![fault]
@@ -250,7 +250,7 @@ fn no_pages(
     denies
 }
 
-/// The answer of a page in later rounds.
+/// Answer of a page in later rounds.
 fn later(
     rng: &mut Rng,
     template: &[String],
@@ -261,13 +261,13 @@ fn later(
 ) -> Option<Answer> {
     match rng.below(100) {
         0..20 => Some(Answer::Page { title, article: article(rng, template), links, gzip, etag }),
-        // what only it leads to is known
+        // pages that only it links to are known
         20..25 => Some(Answer::Status(if rng.chance(50) { 404 } else { 410 })),
         _ => None,
     }
 }
 
-/// A way to page `n` over redirects, now and then.
+/// Sometimes a path to page `n` over redirects.
 fn redirected(rng: &mut Rng, index: usize, n: u64, targets: &mut BTreeMap<String, Target>) -> Option<String> {
     if !rng.chance(15) {
         return None;
@@ -287,7 +287,7 @@ fn redirected(rng: &mut Rng, index: usize, n: u64, targets: &mut BTreeMap<String
     Some(to)
 }
 
-/// robots.txt, the sitemap and the files about mining.
+/// robots.txt, the sitemap and the opt-out files.
 fn files(
     rng: &mut Rng,
     index: usize,

@@ -1,4 +1,4 @@
-//! The clock and the random numbers of a simulated crawl, over all its processes.
+//! Clock and random numbers of a simulated crawl, over all its processes.
 
 use super::rng::mix;
 use crawl_model::Simulation;
@@ -11,16 +11,17 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The first moment of every simulation: 2026-01-01.
+/// Start of every simulation: 2026-01-01.
 const BEGIN_MS: i64 = 1_767_225_600_000;
 
-/// Time that goes on from process to process. Each process has a runtime of its own, whose paused clock gives the time in it.
+/// Time that continues from process to process. Each process has its own runtime, whose paused clock gives
+/// the time in it.
 pub struct World {
-    /// Time of the processes that have ended.
+    /// Time of the finished processes.
     before: Mutex<Duration>,
     /// Begin of the process that runs.
     begun: Mutex<Option<Instant>>,
-    /// Difference of the wall clock to the time since the begin of the simulation.
+    /// Offset of the wall clock from the time since the start of the simulation.
     shift_ms: AtomicI64,
     random: AtomicU64,
 }
@@ -36,7 +37,7 @@ impl World {
         })
     }
 
-    /// A process begins, on the runtime of the caller.
+    /// Starts a process, on the runtime of the caller.
     pub fn begin(&self) {
         *self.begun.lock().unwrap() = Some(Instant::now());
     }
@@ -48,7 +49,7 @@ impl World {
         *self.begun.lock().unwrap() = None;
     }
 
-    /// Time since the begin of the simulation, by a clock that is never set.
+    /// Monotonic time since the start of the simulation.
     pub fn now(&self) -> Duration {
         let here = self.begun.lock().unwrap().map_or(Duration::ZERO, |begun| begun.elapsed());
         *self.before.lock().unwrap() + here
@@ -65,7 +66,7 @@ impl World {
     }
 }
 
-/// The world as the crawl sees it.
+/// The world from the crawl's view.
 pub struct Seen(pub Arc<World>);
 
 impl Simulation for Seen {

@@ -4,7 +4,7 @@ use crate::run::{Sandbox, run};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fs, process::Command};
 
-/// Pages as JSONL, and their content by id as `benches/chunks.py` reads it.
+/// Pages as JSONL, and their content by id in the format of `benches/chunks.py`.
 fn labelled() -> (String, Value) {
     let (mut pages, mut labels) = (String::new(), BTreeMap::new());
     for entry in fs::read_dir(crate::root().join("fixtures/pages")).unwrap() {

@@ -1,4 +1,4 @@
-//! HTML cleaner impact through the command: a page that is all boilerplate among others, and a run without settings.
+//! HTML cleaner impact through the command: a page of boilerplate among others, and a run without settings.
 
 use crate::run::{Sandbox, lines, run};
 use serde_json::json;

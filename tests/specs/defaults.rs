@@ -1,4 +1,4 @@
-//! Parameters of the specifications and their defaults, as they stand in `config/crawl.toml` and in `config/rules`.
+//! Parameters of the specifications and their defaults in `config/crawl.toml` and `config/rules`.
 
 use super::root;
 use std::fs;
@@ -32,7 +32,7 @@ fn domain_boilerplate_has_its_defaults() {
             ("dedup.threshold_pct", 0.7.into()),
             ("dedup.min_pages", 5.into()),
             ("dedup.min_block_chars", 50.into()),
-            // on by default, and by place: docs/design/deviations.md
+            // on by default, and by position: docs/design/deviations.md
             ("dedup.enabled", true.into()),
             ("dedup.mode", "site".into()),
         ],
@@ -89,7 +89,7 @@ fn extraction_has_its_numbers() {
     );
 }
 
-/// Lists of the cleaner that a user lays own entries over.
+/// Lists of the cleaner to which a user adds entries.
 #[test]
 fn names_of_boilerplate_are_lists_of_the_rules() {
     let rules = read("config/rules/boilerplate.toml");

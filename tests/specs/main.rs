@@ -1,6 +1,6 @@
-//! The five specifications as data: `tests/specs/*.toml` has each requirement with the test that holds it and, where the
-//! program does something else, the deviation. This file holds the data against the tree and against
-//! `docs/design/deviations.md`; the other files hold requirements that no test of a crate holds.
+//! The five specifications as data: `tests/specs/*.toml` lists each requirement with its test and any
+//! deviation. This file checks the data against the tree and against `docs/design/deviations.md`. The other
+//! files test requirements that no test of a crate covers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 mod chunks;
@@ -28,7 +28,7 @@ const MAX_WORDS: usize = 25;
 struct SpecFile {
     /// Name of the document.
     document: String,
-    /// How each `id` of the file begins.
+    /// Prefix of each `id` of the file.
     prefix: String,
     requirement: Vec<Requirement>,
 }
@@ -41,7 +41,7 @@ struct Requirement {
     requirement: String,
     /// Tests that hold it, as `file::function`.
     test: Vec<String>,
-    /// The program's own rule in place of this one; the document has the reason.
+    /// Rule of the program that replaces this one; the document gives the reason.
     deviation: Option<String>,
 }
 
@@ -69,8 +69,8 @@ fn requirements() -> Vec<Requirement> {
     spec_files().into_iter().flat_map(|file| file.requirement).collect()
 }
 
-/// Returns true if a source has a test function of that name: one with the attribute, or one in the list of a suite whose
-/// macro writes the attribute.
+/// Returns true if a source has a test function of that name. It has the attribute, or is in the list of a
+/// suite whose macro writes the attribute.
 fn has_test(code: &str, name: &str) -> bool {
     let attributes = r"#\[(?:tokio::)?test(?:\([^\]]*\))?\]\s*(?:#\[[^\]]*\]\s*)*";
     let function = Regex::new(&format!(r"{attributes}(?:pub )?(?:async )?fn {name}\s*\(")).unwrap();

@@ -1,4 +1,5 @@
-//! Domain boilerplate through the doors of projects: what an analysis leaves alone, and which text is served.
+//! Domain boilerplate through the interfaces of projects: data that an analysis does not change, and the
+//! served text.
 
 use crate::{
     mcp::Client,
@@ -60,7 +61,7 @@ fn an_analysis_cleans_beside_the_content_and_can_be_repeated() {
     let cleaned = |all: &[Source]| -> Vec<_> { all.iter().map(|s| s.page.cleaned_content.clone()).collect() };
     assert_eq!(cleaned(&sources(&store, id)), cleaned(&once), "a second analysis changes nothing");
     assert_eq!(store.boilerplate(id, None).unwrap().len(), 2, "one row a domain");
-    // with another threshold it replaces what the first one found
+    // with another threshold it replaces the results of the first one
     assert_eq!(analyze(&sandbox, &["--min-pages", "7"])["total_pages_cleaned"], 0);
 }
 

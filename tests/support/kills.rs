@@ -1,4 +1,4 @@
-//! Crawls that are killed on their way.
+//! Crawls that are killed during their run.
 
 use crate::{
     run::{PATIENCE, Run},
@@ -6,7 +6,7 @@ use crate::{
 };
 use std::process::Command;
 
-/// Starts a crawl and kills it once the server has had so many requests more.
+/// Starts a crawl and kills it after `more` further requests at the server.
 #[track_caller]
 pub fn kill_after(server: &Server, crawl: &mut Command, more: usize) {
     let before = server.requests().len();

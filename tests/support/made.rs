@@ -3,7 +3,7 @@
 use super::server::{Request, Response};
 use std::time::Duration;
 
-/// A small page with links; its text differs from title to title in every block.
+/// A small page with links; each block of its text differs by title.
 pub fn page(title: &str, links: &[String]) -> String {
     let items: String = links.iter().map(|l| format!("<li><a href=\"{l}\">on to {l}</a></li>")).collect();
     format!(
@@ -17,11 +17,11 @@ pub fn page(title: &str, links: &[String]) -> String {
 /// A binary tree of `pages` pages: `/` and `/p/N.html`, where page N links to 2N and 2N+1.
 #[derive(Clone, Copy, Debug)]
 pub struct Tree {
-    /// How many.
+    /// Number of pages.
     pub pages: usize,
-    /// How long each answer takes.
+    /// Delay of each answer.
     pub delay: Duration,
-    /// Words of filler on each page, to make outputs large.
+    /// Words of filler on each page, to enlarge outputs.
     pub filler: usize,
 }
 
@@ -61,7 +61,7 @@ impl Tree {
         Response::html(html).after(self.delay)
     }
 
-    /// As a handler.
+    /// Handler of the tree.
     pub fn handler(self) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
         move |request| self.answer(request)
     }

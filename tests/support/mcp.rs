@@ -1,4 +1,4 @@
-//! An MCP client of a few lines: one JSON object a line to standard input, one back.
+//! A minimal MCP client: one JSON object per line to standard input, and one back.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests fails the test that uses it")]
 #![allow(dead_code, reason = "every test file uses a part of the module")]
 
@@ -16,7 +16,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts `crawl mcp` over the database `p.sqlite` of a sandbox and says hello.
+    /// Starts `crawl mcp` over the database `p.sqlite` of a sandbox and sends the handshake.
     pub fn start(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Self {
         let mut command: Command = sandbox.bare();
         command.args(["mcp", "--database", "p.sqlite"]).envs(variables.iter().copied());
@@ -36,7 +36,7 @@ impl Client {
         stdin.flush().unwrap();
     }
 
-    /// The answer to a request; every line on standard output has to be a message.
+    /// Answer to a request; every line on standard output must be a message.
     pub fn request(&mut self, method: &str, params: &Value) -> Value {
         self.calls += 1;
         let id = self.calls;
@@ -52,7 +52,7 @@ impl Client {
         }
     }
 
-    /// What a tool answers, or what it says when it refuses.
+    /// Result of a tool, or its error message.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
         let answer = self.request("tools/call", &json!({"name": tool, "arguments": arguments}));
         if let Some(error) = answer.get("error") {
@@ -67,7 +67,7 @@ impl Client {
         Ok(result["structuredContent"].clone())
     }
 
-    /// Closes standard input; the server ends by itself with 0.
+    /// Closes standard input; the server must exit with 0.
     pub fn close(mut self) {
         drop(self.child.stdin.take());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));

@@ -1,5 +1,5 @@
-//! What the end-to-end tests and the demo share: a small HTTP server, a folder served by it, and sites made on the
-//! fly. (`run.rs`, beside it, runs the binary, and so is for tests alone.)
+//! Shared code of the end-to-end tests and the demo: a small HTTP server, a folder served by it, and
+//! generated sites. (`run.rs`, which runs the binary, is only for tests.)
 #![allow(dead_code, reason = "every test file and example uses a part of the module")]
 
 pub mod made;

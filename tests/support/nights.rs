@@ -1,4 +1,4 @@
-//! One run after the other over a site that changes in between.
+//! Consecutive runs over a site that changes in between.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails the test that uses it")]
 #![allow(dead_code, reason = "every test file uses a part of the module")]
@@ -17,7 +17,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// A page as the server has it.
+/// A page on the server.
 #[derive(Clone, Default)]
 pub struct Page {
     pub html: String,
@@ -27,7 +27,7 @@ pub struct Page {
     pub status: Option<u16>,
 }
 
-/// A site whose pages change under the hands of a test.
+/// A site whose pages a test changes.
 #[derive(Clone, Default)]
 pub struct Changing(Arc<Mutex<BTreeMap<String, Page>>>);
 
@@ -70,11 +70,12 @@ impl Changing {
         Server::start(0, move |request: &Request| site.answer(request)).unwrap()
     }
 
-    /// A start page that links to pages 1 to `n`, each with a text of its own, of which page 1 alone links to `/hidden`.
+    /// Creates a start page that links to pages 1 to `n`, each with its own text; only page 1 links to
+    /// `/hidden`.
     pub fn of(n: usize) -> Self {
         let site = Self::default();
         let links: Vec<String> = (1..=n).map(|n| format!("/{n}.html")).collect();
-        // a page with as little text as a list of links is asked for by a mobile client, too
+        // a page with too little text is fetched by a mobile client, too
         let about = "<p>This site is about pages: how they come, how they change, how they go, and who is told of it. It has been \
                      here for as long as anybody can remember, which is not very long, and it says so on every page that has \
                      something to say about the matter, as this one has in more than a few words.</p><ul>";
@@ -95,11 +96,11 @@ impl Changing {
     }
 }
 
-/// What one run brought.
+/// Result of one run.
 pub struct Brought {
     pub done: Done,
     pub records: Vec<Value>,
-    /// Targets that were asked for, with whether the request was conditional.
+    /// Requested targets, each with true for a conditional request.
     pub asked: Vec<(String, bool)>,
 }
 
@@ -122,7 +123,7 @@ impl Brought {
     }
 }
 
-/// One run after the other with one state directory; each writes a file of its own.
+/// Consecutive runs with one state directory; each writes its own file.
 pub struct Nights<'a> {
     pub server: &'a Server,
     pub sandbox: Sandbox,

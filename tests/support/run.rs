@@ -1,5 +1,5 @@
-//! Runs the binary with its own folder, and waits for what it does: never for a time, always for an event with a
-//! generous limit.
+//! Runs the binary in a separate folder and waits for events: never for a fixed time, always with a generous
+//! limit.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests fails the test that uses it")]
 #![allow(dead_code, reason = "every test file uses a part of the module")]
@@ -18,10 +18,10 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// How long anything may take before a test gives up; far beyond what a busy machine needs.
+/// Time limit of any wait in a test; far beyond the need of a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A folder of its own for a test, with the state directory and the outputs in it.
+/// Separate folder of a test, with the state directory and the outputs in it.
 pub struct Sandbox {
     dir: TempDir,
 }
@@ -45,24 +45,25 @@ impl Sandbox {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The binary, with nothing of the surrounding environment.
+    /// The binary with an empty environment.
     pub fn bare(&self) -> Command {
         self.clean(env!("CARGO_BIN_EXE_crawl"))
     }
 
-    /// The main job as tests run it: no delay, loopback allowed, quick retries, seeds in a file, state in `state`.
+    /// The main job for tests: no delay, loopback allowed, fast retries, seeds in a file, state in `state`.
     pub fn crawl(&self, seeds: &[String], flags: &[&str]) -> Command {
         let seeds = self.write("seeds.txt", seeds.join("\n") + "\n");
         let mut command = self.bare();
         command.arg("--seed").arg(seeds).arg("--state-dir").arg(self.path("state"));
         command.args(["--delay", "0s", "--allow-address", "127.0.0.0/8"]).args(flags);
         command.env("CRAWL_FETCH_BACKOFF", "20ms");
-        // requests of their own, which would have to be left out of every count; tests/e2e_web.rs has them on
+        // these make further requests, which each count would have to exclude; tests/e2e_web.rs enables them
         command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
         command
     }
 
-    /// A shell that runs `script` with the words of `command` as its arguments: `exec "$@"` becomes the command.
+    /// A shell that runs `script` with the words of `command` as its arguments: `exec "$@"` becomes the
+    /// command.
     pub fn shell(&self, script: &str, command: &Command) -> Command {
         let mut shell = self.clean("sh");
         shell.args(["-c", script, "sh"]).arg(command.get_program()).args(command.get_args());
@@ -81,7 +82,7 @@ impl Sandbox {
         command
     }
 
-    /// Records of a JSONL file; every line has to be whole, and what the schema says of a record.
+    /// Records of a JSONL file; checks that every line is whole and valid under the schema.
     pub fn records(&self, name: &str) -> Vec<Value> {
         let records = lines(&self.read(name));
         records.iter().for_each(is_record);
@@ -94,7 +95,7 @@ impl Sandbox {
     }
 }
 
-/// Fails the test unless a value is as `schema/record.schema.json` says.
+/// Fails the test unless a value is valid under `schema/record.schema.json`.
 #[track_caller]
 pub fn is_record(value: &Value) {
     static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
@@ -107,13 +108,13 @@ pub fn is_record(value: &Value) {
     assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), shorten(&value.to_string()));
 }
 
-/// JSON lines; every one has to be whole, the last one too.
+/// JSON lines; checks that all are whole, including the last.
 pub fn lines(text: &str) -> Vec<Value> {
     assert!(text.is_empty() || text.ends_with('\n'), "the last line is broken: {:?}", text.lines().last());
     text.lines().map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{e}: {l:?}"))).collect()
 }
 
-/// URL → how often it stands in the records.
+/// Occurrences of each URL in the records.
 pub fn url_counts(records: &[Value]) -> BTreeMap<String, usize> {
     let mut out = BTreeMap::new();
     for record in records {
@@ -127,7 +128,7 @@ pub fn record<'a>(records: &'a [Value], url: &str) -> &'a Value {
     records.iter().find(|r| r["url"] == url).unwrap_or_else(|| panic!("no record of {url}"))
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug)]
 pub struct Done {
     pub status: ExitStatus,
@@ -137,7 +138,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// The exit code; a run that was killed by a signal has none and fails the test.
+    /// Exit code; a run that a signal killed has none and fails the test.
     pub fn code(&self) -> i32 {
         assert!(!self.stderr.contains("panicked"), "the program panicked:\n{}", self.stderr);
         self.status.code().unwrap_or_else(|| {
@@ -145,7 +146,7 @@ impl Done {
         })
     }
 
-    /// Fails the test with everything that was said, unless the exit code is `code`.
+    /// Fails the test with all output unless the exit code is `code`.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
         assert_eq!(self.code(), code, "stderr:\n{}\nstdout:\n{}", self.stderr, shorten(&self.stdout));
@@ -203,7 +204,7 @@ impl Pipe {
 }
 
 impl Run {
-    /// Starts a command; stdout and stderr are read as they come, unless the caller redirected them.
+    /// Starts a command; reads stdout and stderr continuously, unless the caller redirected them.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (stdout, stderr) = (Pipe::read(child.stdout.take()), Pipe::read(child.stderr.take()));
@@ -219,13 +220,13 @@ impl Run {
         (Self { child, started: Instant::now(), stdout, stderr }, reader)
     }
 
-    /// Sends a signal by its name, as INT or TERM.
+    /// Sends a signal by its name, such as INT or TERM.
     pub fn signal(&self, name: &str) {
         let status = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
         assert!(status.unwrap().success());
     }
 
-    /// kill -9, and waits until it is gone.
+    /// Sends SIGKILL, and waits for the end.
     pub fn kill(mut self) -> Done {
         self.child.kill().unwrap();
         self.wait()
@@ -275,7 +276,7 @@ pub fn run(command: &mut Command) -> Done {
     Run::start(command).wait()
 }
 
-/// Waits until `done` holds, looking every few milliseconds; fails the test after [`PATIENCE`].
+/// Polls until `done` returns true; fails the test after [`PATIENCE`].
 #[track_caller]
 pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;

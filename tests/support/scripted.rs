@@ -43,7 +43,7 @@ pub fn is_browser(request: &Request) -> bool {
     request.header("user-agent").is_some_and(|agent| agent.contains("Chrome/")) && !is_mobile(request)
 }
 
-/// What every site here has: the script, and what it asks for.
+/// Common resources of every site here: the script, and the data that it requests.
 pub fn common(request: &Request) -> Response {
     match request.path() {
         "/app.js" => Response::new(200, "text/javascript", APP),
@@ -63,7 +63,7 @@ pub fn there_is_a_browser() -> bool {
 pub fn crawl(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> Command {
     let flags = [&["-O", "out.jsonl", "--chrome-no-sandbox"], flags].concat();
     let mut command = sandbox.crawl(&[server.url("/")], &flags);
-    // a busy machine is no reason to take what is there
+    // a budget for a busy machine
     command.env("CRAWL_CHROME_SETTLE", "30s").env("CRAWL_CHROME_NAVIGATE", "30s");
     command
 }
@@ -101,7 +101,7 @@ pub fn many(shells: usize, pages: usize) -> impl Fn(&Request) -> Response + Send
             index(&all.iter().map(String::as_str).collect::<Vec<_>>())
         }
         path if path.starts_with("/app/") => Response::html(SHELL),
-        // every third page of this form is a shell
+        // every third page of this pattern is a shell
         path if path.starts_with("/mix/")
             && path
                 .trim_start_matches(|c: char| !c.is_ascii_digit())

@@ -1,12 +1,12 @@
-//! Random words of forty scripts, the same from the same seed.
+//! Random words of forty scripts, reproducible by seed.
 
-/// A script: its name and the characters that its words are made of, as ranges.
+/// A script: its name and the characters of its words, as ranges.
 pub struct Script {
     pub name: &'static str,
     ranges: &'static [(char, char)],
 }
 
-/// Forty scripts, those of all stemmers among them.
+/// Forty scripts, including those of all stemmers.
 pub const SCRIPTS: [Script; 40] = [
     script("Latin", &[('a', 'z'), ('ß', 'ö'), ('ø', 'ÿ')]),
     script("Latin extended", &[('a', 'z'), ('ā', 'ž'), ('ș', 'ț')]),
@@ -74,8 +74,8 @@ impl Script {
         char::from_u32(code).unwrap_or(first)
     }
 
-    /// A word of 1 to 16 letters: half of them drawn one by one, half made of a syllable or two that are repeated, since a stemmer
-    /// takes endings off one after another.
+    /// A word of 1 to 16 letters. Half of them are drawn one by one, half repeat a syllable or two, since a
+    /// stemmer removes endings one after another.
     pub fn word(&self, draw: &mut Draw) -> String {
         if draw.below(2) == 0 {
             return (0..=draw.below(16)).map(|_| self.letter(draw)).collect();

@@ -1,5 +1,5 @@
-//! A small HTTP/1.1 server on loopback for tests and the demo. One thread a connection, at most
-//! `MAX_CONNECTIONS` of them; every read and write has a deadline, so that no client can keep a test alive.
+//! A small HTTP/1.1 server on loopback for tests and the demo. It uses one thread per connection, at most
+//! `MAX_CONNECTIONS`. Each read and write has a deadline, so that no client can block a test.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -12,13 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Connections served at a time; one more is answered with 503 and closed.
+/// Maximum connections; a further one is answered with 503 and closed.
 pub const MAX_CONNECTIONS: usize = 128;
-/// Bytes of a request's line and headers together.
+/// Maximum bytes of a request's line and headers together.
 const MAX_HEAD: u64 = 64 * 1024;
-/// Bytes of a request's body that are read and dropped.
+/// Maximum bytes of a request's body, which are read and dropped.
 const MAX_BODY: u64 = 1024 * 1024;
-/// How long a connection may idle, and how long one write may take.
+/// Limit of an idle connection, and of one write.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Requests remembered for [`Server::requests`].
 const MAX_LOG: usize = 200_000;
@@ -37,7 +37,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The value of a header, by its name in lower case.
+    /// Value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -55,11 +55,11 @@ pub struct Response {
     pub status: u16,
     /// Headers apart from Content-Length and Connection.
     pub headers: Vec<(String, String)>,
-    /// The body; for HEAD only its length is sent.
+    /// Body; for HEAD only its length is sent.
     pub body: Vec<u8>,
     /// Wait before the status line.
     pub delay: Duration,
-    /// Send only so many bytes of the body, then close.
+    /// Sends only this many bytes of the body, then closes.
     pub cut_after: Option<usize>,
 }
 
@@ -132,7 +132,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until `done` holds of the log, the server stops or `limit` is over; says whether it held.
+    /// Waits until `done` accepts the log, the server stops or `limit` is over; returns the result of `done`.
     fn wait(&self, limit: Duration, mut done: impl FnMut(&[Request]) -> bool) -> bool {
         let deadline = Instant::now() + limit;
         let mut log = self.log();
@@ -159,7 +159,7 @@ impl Server {
     /// Listens on 127.0.0.1; port 0 picks a free one.
     ///
     /// # Errors
-    /// When the port cannot be had or no thread can be started.
+    /// When the port is in use or no thread can be started.
     pub fn start(port: u16, handler: impl Handler) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
@@ -175,7 +175,7 @@ impl Server {
         Ok(Self { address, shared })
     }
 
-    /// Where it listens.
+    /// Address of the listener.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -185,18 +185,18 @@ impl Server {
         format!("http://{}{target}", self.address)
     }
 
-    /// Everything asked for so far, in order of arrival.
+    /// All requests so far, in order of arrival.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.log().clone()
     }
 
-    /// Targets asked for so far, without robots.txt.
+    /// Requested targets so far, without robots.txt.
     pub fn targets(&self) -> Vec<String> {
         let log = self.shared.log();
         log.iter().filter(|r| r.target != "/robots.txt").map(|r| r.target.clone()).collect()
     }
 
-    /// Waits until `done` holds of the requests so far; false when `limit` is over.
+    /// Waits until `done` accepts the requests so far; returns false when `limit` is over.
     pub fn wait(&self, limit: Duration, done: impl FnMut(&[Request]) -> bool) -> bool {
         self.shared.wait(limit, done)
     }
@@ -211,7 +211,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Release);
         self.shared.changed.notify_all();
-        // accept() has no deadline of its own; one more connection wakes it, and it sees the flag
+        // accept() has no deadline; one more connection wakes it, and it sees the flag
         drop(TcpStream::connect_timeout(&self.address, Duration::from_secs(1)));
     }
 }
@@ -229,7 +229,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let serving = Arc::clone(shared);
         let started = thread::Builder::new().name("site-connection".into()).spawn(move || {
-            // a client that goes away mid-answer is its own business
+            // a client that disconnects during an answer is no error
             let _ = serve(&stream, &serving);
             serving.connections.fetch_sub(1, Ordering::AcqRel);
         });

@@ -1,4 +1,4 @@
-//! The site of shells under `fixtures/sites/shells`, with what is expected of each of its pages.
+//! The site of shells under `fixtures/sites/shells`, with the expectations for each of its pages.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails the test that uses it")]
 
@@ -9,25 +9,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a page is.
+/// Expectations for a page.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
     pub path: String,
     /// Name of the gold text.
     pub gold: String,
-    /// As the static page is classified.
+    /// Expected type of the static page.
     #[serde(rename = "type")]
     pub page_type: String,
     pub strategy: String,
     /// The rule, where it matters which.
     pub rule: Option<String>,
-    /// Where a browser ends up, if elsewhere.
+    /// Final page of a browser, if another.
     pub lands: Option<String>,
-    /// What no record may hold.
+    /// Texts that no record may hold.
     #[serde(default)]
     pub absent: Vec<String>,
-    /// The browser fails, and the text of the static page stays.
+    /// True if the browser fails, and the text of the static page stays.
     #[serde(default)]
     pub kept: bool,
     /// It never comes to rest.
@@ -45,19 +45,19 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/shells")
 }
 
-/// Every page, in the order of the file.
+/// All pages, in the order of the file.
 pub fn expected() -> Vec<Expected> {
     let text = fs::read_to_string(root().join("_expected.toml")).unwrap();
     toml::from_str::<File>(&text).unwrap().page
 }
 
 impl Expected {
-    /// The text that a reader sees in the end.
+    /// Final text that a reader sees.
     pub fn gold(&self) -> String {
         fs::read_to_string(root().join("_gold").join(&self.gold)).unwrap()
     }
 
-    /// What is wrong with a text that was had of the page; `None` if nothing is.
+    /// Fault of a page's text; `None` if it is correct.
     pub fn wrong_with(&self, text: &str) -> Option<String> {
         let (recall, precision) = overlap(&self.gold(), text);
         let held: Vec<&String> = self.absent.iter().filter(|words| text.contains(*words)).collect();
@@ -67,7 +67,7 @@ impl Expected {
     }
 }
 
-/// Words of `gold` that `text` has, as often as `gold` has them, as shares of both.
+/// Common words of `gold` and `text`, with repetitions, as shares of both.
 fn overlap(gold: &str, text: &str) -> (f64, f64) {
     let (gold, text) = (words(gold), words(text));
     let mut left: HashMap<&str, usize> = HashMap::new();

@@ -1,5 +1,5 @@
-//! A folder served as a site, with what a folder alone cannot say in its `_site.toml`: redirects, statuses, headers,
-//! pages made from a rule. Names that start with `_` are not served, apart from those that it names.
+//! A folder served as a site. Its `_site.toml` adds redirects, statuses, headers, and generated pages. Names
+//! that start with `_` are not served, unless it lists them.
 
 use super::server::{Handler, Request, Response};
 use serde::Deserialize;
@@ -9,19 +9,19 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The rules of a site; an unknown key is an error.
+/// Rules of a site; an unknown key is an error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rules {
-    /// The origin that the pages name themselves by; in text answers it is replaced by the one they are served at.
+    /// Origin in the pages' own URLs; in text answers it is replaced by the server's.
     pub origin: Option<String>,
-    /// The page for what is not there; status 404.
+    /// Page for missing targets, with status 404.
     pub not_found: Option<String>,
     /// Content types by extension.
     pub types: BTreeMap<String, String>,
     /// Content types of single paths.
     pub path_types: BTreeMap<String, String>,
-    /// Names that start with `_` and are served all the same: folders of frameworks.
+    /// Served names that start with `_`: folders of frameworks.
     pub underscored: Vec<String>,
     /// Redirects of exact targets.
     pub redirect: Vec<Redirect>,
@@ -29,11 +29,11 @@ pub struct Rules {
     pub status: Vec<Status>,
     /// Headers of everything under a prefix.
     pub header: Vec<ExtraHeader>,
-    /// Files for targets with a query; without one a query is ignored.
+    /// Files for targets with a query; otherwise a query is ignored.
     pub rewrite: Vec<Rewrite>,
-    /// Folders where what is missing is answered by a page with status 200.
+    /// Folders in which missing pages are answered with status 200.
     pub soft_404: Vec<SoftNotFound>,
-    /// A page for every month there ever was or will be.
+    /// Endless calendar with a page for every month.
     pub calendar: Option<Calendar>,
 }
 
@@ -79,7 +79,8 @@ pub struct SoftNotFound {
     file: String,
 }
 
-/// `PREFIX/YYYY/MM/` is `file` with `{{year}}`, `{{month}}`, `{{previous}}` and `{{next}}` filled in.
+/// Calendar: `PREFIX/YYYY/MM/` is `file` with `{{year}}`, `{{month}}`, `{{previous}}` and `{{next}}` filled
+/// in.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calendar {
@@ -154,9 +155,9 @@ impl Site {
         }
     }
 
-    /// The file or folder of a path; `None` for what leads out of the root or must not be served.
+    /// File or folder of a path; `None` for a path outside of the root or one that must not be served.
     fn locate(&self, path: &str) -> Option<PathBuf> {
-        // a session id rides behind a semicolon in the last segment, as servlet containers write it
+        // a session id follows a semicolon in the last segment, as in servlet containers
         let plain = path.split(';').next().unwrap_or_default().trim_start_matches('/');
         let relative = Path::new(plain);
         let fine = relative.components().all(|part| match part {
@@ -227,7 +228,7 @@ impl Handler for Site {
     }
 }
 
-/// Bytes for bytes, since pages come in any charset; an origin is ASCII in all of those that are served.
+/// Replaces bytes, since pages have any charset; an origin is ASCII in all served ones.
 fn replace(body: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(body.len());
     let mut rest = body;

@@ -1,4 +1,4 @@
-//! The parts that all cases share: the binary, the folder for their worlds, and the results of undisturbed runs.
+//! Shared parts of all cases: the binary, the folder of their worlds, and the results of undisturbed runs.
 
 use crate::{
     faults::{Case, Kind, Verdict},
@@ -26,7 +26,7 @@ pub struct Expected {
     pub outcome: Outcome,
     /// Its system calls, by kind.
     pub counts: Vec<u64>,
-    /// How long it took.
+    /// Duration of the run.
     pub took: Duration,
 }
 
@@ -45,14 +45,14 @@ pub struct Done {
     pub kind: Kind,
     /// The seed of the case.
     pub seed: u64,
-    /// How it ended.
+    /// Verdict on the case.
     pub verdict: Verdict,
-    /// How long it took.
+    /// Duration of the case.
     pub took: Duration,
 }
 
 impl Campaign {
-    /// A campaign over a binary. Worlds are made in memory where the system has a folder for that.
+    /// Creates a campaign over a binary. Worlds are in memory if the system has a folder for that.
     #[must_use]
     pub fn new(binary: &Path) -> Self {
         let memory = Path::new("/dev/shm");
@@ -61,14 +61,14 @@ impl Campaign {
         Self { binary: binary.to_owned(), parent, keep: false, known: Mutex::default() }
     }
 
-    /// Leaves the folders of all worlds there, for a look at one case.
+    /// Keeps the folders of all worlds, to examine a case.
     #[must_use]
     pub fn keep(mut self, keep: bool) -> Self {
         self.keep = keep;
         self
     }
 
-    /// The binary `crawl` beside the running program, or the one that `CRAWL_BINARY` names.
+    /// The binary `crawl` beside the running program, or the one in `CRAWL_BINARY`.
     ///
     /// # Errors
     /// When there is none.
@@ -98,7 +98,7 @@ impl Campaign {
         World::new(scenario, &self.binary, &self.parent, self.keep)
     }
 
-    /// Result of an undisturbed run of a scenario; run at its first use.
+    /// Result of an undisturbed run of a scenario, which the first use runs.
     ///
     /// # Errors
     /// When it fails.
@@ -150,7 +150,7 @@ impl Campaign {
         Done { kind, seed, verdict, took: started.elapsed() }
     }
 
-    /// Runs cases on some threads; `each` sees each as it ends.
+    /// Runs cases on several threads; `each` gets each result.
     ///
     /// # Panics
     /// When no thread can be started.

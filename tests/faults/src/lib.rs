@@ -1,6 +1,6 @@
-//! The fault campaign: the binary `crawl` under kills, failing system calls, losses of power, damaged files, full disks,
-//! jumping clocks and bad networks. `README.md` beside this crate says how to run it. Every case follows from its kind and
-//! its seed, so that a case runs again alone.
+//! Fault campaign: runs the binary `crawl` under kills, failing system calls, losses of power, damaged files,
+//! full disks, clock jumps and network faults. `README.md` beside this crate describes its use. Kind and seed
+//! determine every case, so that a case can be repeated alone.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! The long campaign: `faults --binary target/release/crawl [--seed N] [--only KINDS] [--scale X] [--case KIND:SEED]`.
+//! The long campaign: `faults --binary target/release/crawl [--seed N] [--only KINDS] [--scale X] [--case
+//! KIND:SEED]`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports on standard output")]
 
@@ -60,7 +61,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
     Ok(out)
 }
 
-/// Cases of a seed: those of a kind have the numbers behind it.
+/// Cases of a seed: those of a kind have consecutive numbers.
 fn cases(options: &Options) -> Vec<(Kind, u64)> {
     if !options.cases.is_empty() {
         return options.cases.clone();

@@ -1,4 +1,4 @@
-//! Records and error lines that a world holds, and how they differ from those of an undisturbed run.
+//! Records and error lines of a world, and their differences from those of an undisturbed run.
 
 use crate::{
     scenario::{Format, Job},
@@ -17,7 +17,7 @@ use std::{
     path::Path,
 };
 
-/// Name → hashes of what stands under it, sorted. Names are URLs, with the place they stand in.
+/// Sorted hashes of contents by name. Names are URLs with their location.
 type Found = BTreeMap<String, Vec<u64>>;
 
 /// Records and error lines.
@@ -30,13 +30,13 @@ pub struct Outcome {
 /// Numbers of names that differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// Names that stand there less often than they should.
+    /// Names with too few contents.
     pub lost: Vec<String>,
     /// Names that stand there more often.
     pub doubled: Vec<String>,
     /// Names with other content.
     pub changed: Vec<String>,
-    /// Lines of the error log that are missing or too many.
+    /// Missing and additional lines of the error log.
     pub errors: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl Difference {
         self.is_whole() && self.errors.is_empty()
     }
 
-    /// Returns true if the records are all there and right.
+    /// Returns true if all records are present and correct.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.lost.is_empty() && self.doubled.is_empty() && self.changed.is_empty()
@@ -55,10 +55,11 @@ impl Difference {
 }
 
 impl Outcome {
-    /// Reads the outputs of a world. A file that was cut off may end within a line, a member or a frame if `torn`.
+    /// Reads the outputs of a world. With `torn`, a truncated file may end within a line, a member or a
+    /// frame.
     ///
     /// # Errors
-    /// A text that says which output cannot be read.
+    /// A text that names the unreadable output.
     pub fn read(world: &World, torn: bool) -> Result<Self, String> {
         let mut outcome = Self::default();
         let (scenario, output) = (world.scenario(), world.output());
@@ -78,7 +79,7 @@ impl Outcome {
             let errors = &mut outcome.errors;
             lines_of(&world.state().join("errors.jsonl"), Format::Jsonl, torn, |line| {
                 let name = format!("{} {}", text(&line["url"]), text(&line["kind"]));
-                // what is tried again and fails again has a line for each try
+                // a URL that is retried and fails again has a line for each try
                 let lines = errors.entry(world.named(&name)).or_default();
                 if lines.is_empty() || scenario.job != Job::Retry {
                     lines.push(0);
@@ -91,7 +92,7 @@ impl Outcome {
     /// Adds the records of a replay of the archive.
     ///
     /// # Errors
-    /// A text that says why it cannot be replayed.
+    /// A text that explains why the replay failed.
     pub fn replayed(&mut self, world: &World) -> Result<(), String> {
         let (archive, output) = (world.case().join("warc"), world.own("again.jsonl"));
         let _ = fs::remove_file(&output);
@@ -111,7 +112,7 @@ impl Outcome {
         lines_of(&output, Format::Jsonl, false, |line| record(line, "archive ", world, &mut self.records))
     }
 
-    /// How it differs from what is expected.
+    /// Differences from the expected outcome.
     #[must_use]
     pub fn difference(&self, expected: &Self) -> Difference {
         let mut out = Difference::default();
@@ -135,7 +136,7 @@ impl Outcome {
         out
     }
 
-    /// Leaves out what a replay of the archive brought.
+    /// Removes the records of a replay of the archive.
     pub fn forget_replay(&mut self) {
         self.records.retain(|name, _| !name.starts_with("archive "));
     }
@@ -164,7 +165,7 @@ impl Outcome {
     }
 }
 
-/// The last line of a text that says anything.
+/// Last non-empty line of a text.
 #[must_use]
 pub fn last_line(text: &str) -> &str {
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
@@ -188,7 +189,7 @@ fn record(line: &Value, place: &str, world: &World, into: &mut Found) {
     put(into, world.named(&name), &world.named(&format!("{change}\n{}", text(&line["text"]))));
 }
 
-/// Hands each line of a file to `each`; a missing file has none.
+/// Passes each line of a file to `each`; a missing file has none.
 fn lines_of(path: &Path, format: Format, torn: bool, mut each: impl FnMut(&Value)) -> Result<(), String> {
     let Ok(bytes) = fs::read(path) else { return Ok(()) };
     let mut unpacked = Vec::new();
@@ -221,7 +222,7 @@ fn table(path: &Path, into: &mut Found) -> Result<(), String> {
     if !text.is_empty() && !text.ends_with('\n') {
         return Err(format!("{} is not whole", path.display()));
     }
-    // ids follow from ports, and so does the order
+    // ids depend on ports, and so does the order
     for _ in text.lines() {
         put(into, "row".into(), "");
     }
@@ -277,7 +278,7 @@ fn markdown(path: &Path, world: &World, into: &mut Found) -> Result<(), String> 
     Ok(())
 }
 
-/// Has the program check its database of projects.
+/// Runs the program's check of its database of projects.
 fn check_projects(path: &Path, world: &World) -> Result<(), String> {
     let arguments = ["projects", "check", "--database", &path.to_string_lossy()];
     let ended = world.run_other(&arguments).map_err(|e| e.to_string())?;

@@ -1,5 +1,5 @@
-//! A proxy between crawl and site that delays, cuts, resets and garbles. Each target is spoilt at most twice, so that
-//! retries get through.
+//! A proxy between crawl and site that delays, cuts, resets and garbles. It disturbs each target at most
+//! twice, so that retries succeed.
 
 use crate::random::Random;
 use std::{
@@ -16,7 +16,7 @@ use std::{
 
 /// Times that one target is spoilt.
 const SPOILT: u64 = 2;
-/// How long a connection may idle.
+/// Idle limit of a connection.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running proxy; dropping it stops it.
@@ -30,7 +30,7 @@ struct Shared {
     seed: u64,
     stopped: AtomicBool,
     calm: AtomicBool,
-    /// Times that each target was asked for.
+    /// Number of requests for each target.
     asked: Mutex<BTreeMap<String, u64>>,
     never: (Mutex<()>, std::sync::Condvar),
 }
@@ -49,7 +49,7 @@ enum Spoil {
     CutAndReset(f64),
     /// Late, but within the time limits.
     Late(Duration),
-    /// A chunked body with a length that is none.
+    /// A chunked body with an invalid length.
     Garbled,
     /// Status 503.
     Busy,
@@ -81,7 +81,7 @@ impl Proxy {
                 }
                 let serving = Arc::clone(&serving);
                 let started = thread::Builder::new().name("proxy-connection".into());
-                // a client that goes away is its own business
+                // a client that disconnects is no error
                 let _ = started.spawn(move || serve(client, &serving));
             }
         })?;
@@ -94,7 +94,7 @@ impl Proxy {
         self.port
     }
 
-    /// Passes everything on unspoilt from now on.
+    /// Disables all disturbances from now on.
     pub fn calm(&self) {
         self.shared.calm.store(true, Ordering::Release);
     }
@@ -184,7 +184,7 @@ fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
     }
 }
 
-/// The head of a request but for its last byte.
+/// Head of a request without its last byte.
 fn head(client: &mut TcpStream) -> io::Result<String> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r") && head.len() < 64 * 1024 {

@@ -1,11 +1,11 @@
-//! Pseudo-random numbers that follow from a seed alone.
+//! Pseudo-random numbers that depend only on a seed.
 
 /// A stream of numbers (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of a seed and a name.
+    /// Creates the stream of a seed and a name.
     #[must_use]
     pub fn of(seed: u64, name: &str) -> Self {
         let named = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -28,7 +28,8 @@ impl Random {
         if end == 0 { 0 } else { self.number() % end }
     }
 
-    /// A number below `end` that moves little where `end` does: counts of calls differ a little from run to run.
+    /// A number below `end` that changes little if `end` does, since counts of calls differ slightly between
+    /// runs.
     pub fn part(&mut self, end: u64) -> u64 {
         #[expect(
             clippy::cast_precision_loss,
@@ -50,7 +51,7 @@ impl Random {
         &from[self.index(from.len())]
     }
 
-    /// Returns true in so many of a hundred cases.
+    /// Returns true in `share` of a hundred cases.
     pub fn percent(&mut self, share: u64) -> bool {
         self.below(100) < share
     }

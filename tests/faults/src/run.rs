@@ -11,21 +11,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a run may take; far beyond what a busy machine needs.
+/// Time limit of a run; far beyond the need of a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A run that came to an end.
+/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// Its exit code; `None` after a signal.
     pub code: Option<i32>,
     /// Standard error.
     pub stderr: String,
-    /// It had to be killed after [`PATIENCE`].
+    /// True if it was killed after [`PATIENCE`].
     pub hung: bool,
-    /// A process of its group is still there.
+    /// True if a process of its group still exists.
     pub left_processes: bool,
-    /// How long it ran.
+    /// Duration of the run.
     pub took: Duration,
 }
 
@@ -37,7 +37,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a command in a process group of its own; standard error goes to `stderr`.
+    /// Starts a command in its own process group; standard error goes to `stderr`.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -46,7 +46,7 @@ impl Running {
         Ok(Self { child: command.spawn()?, stderr: stderr.to_owned(), started: Instant::now() })
     }
 
-    /// Waits for the end until `deadline` after the start; `None` when it is still on.
+    /// Waits for the end until `deadline` after the start; `None` if it still runs.
     pub fn wait_until(&mut self, deadline: Duration) -> Option<ExitStatus> {
         loop {
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -59,7 +59,7 @@ impl Running {
         }
     }
 
-    /// Kills it unless it has ended, and says how it ended.
+    /// Kills it unless it has ended, and returns its end.
     pub fn kill(mut self) -> Ended {
         let _ = self.child.kill();
         self.end(false)

@@ -1,4 +1,4 @@
-//! Scenarios: which command runs, over which output.
+//! Scenarios: the command of a case and its output.
 
 use crate::random::Random;
 use std::fmt;
@@ -47,7 +47,7 @@ pub enum Job {
     First,
     /// A second night with `--recrawl all`.
     Night,
-    /// `retry-errors` after a round in which pages failed.
+    /// `retry-errors` after a round with failed pages.
     Retry,
     /// `replay` of an archive.
     Replay,
@@ -66,7 +66,7 @@ pub struct Scenario {
     pub format: Format,
     /// `-O` instead of `-o`.
     pub replace: bool,
-    /// Hosts hold their pages until they are drained.
+    /// True if hosts hold their pages until they are drained.
     pub dedup: bool,
 }
 
@@ -94,7 +94,7 @@ impl Scenario {
         Self::of(job, random)
     }
 
-    /// A job over any output that it can have.
+    /// A job over any of its outputs.
     pub fn of(job: Job, random: &mut Random) -> Self {
         let (format, replace, dedup) = (*random.pick(&Format::ALL), random.percent(50), random.percent(50));
         match job {
@@ -110,7 +110,7 @@ impl Scenario {
         }
     }
 
-    /// Returns true if the job goes on with a state where it was stopped.
+    /// Returns true if the job continues a state after it was stopped.
     #[must_use]
     pub const fn is_crawl(self) -> bool {
         matches!(self.job, Job::First | Job::Night | Job::Retry)

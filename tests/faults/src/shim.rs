@@ -1,4 +1,4 @@
-//! The library that is loaded into the crawl, and its log.
+//! Library that is preloaded into the crawl, and its log.
 
 use std::{
     env, fs, io,
@@ -46,13 +46,13 @@ pub fn library() -> &'static Path {
 /// One fault, as the shim reads it from the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Kinds of calls that are counted for it.
+    /// Kinds of calls that count for it.
     pub kinds: Vec<&'static str>,
     /// Number of the call, from 1.
     pub n: u64,
     /// `fail`, `short`, `kill-before`, `kill-after` or `kill-half`.
     pub action: &'static str,
-    /// Error number of a call that fails.
+    /// Error number of a failing call.
     pub errno: i32,
     /// Later calls fail as well.
     pub persist: bool,

@@ -1,5 +1,5 @@
-//! The site of the campaign: three hosts of 8, 20 and 32 pages with navigation and footers that repeat, pages that are not
-//! there, redirects and duplicates. It has a first night, a second night and a night on which some pages fail.
+//! Site of the campaign: three hosts of 8, 20 and 32 pages with repeated navigation and footers, missing
+//! pages, redirects and duplicates. It has a first night, a second night and a night with failing pages.
 
 use crate::server::{Handler, Request, Response, Server};
 use std::{
@@ -115,7 +115,7 @@ fn page(host: usize, n: usize, pages: usize, night: Night) -> String {
     if night == Night::Second && n == 0 {
         links += &format!("<li><a href=\"/page/{}.html\">new</a></li>", pages - 1);
     }
-    // page 6 says what page 4 says
+    // page 6 has the text of page 4
     let said = if n == 6 { 4 } else { n };
     let changed = night == Night::Second && n % 3 == 1;
     let words = sentences(host, said, if changed { 1 } else { 0 });

@@ -1,4 +1,4 @@
-//! The table of a campaign, and the list of cases that failed.
+//! Table of a campaign, and list of failed cases.
 
 use crate::{campaign::Done, faults::Kind};
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ fn row(out: &mut String, name: &str, cases: &[&Done]) {
     let _ = writeln!(out, "| {name} | {} |", cells.join(" | "));
 }
 
-/// A case that failed, with the command that runs it again.
+/// A failed case, with the command that repeats it.
 #[must_use]
 pub fn failure(case: &Done) -> String {
     let Done { kind, seed, verdict, .. } = case;

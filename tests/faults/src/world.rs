@@ -1,4 +1,4 @@
-//! The world of one case: a folder, the servers of its site, and the commands that run in it.
+//! World of one case: a folder, the servers of its site, and the commands that run in it.
 
 use crate::{
     proxy::Proxy,
@@ -49,7 +49,7 @@ impl Clock {
     }
 }
 
-/// In place: the shim has the file mapped.
+/// Writes in place, since the shim has mapped the file.
 fn write_clock(file: &Path, offset: i64) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
     fs::OpenOptions::new()
@@ -60,14 +60,14 @@ fn write_clock(file: &Path, offset: i64) -> io::Result<()> {
         .write_all_at(&offset.to_ne_bytes(), 0)
 }
 
-/// Disturbances of a run of the world, beside its time.
+/// Disturbances of a run of the world, in addition to its clock.
 #[derive(Clone, Debug, Default)]
 pub struct With<'a> {
     /// A fault at a system call.
     pub plan: Option<&'a Plan>,
     /// Operations go to the log.
     pub record: bool,
-    /// Counts go to the file of counts.
+    /// True if counts go to the file of counts.
     pub count: bool,
     /// The clock of the world counts.
     pub clock: bool,
@@ -76,10 +76,10 @@ pub struct With<'a> {
 }
 
 impl World {
-    /// Makes a world in a folder of `parent`; `keep` leaves the folder there.
+    /// Creates a world in a folder of `parent`; `keep` leaves the folder there.
     ///
     /// # Errors
-    /// When folder or servers cannot be made.
+    /// When folder or servers cannot be created.
     pub fn new(scenario: Scenario, binary: &Path, parent: &Path, keep: bool) -> io::Result<Self> {
         let base =
             tempfile::Builder::new().prefix("crawl-faults-").disable_cleanup(keep).tempdir_in(parent)?;
@@ -106,7 +106,7 @@ impl World {
         fs::write(self.base.path().join("seeds.txt"), seeds.concat())
     }
 
-    /// Puts proxies in front of the site, which spoil answers.
+    /// Adds proxies before the site, which disturb answers.
     ///
     /// # Errors
     /// When no port is free.
@@ -121,7 +121,7 @@ impl World {
         Ok(self)
     }
 
-    /// Proxies pass everything on unspoilt from now on.
+    /// Makes the proxies pass everything undisturbed from now on.
     pub fn calm(&self) {
         self.proxies.iter().for_each(Proxy::calm);
     }
@@ -132,13 +132,13 @@ impl World {
         self.scenario
     }
 
-    /// The folder that holds state, outputs, archive and temporary files: all that faults are done to.
+    /// Folder with state, outputs, archive and temporary files, to which faults apply.
     #[must_use]
     pub fn case(&self) -> PathBuf {
         self.base.path().join("case")
     }
 
-    /// A file beside the case, which no fault touches.
+    /// A file beside the case, which no fault affects.
     #[must_use]
     pub fn own(&self, name: &str) -> PathBuf {
         self.base.path().join(name)
@@ -173,12 +173,12 @@ impl World {
         })
     }
 
-    /// Makes it a night of the site.
+    /// Sets the night of the site.
     pub fn set(&self, night: Night) {
         self.site.set(night);
     }
 
-    /// The clock jumps by so many seconds at a request from now on; 0 jumps at once.
+    /// Makes the clock jump by `seconds` at a request from now on; 0 jumps at once.
     ///
     /// # Errors
     /// When the file of the clock cannot be written.
@@ -189,7 +189,7 @@ impl World {
         write_clock(&self.clock.file, if at_request == 0 { seconds } else { 0 })
     }
 
-    /// Runs what has to come before the disturbed command.
+    /// Runs the commands before the disturbed one.
     ///
     /// # Errors
     /// When that fails.
@@ -267,7 +267,7 @@ impl World {
         out
     }
 
-    /// The binary with these arguments, in an environment of its own.
+    /// The binary with these arguments, in its own environment.
     #[must_use]
     pub fn command(&self, arguments: &[String]) -> Command {
         let mut command = Command::new(&self.binary);

@@ -1,4 +1,4 @@
-//! The short part of the campaign: cases that take a second or two each, and the tools themselves.
+//! Short part of the campaign: cases of a second or two each, and tests of the tools.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -85,7 +85,7 @@ fn defects_that_the_campaign_found_stay_mended() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// The shim sees what SQLite does, what std does, and the call that rustix makes without libc.
+/// The shim sees the calls of SQLite and std, and the call that rustix makes without libc.
 #[test]
 fn the_shim_sees_every_writer() {
     let scenario = Scenario { job: Job::First, format: Format::Folder, replace: false, dedup: false };

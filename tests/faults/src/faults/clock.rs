@@ -1,4 +1,4 @@
-//! A clock that jumps while a run is on, and is right again in the next one.
+//! A clock that jumps during a run, and is correct again in the next one.
 
 use super::{Case, Left, network};
 use crate::{
@@ -24,7 +24,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     let spoilt = scenario.job == Job::First && case.random.percent(50);
     let mut world = case.campaign.world(scenario)?;
     if spoilt {
-        // pages that are tried again have a time before which they are not leased
+        // retried pages have a time before which they are not leased
         world = world.with_proxies(case.seed)?;
         case.tell("each target spoilt at most twice");
     }

@@ -14,10 +14,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Commands that read an output whole and found damage in it.
+/// Results of commands that read a whole output and found damage in it.
 const TOLD: [&str; 2] = ["replay of the archive: exit Some(7)", "check of the projects: exit Some(7)"];
 
-/// Words that a way out is told by.
+/// Words of a message that describe the remedy.
 const WAYS_OUT: [&str; 9] = [
     "--fresh",
     "repair",
@@ -45,8 +45,8 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     judge(case, &world, &file, &ended)
 }
 
-/// A world whose first round was killed before its end. After the end the same command would begin another round, whose
-/// records depend on its settings.
+/// A world whose first round was killed before its end. After the end the same command would begin another
+/// round, with records that depend on its settings.
 fn killed(case: &mut Case<'_>, scenario: Scenario) -> io::Result<World> {
     let expected = case.campaign.expected(scenario)?;
     let total: u64 = expected.counts.iter().sum();
@@ -108,7 +108,7 @@ fn judge(case: &mut Case<'_>, world: &World, file: &Path, ended: &Ended) -> io::
     Ok(())
 }
 
-/// Contents of the outputs; true if a command that reads an output whole told of damage.
+/// Contents of the outputs; true if a command that reads a whole output reported damage.
 fn read(case: &Case<'_>, world: &World) -> Result<(Outcome, bool), String> {
     match case.found(world) {
         Ok(found) => Ok((found, false)),
@@ -123,7 +123,7 @@ fn names_file(message: &str, file: &Path) -> bool {
     message.contains(name)
 }
 
-/// The way out after a refusal: `--fresh -O` over a damaged state or output brings all records again.
+/// Remedy after a refusal: `--fresh -O` over a damaged state or output restores all records.
 fn way_out(case: &mut Case<'_>, world: &World, ended: &Ended) -> io::Result<()> {
     if !world.scenario().is_crawl() {
         return Ok(());
@@ -165,7 +165,7 @@ fn way_out(case: &mut Case<'_>, world: &World, ended: &Ended) -> io::Result<()> 
     Ok(())
 }
 
-/// A file of the case that the next run reads or goes on with.
+/// A file of the case that the next run reads or continues.
 fn target(world: &World, job: Job, random: &mut Random) -> Option<PathBuf> {
     let case = world.case();
     let mut weighted: Vec<(PathBuf, u64)> = Vec::new();
@@ -203,13 +203,14 @@ fn target(world: &World, job: Job, random: &mut Random) -> Option<PathBuf> {
     None
 }
 
-/// Returns true if the program reads the bytes of a file back. Of the others only lengths are its own.
+/// Returns true if the program reads the bytes of a file back. Of other files only the length matters.
 fn is_read_back(file: &Path) -> bool {
     let name = file.to_string_lossy();
     [".sqlite", "-wal", ".part", ".warc.gz", ".open", ".parquet"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// Returns true if the absence of a file is damage. Ended archives and projects are the user's, who may take them away or empty them.
+/// Returns true if the absence of a file is damage. Closed archives and projects belong to the user, who may
+/// remove or empty them.
 fn is_needed(file: &Path) -> bool {
     let name = file.to_string_lossy();
     !name.ends_with(".warc.gz") && !name.contains("projects.sqlite")

@@ -1,4 +1,4 @@
-//! A full disk, and the same command once there is room.
+//! A full disk, and the same command with more space.
 
 use super::{Case, Left};
 use crate::{
@@ -39,7 +39,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     case.finish(&world)
 }
 
-/// A file system of its own over the folder of a case.
+/// A separate file system over the folder of a case.
 struct Disk(PathBuf);
 
 impl Disk {

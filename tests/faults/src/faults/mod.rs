@@ -1,4 +1,4 @@
-//! Kinds of faults, and the judgement of a case.
+//! Kinds of faults, and the verdict on a case.
 
 mod clock;
 mod damage;
@@ -25,7 +25,7 @@ pub enum Kind {
     Kills,
     /// One system call fails, or is the last one.
     Syscalls,
-    /// A loss of power: bytes that were not synced are lost.
+    /// A loss of power: unsynced bytes are lost.
     Power,
     /// A file is damaged.
     Damage,
@@ -77,24 +77,24 @@ impl Kind {
     }
 }
 
-/// How a case ended. Everything but `refused` and `told` is a failure.
+/// Verdict on a case. All flags but `refused` and `told` are failures.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     /// Scenario and fault in words.
     pub story: String,
-    /// Ended with a documented exit code, a message that names the file, and a way out that leads back to all records.
+    /// A documented exit code, a message with the file, and a remedy that restores all records.
     pub refused: bool,
-    /// Records are missing or other than they were, and the program said so.
+    /// Records are missing or changed, and the program reported it.
     pub told: bool,
     /// Records that are missing.
     pub lost: usize,
-    /// Records that stand there more often than once.
+    /// Records that occur more than once.
     pub doubled: usize,
-    /// Records are missing, doubled or changed at exit code 0, and nothing was said of it.
+    /// Records are missing, doubled or changed at exit code 0, without a report.
     pub silent: bool,
     /// The message of a refusal names no file.
     pub vague: bool,
-    /// Everything that is not as promised, in words.
+    /// Broken promises, in words.
     pub failures: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ impl Verdict {
         self.failures.push(failure.into());
     }
 
-    /// Counts what differs, and says so if the program did not.
+    /// Counts differences, and marks them as silent if the program reported none.
     pub fn count(&mut self, difference: &Difference) {
         (self.lost, self.doubled) = (difference.lost.len(), difference.doubled.len());
         for (what, names) in [
@@ -131,7 +131,7 @@ impl Verdict {
 enum Left {
     /// The last run ended by itself.
     Nothing,
-    /// The last run was killed, and nothing ran after it.
+    /// The last run was killed, and no run followed.
     OfKilled,
 }
 
@@ -143,7 +143,7 @@ pub struct Case<'a> {
     pub random: Random,
     /// Its seed.
     pub seed: u64,
-    /// How it ends.
+    /// Verdict so far.
     pub verdict: Verdict,
 }
 
@@ -151,7 +151,7 @@ impl Case<'_> {
     /// Runs the case of a kind and a seed.
     ///
     /// # Errors
-    /// When its world cannot be set up.
+    /// When its world cannot be created.
     pub fn run(campaign: &Campaign, kind: Kind, seed: u64) -> io::Result<Verdict> {
         let random = Random::of(seed, kind.name());
         let mut case = Case { campaign, random, seed, verdict: Verdict::default() };
@@ -167,7 +167,7 @@ impl Case<'_> {
         Ok(case.verdict)
     }
 
-    /// A world of the scenario, as it is before the disturbed command.
+    /// Creates a world of the scenario, in the state before the disturbed command.
     fn world(&mut self, scenario: Scenario) -> io::Result<World> {
         let world = self.campaign.world(scenario)?;
         world.prepare()?;
@@ -181,7 +181,8 @@ impl Case<'_> {
         self.verdict.story += words.as_ref();
     }
 
-    /// The readable outputs right after a run was cut off. An output that grows may end within a line; one that is made at once is whole.
+    /// Checks the readable outputs directly after a run was cut off. A growing output may end within a line;
+    /// one that is written at once is whole.
     fn check_torn(&mut self, world: &World) {
         let grows = world.scenario().is_crawl() || world.scenario().job == Job::Replay;
         if let Err(error) = Outcome::read(world, grows) {
@@ -189,7 +190,7 @@ impl Case<'_> {
         }
     }
 
-    /// Returns true if all is done and closed already: the same command would begin something new.
+    /// Returns true if the round is done and closed: the same command would begin a new one.
     fn is_complete(&self, world: &World, expected: &Outcome) -> bool {
         let whole = Outcome::read(world, false).is_ok_and(|found| {
             let mut expected = expected.clone();
@@ -199,7 +200,7 @@ impl Case<'_> {
         whole && (!world.scenario().is_crawl() || world.is_finished())
     }
 
-    /// Runs the command undisturbed to its end, and compares everything with an undisturbed run.
+    /// Runs the command undisturbed to its end, and compares the results with an undisturbed run.
     fn finish(&mut self, world: &World) -> io::Result<()> {
         let expected = self.campaign.expected(world.scenario())?;
         if self.is_complete(world, &expected.outcome) {
@@ -253,7 +254,7 @@ impl Case<'_> {
         }
     }
 
-    /// A failing run ends with one of `codes` and a message that names a path of the case.
+    /// Checks that a failing run exits with one of `codes` and a message that names a path of the case.
     fn check_refusal(&mut self, world: &World, ended: &Ended, codes: &[i32]) {
         self.check_end(ended);
         if !ended.code.is_some_and(|code| codes.contains(&code)) {
@@ -272,7 +273,8 @@ impl Case<'_> {
 
     /// Nothing temporary is left.
     fn check_left(&mut self, world: &World) {
-        // An empty folder of a replay that was killed before its lock goes with the next replay a minute later (docs/failures.md).
+        // The next replay a minute later removes an empty folder of a replay that was killed before its lock
+        // (docs/failures.md).
         let tmp = world.case().join("tmp");
         let mut left = names(&tmp);
         left.retain(|name| !(name.starts_with("crawl-replay-") && names(&tmp.join(name)).is_empty()));

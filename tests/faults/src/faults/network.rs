@@ -1,4 +1,4 @@
-//! Connections that break, stall and bring garbage, each target twice at most.
+//! Connections that break, stall and send garbage, at most twice per target.
 
 use super::{Case, Left};
 use crate::{
@@ -25,14 +25,14 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     }
     let ended = ended.map_or_else(|| world.run(&With::default()), Ok)?;
     case.check_end(&ended);
-    // 4: garbage came for each of the seeds, which is no failure that may pass
+    // 4: each seed got garbage, which is no temporary failure
     if !matches!(ended.code, Some(0 | 4)) {
         case.verdict.fail(format!("exit {:?}: {}", ended.code, last_line(&ended.stderr)));
     }
     judge(case, &world, &expected.outcome)
 }
 
-/// Each failure is in the error log, and is fetched by `retry-errors` once the network is well.
+/// Checks that each failure is in the error log, and that `retry-errors` fetches it over a healthy network.
 pub(super) fn judge(case: &mut Case<'_>, world: &World, expected: &Outcome) -> io::Result<()> {
     match Outcome::read(world, false) {
         Ok(found) => {
@@ -42,7 +42,7 @@ pub(super) fn judge(case: &mut Case<'_>, world: &World, expected: &Outcome) -> i
             if difference.is_none() {
                 return case.compare(world, Left::Nothing);
             }
-            // what a page that failed alone links to is missing with it
+            // pages that only a failed page links to are missing with it
             let untold = difference.lost.first().filter(|_| difference.errors.is_empty());
             if let Some(url) = untold {
                 case.verdict.fail(format!("missing without an error line: {url}"));

@@ -1,7 +1,8 @@
-//! Losses of power: the folder of a case as it could be if the machine had stopped at an operation of a recorded run.
+//! Losses of power: the folder of a case in a state that a stop at an operation of a recorded run could
+//! leave.
 //!
-//! The assumed behaviour is that of ext4 with `data=ordered`. A sync makes the bytes of its file durable, and all names that were
-//! given before it. A rename over an existing file brings the bytes of the new one with it.
+//! The assumed behaviour is that of ext4 with `data=ordered`. A sync makes the bytes of its file durable, and
+//! all earlier changes of names. A rename over an existing file makes the bytes of the new one durable.
 
 use super::{Case, names};
 use crate::{
@@ -21,7 +22,7 @@ use std::{
 
 pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     let mut scenario = Scenario::crawl(&mut case.random);
-    // a table and a folder have the most ways to go wrong
+    // a table and a folder have the most failure modes
     if case.random.percent(25) {
         scenario.format =
             *case.random.pick(&[crate::scenario::Format::Parquet, crate::scenario::Format::Folder]);
@@ -33,7 +34,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     let ended = world.run(&With { record: true, ..With::default() })?;
     case.check_end(&ended);
     let log = shim::log(&world.own("log"))?;
-    // names change late in a run: half of the losses stand near one
+    // names change late in a run: half of the losses happen near one
     let renames: Vec<usize> = log
         .iter()
         .enumerate()
@@ -59,11 +60,12 @@ enum Variant {
     Nothing,
     /// The first ones.
     Prefix,
-    /// The first names; of each file the first bytes behind its durable end, and any of the pages before it.
+    /// The first name changes; of each file the first bytes after its durable end, and any of the pages
+    /// before it.
     Subset,
 }
 
-/// A file: its durable bytes, and what was done since.
+/// A file: its durable bytes, and later operations.
 #[derive(Clone, Debug, Default)]
 struct Bytes {
     inode: u64,
@@ -86,13 +88,13 @@ enum Name {
     Folder(PathBuf),
 }
 
-/// A disk as it is durably, with what is pending.
+/// Durable state of a disk, with pending operations.
 struct Disk {
     files: Vec<Bytes>,
     by_inode: HashMap<u64, usize>,
     names: Names,
     pending: Vec<(usize, Name)>,
-    /// Files that were there before the run.
+    /// Files from before the run.
     kept: HashMap<usize, Kept>,
 }
 
@@ -143,7 +145,7 @@ fn apply_data(bytes: &mut Vec<u8>, data: &Data) {
     }
 }
 
-/// A file as it was before the run.
+/// A file in its state before the run.
 struct Kept {
     /// A link to it.
     path: PathBuf,
@@ -152,7 +154,7 @@ struct Kept {
 }
 
 impl Disk {
-    /// A folder as it stands, all of it durable.
+    /// Reads a folder as durable.
     fn of(folder: &Path) -> io::Result<Self> {
         let mut disk = Self {
             files: Vec::new(),
@@ -171,7 +173,7 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Keeps a link to each file in a folder, so that a file that is replaced can come back with its inode and its time.
+    /// Keeps a link to each file in a folder, so that a replaced file can return with its inode and time.
     fn keep_in(&mut self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         for (path, file) in &self.names.files {
@@ -229,7 +231,7 @@ impl Disk {
         }
     }
 
-    /// Names become durable; a file that takes another's place brings its bytes.
+    /// Makes name changes durable; a file that replaces another becomes durable too.
     fn commit(&mut self) {
         for (number, name) in std::mem::take(&mut self.pending) {
             self.bring(number, &name);
@@ -250,7 +252,7 @@ impl Disk {
         }
     }
 
-    /// Makes the folder what the disk holds after the loss. A file that is still there keeps its inode.
+    /// Makes the folder match the disk after the loss. A remaining file keeps its inode.
     fn rebuild(mut self, variant: Variant, random: &mut Random, folder: &Path) -> io::Result<()> {
         let first = self.oldest();
         let last = self.newest();
@@ -312,7 +314,7 @@ impl Disk {
     }
 }
 
-/// Applies what is kept of a file's pending operations.
+/// Applies the surviving part of a file's pending operations.
 fn keep(file: &mut Bytes, variant: Variant, cut: usize, random: &mut Random) {
     let end = file.durable.len() as u64;
     let mut appends = true;

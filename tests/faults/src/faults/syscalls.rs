@@ -1,4 +1,4 @@
-//! One system call fails, is done by half, or is the last one.
+//! A system call that fails, is partly executed, or is the last one.
 
 use super::{Case, Left};
 use crate::{
@@ -17,7 +17,7 @@ const EDQUOT: Error = ("EDQUOT", 122);
 const EROFS: Error = ("EROFS", 30);
 const EINTR: Error = ("EINTR", 4);
 
-/// Errors that a kind of call can have, in the order of [`KINDS`].
+/// Possible errors of each kind of call, in the order of [`KINDS`].
 const ERRORS: [&[Error]; 8] = [
     &[EMFILE, ENOSPC, EIO, EROFS],
     &[ENOSPC, EIO, EDQUOT, EINTR, EROFS],
@@ -46,7 +46,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     match ended.code {
         Some(0) => {
             case.check_end(&ended);
-            // where all calls fail nothing can be removed either
+            // if all calls fail, no file can be removed either
             return case.compare(&world, if plan.persist { Left::OfKilled } else { Left::Nothing });
         }
         None if plan.action.starts_with("kill") => {}
@@ -58,7 +58,8 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     case.finish(&world)
 }
 
-/// Rare kinds of calls are as likely as frequent ones to be chosen, but for writes and syncs, which are the most important.
+/// Chooses a kind of call. Rare and frequent kinds are equally likely, except for writes and syncs, which are
+/// the most important.
 fn plan(random: &mut Random, counts: &[u64]) -> Plan {
     const WEIGHTS: [u64; 8] = [15, 30, 18, 10, 10, 7, 3, 7];
     let total: u64 =
