@@ -1,5 +1,5 @@
-//! Extraction by the size of the page, from 10 kB to 5 MB: the time a byte has to stay what it is. The pages are made of
-//! the fixtures: articles, a thread, tables and menus, one after another in the body of one page.
+//! Extraction by page size, from 10 kB to 5 MB: the time per byte must stay constant. The pages concatenate
+//! the fixtures' bodies: articles, a thread, tables and menus.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use std::{fs, hint::black_box, path::Path, time::Duration};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What stands between the tags of the body of each fixture.
+/// Inner HTML of each fixture's body.
 fn bodies() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pages");
     let mut folders: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -1,6 +1,7 @@
 //! Lines `{"id","url","html"}` or `{"id","url","html_base64"}` to lines `{"id","text","metadata"}`.
 //!
-//! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--images] [--links keep|once|strip|reference] [--favor precision|recall|balanced] [--by-site] [--rules DIR]`
+//! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--images] [--links keep|once|strip|reference]
+//! [--favor precision|recall|balanced] [--by-site] [--rules DIR]`
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cpu_time::ThreadTime;

@@ -11,8 +11,8 @@ use rustc_hash::FxHasher;
 use sha2::{Digest, Sha256};
 use std::hash::{Hash, Hasher};
 
-/// Every block of text of the page, gone or not (a consent banner is what a fingerprint should learn), except what is
-/// never text. A block is the text between two borders of block elements.
+/// Collects every block of text of the page, gone or not, except what is never text: a fingerprint should
+/// learn consent banners too. A block is the text between two borders of block elements.
 pub(crate) fn collect(page: &Page<'_>, in_content: &[bool]) -> Vec<Block> {
     let dom = &page.dom;
     let mut out = Vec::new();
@@ -51,7 +51,7 @@ pub(crate) fn collect(page: &Page<'_>, in_content: &[bool]) -> Vec<Block> {
     out
 }
 
-/// Whether the page has a block at all, without making any.
+/// Returns true if the page has a block, without building any.
 pub(crate) fn has_text(page: &Page<'_>) -> bool {
     let dom = &page.dom;
     let shown = |id: &u32| dom.tag(*id) == Tag::Text && page.gone[*id as usize] != Gone::Silent;
@@ -84,9 +84,9 @@ fn hash(text: &str) -> u64 {
 struct Level {
     end: u32,
     is_block: bool,
-    /// A hash of the path of tags and classes down to it.
+    /// Hash of the path of tags and classes to the node.
     path: u64,
-    /// The path of the innermost block element that is open.
+    /// Path of the innermost open block element.
     block_path: u64,
 }
 

@@ -1,19 +1,21 @@
-//! What one page may cost: a moment at which its time is up, and the bytes that its addresses may come to.
+//! Budget of one page: a deadline, and the bytes of its resolved URLs.
 //!
-//! Every step is linear in the page, and depth, attributes and nodes are capped; the deadline is for the page on which
-//! that is not enough. Extraction holds a thread of a pool and cannot be stopped from outside, so its loops ask.
+//! Every step is linear in the page, and depth, attributes and nodes are capped; the deadline covers the
+//! remaining cases. Extraction holds a thread of a pool and cannot be stopped from outside, so its loops
+//! check the budget.
 
 use std::{
     cell::Cell,
     time::{Duration, Instant},
 };
 
-/// Calls of [`Budget::is_over`] between two looks at the clock: a look costs about as much as that many calls.
-const PATIENCE: u32 = 64;
+/// Calls of [`Budget::is_over`] between two clock reads: a read costs about as much as that many calls.
+const CALLS_PER_CLOCK_READ: u32 = 64;
 
-/// Bytes by which the resolved addresses of any page may be longer than those that it writes.
+/// Bytes that the resolved URLs of any page may add.
 const ADDRESSES: usize = 1 << 20;
-/// And bytes for each byte of the page: a hundred links of a short page are a few times as long with their host.
+/// Further bytes per byte of the page: a hundred links of a short page are several times as long with their
+/// host.
 const ADDRESSES_PER_BYTE: usize = 8;
 
 /// When a page's time is up.
@@ -21,23 +23,23 @@ const ADDRESSES_PER_BYTE: usize = 8;
 enum End {
     Never,
     At(Instant),
-    /// After that many looks at the clock, for tests that stop at every place there is.
+    /// Over after that many clock reads, for tests that stop at every possible point.
     #[cfg(test)]
     After(u32),
 }
 
-/// The budget of one page. Once it is over it stays so.
+/// Budget of one page. Once over, it stays over.
 #[derive(Debug)]
 pub(crate) struct Budget {
     end: End,
-    patience: Cell<u32>,
+    calls_left: Cell<u32>,
     looks: Cell<u32>,
     over: Cell<bool>,
     addresses: Cell<usize>,
 }
 
 impl Budget {
-    /// A budget that begins now, for a page of that many bytes.
+    /// Starts a budget for a page of `bytes`.
     pub(crate) fn new(deadline: Option<Duration>, bytes: usize) -> Self {
         let end = deadline.and_then(|time| Instant::now().checked_add(time)).map_or(End::Never, End::At);
         Self::until(end, bytes)
@@ -48,7 +50,7 @@ impl Budget {
         Self::until(End::Never, usize::MAX / ADDRESSES_PER_BYTE - ADDRESSES)
     }
 
-    /// One that is over at that look at the clock.
+    /// Creates a budget that is over at that clock read.
     #[cfg(test)]
     pub(crate) fn of_looks(looks: u32, bytes: usize) -> Self {
         Self::until(End::After(looks), bytes)
@@ -57,35 +59,35 @@ impl Budget {
     const fn until(end: End, bytes: usize) -> Self {
         Self {
             end,
-            patience: Cell::new(PATIENCE),
+            calls_left: Cell::new(CALLS_PER_CLOCK_READ),
             looks: Cell::new(0),
             over: Cell::new(false),
             addresses: Cell::new(ADDRESSES + bytes.saturating_mul(ADDRESSES_PER_BYTE)),
         }
     }
 
-    /// Whether the time is up, as of the last look at the clock; every so often there is a new one. For the head of a
-    /// loop: no content comes of a loop that was left early, since the next [`Budget::go_on`] ends the page; of links and
-    /// metadata what it had found by then stays.
+    /// Returns true if the time was up at the last clock read; reads the clock every [`CALLS_PER_CLOCK_READ`]
+    /// calls. For loop heads: a loop that ended early yields no content, since the next [`Budget::go_on`]
+    /// ends the page. Its links and metadata so far stay.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        match self.patience.get().checked_sub(1) {
+        match self.calls_left.get().checked_sub(1) {
             Some(left) => {
-                self.patience.set(left);
+                self.calls_left.set(left);
                 self.over.get()
             }
             None => self.look(),
         }
     }
 
-    /// `None` if the time is up: for the border of two steps.
+    /// Returns `None` if the time is up; for the border of two steps.
     pub(crate) fn go_on(&self) -> Option<()> {
         (!self.look()).then_some(())
     }
 
     #[cold]
     fn look(&self) -> bool {
-        self.patience.set(PATIENCE);
+        self.calls_left.set(CALLS_PER_CLOCK_READ);
         self.looks.set(self.looks.get() + 1);
         let over = match self.end {
             End::Never => false,
@@ -97,9 +99,9 @@ impl Budget {
         self.over.get()
     }
 
-    /// Whether the page may have an address that is so much longer than it was written. A base of a few kilobytes and a
-    /// hundred thousand links of a few bytes would come to hundreds of megabytes.
-    pub(crate) fn affords(&self, longer: usize) -> bool {
+    /// Returns true if the page may have a URL that is `longer` bytes longer than written. A base of some
+    /// kilobytes and a hundred thousand short links would make hundreds of megabytes.
+    pub(crate) fn allows_growth(&self, longer: usize) -> bool {
         match self.addresses.get().checked_sub(longer) {
             Some(left) => {
                 self.addresses.set(left);
@@ -136,7 +138,7 @@ mod tests {
         assert!(third.go_on().is_some() && third.go_on().is_some() && third.go_on().is_none());
     }
 
-    /// A page that takes every way there is: posts in a noscript, embedded data, tables, links, dates.
+    /// A page that takes every code path: posts in a noscript, embedded data, tables, links, dates.
     fn page() -> String {
         let posts = "<div class=post><time>3 May 2021</time><p>Some words of a post, and a link: <a href=b>b</a>.</p></div>";
         let table = "<table><tr><th>a<th>b<tr><td>c<td>d</table>";
@@ -179,15 +181,15 @@ mod tests {
         let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
         let cut = extractor.extract(&input);
         assert!(cut.warnings.contains(&Warning::DeadlineExceeded));
-        // Without a deadline a build with debug information takes seconds for these 4 MB.
+        // Without a deadline a debug build takes seconds for these 4 MB.
         assert!(started.elapsed() < Duration::from_millis(1500), "{:?}", started.elapsed());
     }
 
     #[test]
     fn addresses_run_out() {
         let budget = Budget::new(None, 100);
-        assert!(budget.affords(ADDRESSES + 799) && !budget.ran_out_of_addresses());
-        assert!(!budget.affords(2) && budget.ran_out_of_addresses());
-        assert!(budget.affords(0));
+        assert!(budget.allows_growth(ADDRESSES + 799) && !budget.ran_out_of_addresses());
+        assert!(!budget.allows_growth(2) && budget.ran_out_of_addresses());
+        assert!(budget.allows_growth(0));
     }
 }

@@ -1,15 +1,15 @@
-//! From bytes to text: byte order mark, HTTP header, the HTML standard's prescan, then a guess.
+//! Decoding of bytes: byte order mark, HTTP header, the HTML standard's prescan, then a guess.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use std::borrow::Cow;
 
-/// How many bytes of the page are read for a declaration. The prescan of the HTML standard (§13.2.3.2) ends after 1024,
-/// but the parser behind it honours a later meta element as well (§13.2.3.4), so both are one here.
+/// Bytes of the page that are searched for a declaration. The prescan of the HTML standard (§13.2.3.2) ends
+/// after 1024. The parser also honours a later meta element (§13.2.3.4), so both are one step here.
 const PRESCAN_BYTES: usize = 64 * 1024;
-/// How many bytes the guess may read: enough for a page whose text starts late, bounded in time.
+/// Maximum bytes for the guess: enough for a page with late text, bounded in time.
 const GUESS_BYTES: usize = 256 * 1024;
 
-/// What named the charset.
+/// Source of the charset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A byte order mark.
@@ -18,30 +18,30 @@ pub enum Source {
     Header,
     /// `<meta charset>` or `<meta http-equiv>`, found by the prescan, or an XML declaration.
     Meta,
-    /// Nothing did: the bytes are valid UTF-8, or look like the charset that was taken.
+    /// No declaration: the bytes are valid UTF-8, or look like the guessed charset.
     Guess,
 }
 
 /// Text and how it was decoded.
 #[derive(Clone, Debug)]
 pub struct Decoded<'a> {
-    /// The text; borrowed where the bytes are valid UTF-8.
+    /// Text; borrowed if the bytes are valid UTF-8.
     pub text: Cow<'a, str>,
     /// Name of the charset in the Encoding Standard.
     pub charset: &'static str,
-    /// What named it.
+    /// Source of the charset.
     pub source: Source,
-    /// Some bytes are invalid in the charset; they became U+FFFD.
+    /// True if bytes are invalid in the charset; they became U+FFFD.
     pub had_errors: bool,
-    /// The declared charset does not fit the bytes, and another one was taken.
+    /// True if the declared charset does not fit the bytes and was replaced.
     pub overridden: bool,
 }
 
 /// Decodes the bytes of a page. `content_type` is the raw header value, if there was one.
 ///
-/// The order is the HTML standard's: byte order mark, transport, prescan, guess. One deviation, for pages as they are:
-/// where the declaration says a legacy charset and the bytes are valid UTF-8 with at least one multi-byte sequence, or
-/// where it says UTF-8 and the page is full of invalid bytes, the bytes win.
+/// The order is the HTML standard's: byte order mark, transport, prescan, guess. There is one deviation: the
+/// bytes override a wrong declaration. That is a legacy charset for valid UTF-8 with a multi-byte sequence,
+/// or UTF-8 for a page full of invalid bytes.
 #[must_use]
 pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
     if let Some((encoding, skip)) = Encoding::for_bom(bytes) {
@@ -63,7 +63,7 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
         Some((encoding, source)) if fits(encoding, bytes, valid_utf8) => (encoding, source, false),
         Some(_) if valid_utf8 => (UTF_8, Source::Guess, true),
         Some(_) => (guess(bytes), Source::Guess, true),
-        // ASCII that declares nothing: the standard's fallback, which is the same text.
+        // Undeclared ASCII: the standard's fallback gives the same text.
         None if bytes.is_ascii() => (WINDOWS_1252, Source::Guess, false),
         None if valid_utf8 => (UTF_8, Source::Guess, false),
         None => (guess(bytes), Source::Guess, false),
@@ -72,20 +72,21 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
     Decoded { text, charset: encoding.name(), source, had_errors, overridden }
 }
 
-/// Whether a declared charset can be believed.
+/// Returns true if a declared charset is credible.
 fn fits(encoding: &'static Encoding, bytes: &[u8], valid_utf8: bool) -> bool {
     if encoding == UTF_8 {
         return valid_utf8 || invalid_share_is_small(bytes);
     }
     if encoding == UTF_16LE || encoding == UTF_16BE {
-        // Declared in a header, but written in bytes: then every other byte is not zero.
+        // Declared in a header, but written in single bytes: UTF-16 would have zero bytes.
         return bytes.iter().take(PRESCAN_BYTES).any(|b| *b == 0);
     }
-    // ISO-2022-JP is ASCII bytes throughout, so valid UTF-8 says nothing about it.
+    // ISO-2022-JP consists of ASCII bytes, so valid UTF-8 says nothing about it.
     !valid_utf8 || bytes.is_ascii() || !encoding.is_ascii_compatible()
 }
 
-/// At most one invalid sequence in two hundred non-ASCII bytes: UTF-8 with a cut or a slip, not another charset.
+/// Returns true for at most one invalid sequence in two hundred non-ASCII bytes: damaged UTF-8, not another
+/// charset.
 fn invalid_share_is_small(bytes: &[u8]) -> bool {
     let high = bytes.iter().filter(|b| **b >= 0x80).count();
     let invalid = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
@@ -157,11 +158,11 @@ fn starts_tag(rest: &[u8], name: &[u8]) -> bool {
         && (is_space(rest[name.len() + 1]) || rest[name.len() + 1] == b'/')
 }
 
-/// What one `meta` element declares, and where it ends.
+/// Declaration of one `meta` element, and the element's end.
 fn meta(bytes: &[u8], start: usize) -> (Option<&'static Encoding>, usize) {
     let mut at = start;
     let (mut got_pragma, mut need_pragma, mut charset) = (false, None, None);
-    // Of an attribute that stands twice the first one counts; these are the ones that are looked at.
+    // Of a repeated attribute the first one counts; these are the ones that matter.
     const NAMES: [&[u8]; 3] = [b"http-equiv", b"content", b"charset"];
     let mut seen = [false; NAMES.len()];
     while let Some((name, value)) = attribute(bytes, &mut at) {
@@ -192,7 +193,8 @@ fn meta(bytes: &[u8], start: usize) -> (Option<&'static Encoding>, usize) {
     (found, at + 1)
 }
 
-/// UTF-16 in a meta element cannot be true; x-user-defined means windows-1252 (HTML standard, same section).
+/// Corrects a charset of a meta element: UTF-16 cannot be true, and x-user-defined means windows-1252 (HTML
+/// standard, same section).
 fn for_meta(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == UTF_16LE || encoding == UTF_16BE {
         UTF_8
@@ -203,7 +205,8 @@ fn for_meta(encoding: &'static Encoding) -> &'static Encoding {
     }
 }
 
-/// The charset in a `content` attribute: the standard's algorithm for extracting an encoding from a meta element.
+/// Charset in a `content` attribute, by the standard's algorithm for extracting an encoding from a meta
+/// element.
 fn content_charset(value: &[u8]) -> Option<Option<&'static Encoding>> {
     let mut from = 0;
     loop {
@@ -233,7 +236,7 @@ fn content_charset(value: &[u8]) -> Option<Option<&'static Encoding>> {
     }
 }
 
-/// The next attribute (name and value in lower case), moving the cursor behind it; `None` at the tag's end.
+/// The next attribute (name and value in lower case); moves the cursor behind it. `None` at the tag's end.
 fn attribute(bytes: &[u8], at: &mut usize) -> Option<(Vec<u8>, Vec<u8>)> {
     while *at < bytes.len() && (is_space(bytes[*at]) || bytes[*at] == b'/') {
         *at += 1;

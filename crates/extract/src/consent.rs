@@ -1,4 +1,4 @@
-//! Consent banners whose names are made up (heuristics reference §4, keyword sweep).
+//! Consent banners with invented names (heuristics reference §4, keyword sweep).
 
 use crate::{
     dom::Tag,
@@ -9,9 +9,10 @@ use crate::{
 use html5ever::local_name;
 
 impl Page<'_> {
-    /// The guarded keyword sweep: widgets whose names are made up, told by a word of their name and a phrase of their
-    /// text, unless they are long, most of the page, or (in) an article. What is laid over the page and has something
-    /// to press may be most of it: then there is nothing behind, and the page is a consent wall.
+    /// Removes banners with invented names by a guarded keyword sweep: a word of their name and a phrase of
+    /// their text. Long elements, most of the page, articles and their parts are exempt. An overlay with a
+    /// button may be most of the page: then the page is a consent wall. Returns true if it removed an
+    /// element.
     pub(crate) fn sweep_consent(&mut self) -> bool {
         let sweep = &self.rules.consent.sweep;
         let total = self.amount(self.body).words;
@@ -45,7 +46,7 @@ impl Page<'_> {
             && !self.holds(id, &[Tag::Article, Tag::H1, Tag::Main])
     }
 
-    /// Laid over the page, with something to press, not too long, and no article.
+    /// Returns true for an overlay with a button that is not too long and no article.
     fn is_overlay(&self, id: u32) -> bool {
         let words = if self.overlays.binary_search(&id).is_ok() { self.amount(id).words } else { 0 };
         words > 0

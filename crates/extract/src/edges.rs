@@ -1,5 +1,5 @@
-//! What stands at the edges of an article and is none of it: who wrote it and when, in front of its first paragraph;
-//! what the reader is asked to do, behind its last one.
+//! Edges of an article that are no part of it: author and date before its first paragraph; requests to the
+//! reader after its last one.
 
 use crate::{
     metadata,
@@ -9,19 +9,19 @@ use crate::{
     text,
 };
 
-/// A paragraph from this length on begins the text (characters).
+/// Minimum characters of a paragraph that begins the text.
 const FIRST_PARAGRAPH: u32 = 100;
-/// A longer line is no byline (bytes).
+/// Maximum bytes of a byline.
 const MAX_BYLINE: usize = 90;
-/// A longer paragraph behind the text is part of it (bytes).
+/// Maximum bytes of a request after the text; a longer paragraph belongs to the text.
 const MAX_CALL: usize = 320;
-/// Lines behind the text that are made of links: this share of them is.
+/// Minimum share of links in a closing line of links.
 const CLOSING_LINKS: f32 = 0.5;
-/// What is cut off at the end is at most this share of the characters.
+/// Maximum share of the characters that are cut off at the end.
 const MAX_CLOSING: f32 = 0.2;
 
-/// Leaves out bylines, dates and reading times that stand before the text: before its first paragraph, or between its
-/// lead and the next one.
+/// Drops bylines, dates and reading times before the text: before its first paragraph, or between its lead
+/// and the next one.
 pub(crate) fn drop_opening(pieces: &mut Pieces<'_>, rules: &Rules) {
     let long = |piece: &Piece| piece.chars >= FIRST_PARAGRAPH && !matches!(piece.kind, Kind::Heading(_));
     let mut paragraphs = pieces.list.iter().enumerate().filter(|(_, piece)| long(piece)).map(|(at, _)| at);
@@ -33,7 +33,7 @@ pub(crate) fn drop_opening(pieces: &mut Pieces<'_>, rules: &Rules) {
     });
 }
 
-/// The line says who wrote the text, when, or how long it is.
+/// Returns true if the line names the author, the date or the reading time.
 fn is_byline(piece: &Piece, rules: &Rules) -> bool {
     if piece.kind != Kind::Paragraph && piece.kind != Kind::Item || piece.text.len() > MAX_BYLINE {
         return false;
@@ -45,8 +45,8 @@ fn is_byline(piece: &Piece, rules: &Rules) -> bool {
         || metadata::is_date_line(&rules.dates, &line)
 }
 
-/// Cuts off what follows the text: lines that ask the reader for something and, if `links`, lines made of links; with
-/// the headings in front of them.
+/// Cuts off lines after the text that ask the reader to act and, if `links`, lines of links; with the
+/// headings before them.
 pub(crate) fn cut_closing(pieces: &mut Pieces<'_>, rules: &Rules, links: bool) {
     let total: u32 = pieces.list.iter().map(|piece| piece.chars).sum();
     let (mut end, mut cut) = (pieces.list.len(), 0);

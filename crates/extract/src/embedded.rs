@@ -1,4 +1,4 @@
-//! Text that a page carries as data for its scripts: JSON-LD, framework state, preloaded threads.
+//! Text in data for a page's scripts: JSON-LD, framework state, preloaded threads.
 
 mod sources;
 
@@ -7,17 +7,17 @@ use memchr::memmem;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
-/// Values beyond this many are not looked at.
+/// Maximum values that are read.
 const MAX_VALUES: usize = 200_000;
-/// JSON inside of strings of JSON is opened this often.
+/// Maximum nesting of JSON in strings of JSON.
 const MAX_NESTED: usize = 3;
-/// Searching all texts so far for each new one is quadratic: what may be searched grows with the data (bytes of texts
-/// for each byte of data, and for any data). That is enough for a thread of some hundred posts.
+/// Bytes of texts that may be searched per byte of data, and for any data. A search of all earlier texts for
+/// each new one is quadratic, so it is bounded. It suffices for a thread of some hundred posts.
 const SEARCHED_PER_BYTE: usize = 64;
 const SEARCHED: usize = 4 << 20;
 
-/// The texts of the page's embedded data as one piece of HTML, each with author and date in front where its object has
-/// them. `None` if there are none.
+/// Texts of the page's embedded data as HTML, each preceded by its object's author and date. `None` if there
+/// are none.
 pub(crate) fn find(page: &Page<'_>, json: &JsonLd) -> Option<String> {
     let rules = &page.rules.extraction.embedded;
     let mut search = Search {
@@ -48,7 +48,7 @@ struct Search<'a> {
     page: &'a Page<'a>,
     html: String,
     left: usize,
-    /// Bytes that may still be searched for texts that are there already.
+    /// Remaining bytes that may be searched for duplicates.
     search: usize,
     texts: FxHashSet<String>,
     /// A shorter value is no text.
@@ -56,7 +56,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Goes through a value without recursion, in order.
+    /// Walks a value without recursion, in order.
     fn walk(&mut self, root: &Value, nested: usize) {
         let mut stack = vec![root];
         while let Some(value) = stack.pop() {
@@ -83,7 +83,7 @@ impl Search<'_> {
         }
     }
 
-    /// The text is there already: as a text of its own or, as far as that can be had in linear time, as a part of one.
+    /// Returns true if the text is known: as a whole or, within the search bound, as a part of another.
     fn has(&mut self, text: &str) -> bool {
         if !self.texts.insert(text.to_owned()) {
             return true;
@@ -93,7 +93,7 @@ impl Search<'_> {
         searchable && memmem::find(self.html.as_bytes(), text.as_bytes()).is_some()
     }
 
-    /// Takes an object's text, if it has one that is long enough.
+    /// Takes an object's text, if it is long enough.
     fn object(&mut self, map: &serde_json::Map<String, Value>) {
         let rules = &self.page.rules.extraction.embedded;
         let string = |keys: &[String]| keys.iter().find_map(|key| map.get(key)?.as_str());

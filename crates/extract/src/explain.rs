@@ -1,7 +1,7 @@
-//! Why a page came out as it did: what `crawl extract --explain` tells.
+//! Explanation of an extraction: the output of `crawl extract --explain`.
 //!
-//! Steps write down what they did in a [`Trace`], which does nothing unless an explanation was asked for; what can be
-//! seen from the page afterwards (consent banners, names that are boilerplate) is worked out here.
+//! Steps write notes to a [`Trace`], which does nothing unless an explanation was requested. Facts that the
+//! final page shows (consent banners, names of boilerplate) are derived here.
 
 mod shown;
 
@@ -20,23 +20,24 @@ use serde::Serialize;
 pub use shown::{Shown, Span};
 use std::cell::RefCell;
 
-/// Why a page came out as it did. Which extractor was taken, and why, stands in the extraction itself.
+/// Explanation of an extraction, which itself names the extractor and the reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// What speaks for the kind of page, in sentences.
+    /// Evidence for the type of page, in sentences.
     pub evidence: Vec<String>,
-    /// The parts of the article score (heuristics reference §1), in points.
+    /// Parts of the article score (heuristics reference §1), in points.
     pub score: Vec<Points>,
-    /// What could have been the content, in the order in which it was tried.
+    /// Candidates for the content, in the order of evaluation.
     pub candidates: Vec<Candidate>,
-    /// Consent banners that were removed before anything else.
+    /// Consent banners that were removed first.
     pub removed: Vec<Removal>,
-    /// What was left out of the chosen part, and lines that the last passes dropped.
+    /// Dropped parts of the content, and lines that the last passes dropped.
     pub dropped: Vec<Removal>,
-    /// Where title, authors and dates come from.
+    /// Sources of title, authors and dates.
     pub metadata: Vec<Source>,
-    /// The source page's blocks in order, each with what became of it. Not among the fields for programs: it is as long as the page.
+    /// Blocks of the source page in order, each with its fate. Not among the fields for programs, since it is
+    /// as long as the page.
     #[serde(skip)]
     pub page: Vec<Shown>,
 }
@@ -46,11 +47,11 @@ pub struct Explanation {
 pub struct Points {
     /// Points, possibly negative.
     pub points: i32,
-    /// What they are for.
+    /// Signal of the points.
     pub signal: &'static str,
 }
 
-/// A part of the page that could have been its content, with the features it is judged by.
+/// A candidate for the content, with the features that decide.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
@@ -58,17 +59,17 @@ pub struct Candidate {
     pub name: String,
     /// Its elements, as `tag#id.class`; at most [`MAX_ELEMENTS`].
     pub elements: Vec<String>,
-    /// Words that are left of it after pruning.
+    /// Words after pruning.
     pub words: u32,
     /// Characters, whitespace folded.
     pub characters: u32,
-    /// Share of the characters that stand in long blocks outside of links, 0 to 1.
+    /// Share of the characters in long blocks outside of links, 0 to 1.
     pub prose: f32,
-    /// Share of the characters that stand inside links, 0 to 1.
+    /// Share of the characters inside links, 0 to 1.
     pub link_density: f32,
     /// Commas and ends of sentences.
     pub marks: u32,
-    /// Points that its way of looking gave it, where it gives any.
+    /// Points of its scoring method, if any.
     pub score: Option<f32>,
     /// The content comes from it.
     pub taken: bool,
@@ -79,50 +80,50 @@ pub struct Candidate {
 pub struct Removal {
     /// The rule that did it.
     pub rule: String,
-    /// The element, as `tag#id.class`, or what kind of line it was.
+    /// The element, as `tag#id.class`, or the kind of line.
     pub element: String,
     /// Its words.
     pub words: u32,
-    /// How it begins.
+    /// Its first words.
     pub starts: String,
 }
 
-/// Where a field of the metadata comes from.
+/// Source of a field of the metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Source {
     /// `title`, `authors`, `published`, `modified`.
     pub field: &'static str,
-    /// What said so.
+    /// Name of the source.
     pub source: &'static str,
 }
 
-/// Elements of a candidate that are named.
+/// Maximum elements of a candidate that are listed.
 pub const MAX_ELEMENTS: usize = 5;
-/// How much of what was taken out is shown (bytes).
+/// Maximum bytes shown of a removed part.
 const STARTS: usize = 80;
-/// Removals of one kind that are told; a page may have as many as it has lines.
+/// Maximum listed removals of one kind, since a page may have one per line.
 const MAX_REMOVALS: usize = 200;
 
-/// Takes notes if an explanation was asked for.
+/// Notes for an explanation, if one was requested.
 #[derive(Debug, Default)]
 pub(crate) struct Trace(Option<Box<RefCell<Notes>>>);
 
 #[derive(Debug, Default)]
 struct Notes {
     explanation: Explanation,
-    /// By node: the pass that left it out of one of the candidates.
+    /// Pass that dropped a node from a candidate.
     marks: FxHashMap<u32, &'static str>,
-    /// By text node: the pass that dropped the line it stands in.
+    /// Pass that dropped the line of a text node.
     lines: FxHashMap<u32, &'static str>,
 }
 
 impl Trace {
-    /// A trace that takes notes; the default takes none.
+    /// Creates a trace that takes notes; the default takes none.
     pub(crate) fn on() -> Self {
         Self(Some(Box::default()))
     }
 
-    /// Whether notes are taken.
+    /// Returns true if notes are taken.
     pub(crate) const fn is_on(&self) -> bool {
         self.0.is_some()
     }
@@ -133,7 +134,7 @@ impl Trace {
         }
     }
 
-    /// Something that speaks for the kind of page.
+    /// Adds evidence for the type of page.
     pub(crate) fn evidence(&self, tell: impl FnOnce() -> String) {
         self.note(|notes| notes.explanation.evidence.push(tell()));
     }
@@ -143,12 +144,12 @@ impl Trace {
         self.note(|notes| notes.explanation.score.push(Points { points, signal }));
     }
 
-    /// A candidate, whether it is taken or not.
+    /// Adds a candidate, chosen or not.
     pub(crate) fn candidate(&self, page: &Page<'_>, name: &str, selection: &Selection) {
         self.note(|notes| notes.explanation.candidates.push(candidate(page, name, selection)));
     }
 
-    /// The points of the candidate that was noted last.
+    /// Sets the points of the last candidate.
     pub(crate) fn score(&self, score: f32) {
         self.note(|notes| {
             if let Some(last) = notes.explanation.candidates.last_mut() {
@@ -157,14 +158,14 @@ impl Trace {
         });
     }
 
-    /// A pass leaves a subtree out of a candidate.
+    /// Notes a pass that drops a subtree from a candidate.
     pub(crate) fn mark(&self, id: u32, pass: &'static str) {
         self.note(|notes| {
             notes.marks.entry(id).or_insert(pass);
         });
     }
 
-    /// A pass leaves a line out of the content.
+    /// Notes a pass that drops a line from the content.
     pub(crate) fn line(&self, piece: &Piece, pass: &'static str) {
         self.note(|notes| {
             notes.lines.extend(piece.nodes.iter().map(|node| (*node, pass)));
@@ -179,19 +180,19 @@ impl Trace {
         });
     }
 
-    /// A field of the metadata has been found.
+    /// Notes the source of a metadata field.
     pub(crate) fn source(&self, field: &'static str, source: &'static str) {
         self.note(|notes| notes.explanation.metadata.push(Source { field, source }));
     }
 
-    /// What the chosen part has been cut down by. To be called before lines are dropped, so that the order is kept.
+    /// Notes the reductions of the chosen part. Call it before lines are dropped, to keep the order.
     pub(crate) fn chosen(&self, page: &Page<'_>, selection: &Selection, extractor: Extractor) {
         self.note(|notes| {
             let found = left_out(page, selection, &notes.marks);
             notes.explanation.dropped.extend(found);
             let elements = elements(page, selection);
             let same = notes.explanation.candidates.iter_mut().rev().filter(|c| c.elements == elements);
-            // Two ways of looking may find the same elements: then the extractor's name tells them apart.
+            // Two methods may find the same elements: then the extractor's name distinguishes them.
             let other = |c: &Candidate| !called(extractor).contains(&c.name.as_str());
             if let Some(taken) = same.min_by_key(|c| (other(c), c.words.abs_diff(selection.words))) {
                 taken.taken = true;
@@ -199,15 +200,16 @@ impl Trace {
         });
     }
 
-    /// Notes for each block of the page if it was kept, or why it was dropped. Call it when the text is written.
+    /// Notes the fate of each block of the page, with the reason of a drop. Call it after the text is
+    /// written.
     pub(crate) fn written(&self, page: &Page<'_>, selection: &Selection, in_content: &[bool]) {
         self.note(|notes| {
-            let fates = shown::Fates { marks: &notes.marks, lines: &notes.lines };
+            let fates = shown::DroppedNodes { marks: &notes.marks, lines: &notes.lines };
             notes.explanation.page = shown::blocks(page, selection, in_content, &fates);
         });
     }
 
-    /// The explanation, if one was asked for.
+    /// The explanation, if one was requested.
     pub(crate) fn finish(self, page: &Page<'_>) -> Option<Explanation> {
         let notes = self.0?.into_inner();
         Some(Explanation { removed: consent(page), ..notes.explanation })
@@ -229,7 +231,7 @@ fn candidate(page: &Page<'_>, name: &str, selection: &Selection) -> Candidate {
     }
 }
 
-/// The names of the candidates that an extractor takes its content from.
+/// Names of the candidates of an extractor.
 const fn called(extractor: Extractor) -> &'static [&'static str] {
     match extractor {
         Extractor::Readability => &["readability"],
@@ -245,7 +247,7 @@ fn elements(page: &Page<'_>, selection: &Selection) -> Vec<String> {
     selection.roots.iter().take(MAX_ELEMENTS).map(|root| described(page, *root)).collect()
 }
 
-/// The outermost subtrees that the selection leaves out.
+/// The outermost subtrees that the selection drops.
 fn left_out(page: &Page<'_>, selection: &Selection, marks: &FxHashMap<u32, &'static str>) -> Vec<Removal> {
     let mut out = Vec::new();
     left_out_each(page, selection, marks, |id, rule| {
@@ -255,7 +257,8 @@ fn left_out(page: &Page<'_>, selection: &Selection, marks: &FxHashMap<u32, &'sta
     out
 }
 
-/// Tells each outermost subtree with text that the selection leaves out, with its rule, until `tell` says no.
+/// Visits each outermost subtree with text that the selection drops, with its rule, until `tell` returns
+/// false.
 fn left_out_each(
     page: &Page<'_>,
     selection: &Selection,
@@ -280,7 +283,7 @@ fn left_out_each(
     }
 }
 
-/// What the element's tag, role and names say.
+/// Tag, role and names of an element in words.
 fn names(page: &Page<'_>, id: u32) -> String {
     let mut facts = vec![format!("the element {}", page.dom.name(id))];
     if let Some(role) = page.dom.attr(id, &local_name!("role")) {
@@ -293,7 +296,7 @@ fn names(page: &Page<'_>, id: u32) -> String {
     facts.join("; ")
 }
 
-/// The outermost elements that were removed as consent banners, each with the rule that matches it.
+/// The outermost elements that were removed as consent banners, each with its matching rule.
 fn consent(page: &Page<'_>) -> Vec<Removal> {
     let mut out = Vec::new();
     let mut id = page.body;

@@ -26,9 +26,9 @@ use url::Url;
 /// A page to extract.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// The decoded body (content-encoding undone, charset not).
+    /// Body after content decoding, before charset decoding.
     pub bytes: &'a [u8],
-    /// The address of the page, against which its links are resolved.
+    /// URL of the page, the base of its links.
     pub url: Option<&'a Url>,
     /// The raw value of the `Content-Type` header.
     pub content_type: Option<&'a str>,
@@ -41,27 +41,27 @@ pub struct PageExtractor {
     rules: Arc<Rules>,
 }
 
-/// How much of the content is read to identify its language (bytes).
+/// Maximum bytes of the content for language identification.
 const LANGUAGE_SAMPLE: usize = 2048;
 
 impl PageExtractor {
-    /// An extractor with the built-in rules.
+    /// Creates an extractor with the built-in rules.
     ///
     /// # Errors
-    /// When the built-in rules are broken, which a test excludes.
+    /// When the built-in rules are invalid, which a test excludes.
     pub fn new(options: Options) -> Result<Self, RulesError> {
         Ok(Self { options, rules: Arc::new(Rules::embedded()?) })
     }
 
-    /// An extractor whose rules come from a directory where it has them, and else are the built-in ones.
+    /// Creates an extractor with the rules of a directory, completed by the built-in ones.
     ///
     /// # Errors
-    /// Names every problem of every file of rules.
+    /// Names every problem of every rules file.
     pub fn with_rules(overlay: Option<&Path>, options: Options) -> Result<Self, RulesError> {
         Ok(Self { options, rules: Arc::new(Rules::load(overlay)?) })
     }
 
-    /// An extractor with rules that were loaded before.
+    /// Creates an extractor with loaded rules.
     #[must_use]
     pub fn from_rules(rules: impl Into<Arc<Rules>>, options: Options) -> Self {
         Self { options, rules: rules.into() }
@@ -79,7 +79,7 @@ impl PageExtractor {
         self.rules.selected.is_some()
     }
 
-    /// The article score from which a page is an article (heuristics reference §1; 35 unless the rules say otherwise).
+    /// Minimum article score of an article (heuristics reference §1; 35 unless the rules change it).
     #[must_use]
     pub fn article_threshold(&self) -> i32 {
         self.rules.score.threshold
@@ -91,18 +91,20 @@ impl PageExtractor {
         self.run(input, Trace::default(), &mut SiteUse::None).0
     }
 
-    /// Extracts a page and says why it came out so. The extraction is the one that [`Self::extract`] gives; the
-    /// explanation costs about as much again. Plain text has an empty explanation.
+    /// Extracts a page with an explanation. The extraction equals that of [`Self::extract`]; the explanation
+    /// costs about as much again. Plain text has an empty explanation.
     #[must_use]
     pub fn explain(&self, input: &Input<'_>) -> (Extraction, Explanation) {
         let (extraction, explanation) = self.run(input, Trace::on(), &mut SiteUse::None);
         (extraction, explanation.unwrap_or_default())
     }
 
-    /// The last pass over a page's Markdown, for a text that was cleaned since it was extracted: without pictures that
-    /// only count readers, lines that are no more than a link, and links in front of the text (html-cleaner-impact, step 4).
-    /// Links that are the content stay: by their share of the text, and where the extractor knew the kind of page. Plain
-    /// text stays as it is, and no text is emptied. Without a known extractor only pictures that count readers go.
+    /// Runs the last pass over a page's Markdown that was cleaned after extraction. It removes tracking
+    /// pixels, lines that are only a link, and links before the text (html-cleaner-impact, step 4).
+    ///
+    /// Links that are the content stay: by their share of the text, and if the extractor knew the type of
+    /// page. Plain text is unchanged, and no text becomes empty. Without a known extractor only tracking
+    /// pixels are removed.
     #[must_use]
     pub fn last_pass(&self, text: String, extractor: impl Into<Option<Extractor>>) -> String {
         match extractor.into() {
@@ -122,7 +124,7 @@ impl PageExtractor {
         self.run_within(input, trace, &budget, site)
     }
 
-    /// [`Self::run`] within a budget that is given.
+    /// Runs [`Self::run`] within a given budget.
     pub(crate) fn run_within(
         &self,
         input: &Input<'_>,
@@ -146,7 +148,7 @@ impl PageExtractor {
             self.extract_html(&decoded.text, input.url, &mut warnings, trace, budget, site)
         };
         extraction.charset = decoded.charset;
-        // A page that says what language it is in is believed (§8): identifying it takes longer than anything else here.
+        // A declared language is trusted (§8), since identification takes longer than any other step here.
         if extraction.metadata.language.is_none() {
             extraction.metadata.language_detected = detect_language(&extraction.content);
         }
@@ -155,8 +157,8 @@ impl PageExtractor {
         (extraction, explanation)
     }
 
-    /// The text of the page's embedded data, if it has more words than `least` and enough to be a text at all. Its
-    /// markup is parsed as a page of its own.
+    /// Text of the page's embedded data, if it has more words than `least` and enough for a text. Its markup
+    /// is parsed as a separate page.
     fn embedded(&self, page: &Page<'_>, json: &JsonLd, least: u32) -> Option<String> {
         let html = embedded::find(page, json)?;
         let parsed = dom::parse_within(&html, &self.options.limits, page.budget);
@@ -201,8 +203,8 @@ impl PageExtractor {
         (extraction, explanation)
     }
 
-    /// The steps of an extraction, each into its fields. `None` if the time was up before the last: then the content is
-    /// still empty, and what earlier steps found stays.
+    /// Runs the steps of an extraction, each into its fields. `None` if the time was up before the last: then
+    /// the content is still empty, and earlier results stay.
     fn read(
         &self,
         page: &mut Page<'_>,
@@ -252,7 +254,7 @@ impl PageExtractor {
         site.written(written.extractor);
         budget.go_on()?;
         if !page.trace.is_on() {
-            // Of a large page these are as large as the page.
+            // For a large page these are as large as the page.
             page.forget_amounts();
         }
         let blocks =
@@ -271,7 +273,8 @@ impl PageExtractor {
         Some(())
     }
 
-    /// Chooses the content, by the user's selector or a rule for the site if there is one. Returns true beside it then.
+    /// Chooses the content, by the user's selector or a rule for the site if there is one. The second value is
+    /// true in that case.
     fn choose(
         &self,
         page: &Page<'_>,
@@ -292,7 +295,7 @@ impl PageExtractor {
         (chosen, false)
     }
 
-    /// Writes the chosen part of a page, or its embedded data where that part is next to nothing.
+    /// Writes the chosen part of a page, or its embedded data if that part is nearly empty.
     fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, genre: Genre) -> Written {
         let Chosen { selection, mut extractor, mut reason, polish, .. } = chosen;
         page.trace.chosen(page, &selection, extractor);
@@ -334,14 +337,14 @@ struct Written {
     extractor: Extractor,
     reason: String,
     prose: Option<Prose>,
-    /// By node: its text went into the content.
+    /// True for nodes whose text was written.
     in_content: Vec<bool>,
-    /// Words of the content that a reader cannot see.
+    /// Hidden words of the content.
     hidden_words: u32,
 }
 
-/// Where a reader without scripts would see next to nothing: shows what stands in `noscript`, or else what is hidden,
-/// if that is more. Says what was shown.
+/// Shows `noscript` or hidden parts, whichever is more, if the page is nearly empty without scripts. Returns
+/// the name of the shown part.
 fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static str> {
     let visible = page.amount(page.body).words;
     let thin = page.rules.extraction.words.thin;
@@ -359,7 +362,7 @@ fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static s
     None
 }
 
-/// What is known of a page before it is read.
+/// Extraction of a page before it is read.
 fn without_content() -> Extraction {
     Extraction {
         content: String::new(),
@@ -381,7 +384,7 @@ fn without_content() -> Extraction {
     }
 }
 
-/// Plain text is its own content; its paragraphs are its blocks.
+/// Extracts plain text, which is its own content with paragraphs as blocks.
 fn extract_plain(raw: &str, options: &Options, warnings: &mut Vec<Warning>) -> Extraction {
     let mut content = plain::normalise(raw);
     let words = words::count_words(&content);
@@ -403,21 +406,22 @@ fn extract_plain(raw: &str, options: &Options, warnings: &mut Vec<Warning>) -> E
     }
 }
 
-/// The language of a text by its letters, if the identification calls itself reliable.
+/// Language of a text by its letters, if the identification is reliable.
 fn detect_language(content: &str) -> Option<String> {
     let sample = text::head(content, LANGUAGE_SAMPLE);
     let sample = own_letters(sample);
     let info = whatlang::detect(&sample).filter(whatlang::Info::is_reliable)?;
     let code = info.lang().code();
-    // whatlang speaks ISO 639-3; ISO 639-1 where there is one.
+    // whatlang returns ISO 639-3; ISO 639-1 is used if available.
     Some(crawl_model::short_language(code).to_owned())
 }
 
-/// One letter of so many in another script than Latin, and the text is in the language of that script.
+/// Divisor of a text's letters: with more than this part in another script, the language is one of that
+/// script.
 const OWN_LETTERS: usize = 5;
 
-/// What a text's language is judged by: without its Latin letters where a fifth of all is of another script. Manuals are
-/// full of commands and names in Latin letters, whatever language they are in.
+/// Sample for language identification: without Latin letters if a fifth of all is of another script. Manuals
+/// in any language are full of commands and names in Latin letters.
 fn own_letters(sample: &str) -> Cow<'_, str> {
     let is_latin = |c: char| c <= '\u{24f}';
     let (mut latin, mut other) = (0, 0);
@@ -430,8 +434,8 @@ fn own_letters(sample: &str) -> Cow<'_, str> {
     Cow::Owned(sample.chars().filter(|c| !(c.is_alphabetic() && is_latin(*c))).collect())
 }
 
-/// Whether a response is a page that this crate can read: HTML, XHTML or plain text by its `Content-Type`, or without
-/// one, by its first bytes.
+/// Returns true if this crate can read a response: HTML, XHTML or plain text by its `Content-Type`, or
+/// without one, by its first bytes.
 #[must_use]
 pub fn is_html(content_type: Option<&str>, bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(512)];

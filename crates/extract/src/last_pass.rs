@@ -1,19 +1,19 @@
-//! What is left to do once a site's boilerplate is out of a page's text (html-cleaner-impact, step 4; domain boilerplate,
-//! layers 1 and 2): pictures that only count readers, lines that are no more than a link, and links in front of the text.
+//! Last pass over a page's text after site cleaning (html-cleaner-impact, step 4; domain boilerplate, layers
+//! 1 and 2). It removes tracking pixels, lines that are only a link, and links before the text.
 //!
-//! Extraction does the same with the page's tree at hand. Afterwards site cleaning takes blocks away, and what stood
-//! between two of them may be links alone; here is only the Markdown.
+//! Extraction does the same with the page's tree. Site cleaning then removes blocks, which may leave only
+//! links between two of them; here only the Markdown is available.
 
 use crate::{rules::LastPass, text, words};
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
-/// Fewer words say nothing beside links (html-cleaner-impact, step 4).
+/// Minimum words beside links (html-cleaner-impact, step 4).
 const MIN_WORDS: u32 = 3;
 
-/// The text without what is boilerplate by itself. A text that would lose all its words stays as it was; so do links
-/// that are more than their share of it, since then they are the content. If `pictures_only`, links stay anyway.
+/// Removes the boilerplate of a text. A text that would lose all its words is unchanged. So are links beyond
+/// their maximum share of it, since then they are the content. With `pictures_only` links always stay.
 pub(crate) fn run(text: String, rules: &LastPass, pictures_only: bool) -> String {
     if pictures_only && memmem::find(text.as_bytes(), b"![").is_none() {
         return text;
@@ -48,10 +48,10 @@ enum Kind {
 struct Line<'a> {
     text: &'a str,
     kind: Kind,
-    /// Characters that are read, and those of them inside links.
+    /// Visible characters, and those of them inside links.
     chars: usize,
     link_chars: usize,
-    /// Where pictures stand that only count readers.
+    /// Positions of tracking pixels.
     pictures: Vec<Range<usize>>,
     dropped: bool,
 }
@@ -95,8 +95,8 @@ fn read<'a>(text: &'a str, rules: &LastPass) -> Vec<Line<'a>> {
         .collect()
 }
 
-/// The marks of a fence of code, and what stands behind them. One ends at marks that are no fewer than those that it began
-/// with (CommonMark §4.5), so that code may have fences in it.
+/// Marks of a code fence, and the text after them. A fence ends at no fewer marks than it began with
+/// (CommonMark §4.5), so that code may contain fences.
 fn marks(line: &str) -> Option<(&str, &str)> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let behind = line.trim_start_matches(mark);
@@ -124,17 +124,17 @@ fn kind(line: &str) -> Kind {
     }
 }
 
-/// The number of a reference, where the line is its address.
+/// Number of a reference whose URL is on the line.
 fn number(line: &str) -> Option<&str> {
     let (number, _) = line.strip_prefix('[')?.split_once("]: ")?;
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number)
 }
 
-/// Counts what is read of a line, in one go: a closing bracket with an address behind it makes a link of what was counted
-/// since its opening one. Brackets in code and in addresses between angle brackets are no marks.
+/// Counts the visible characters of a line in one pass. A closing bracket with a URL makes a link of the
+/// characters since its opening one. Brackets in code and in URLs between angle brackets are no marks.
 fn measure(line: &mut Line<'_>, rules: &LastPass) {
     let bytes = line.text.as_bytes();
-    // By open bracket: where it stands, or the `!` in front of it, and what was counted before.
+    // For each open bracket: its position, or that of the `!` before it, and the counts so far.
     let mut open: Vec<(usize, usize, usize)> = Vec::new();
     let mut code = Code::of(bytes);
     let (mut from, mut addresses) = (0, true);
@@ -145,7 +145,7 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
         let run = &bytes[from..at];
         line.chars += characters(run);
         match bytes[at] {
-            // What stands behind it is passed as well.
+            // The next character is skipped as well.
             b'\\' => at += 1,
             b'`' => {
                 let end = code.end(bytes, at);
@@ -157,7 +157,7 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
                 line.chars += characters(&bytes[at..end]);
                 at = end - 1;
             }
-            // A picture; its mark is read like any other unless an address follows.
+            // A picture; its mark counts as text unless a URL follows.
             b'[' if run.last() == Some(&b'!') => open.push((at - 1, line.chars - 1, line.link_chars)),
             b'[' => open.push((at, line.chars, line.link_chars)),
             _ => {
@@ -170,7 +170,7 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
                     Some(b'[') if addresses => memchr::memchr(b']', &bytes[at + 1..]).map(|end| end + 1),
                     _ => None,
                 };
-                // Without this, each bracket of a hostile line would look for an address to its end.
+                // Without this, each bracket of a hostile line would search for a URL to its end.
                 addresses &= closing.is_some() || !matches!(bytes.get(at + 1), Some(b'(' | b'['));
                 if let Some(end) = closing.map(|found| at + found) {
                     let address = &line.text[at + 2..end];
@@ -184,7 +184,7 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
                         }
                     } else {
                         line.link_chars = link_chars + line.chars - chars;
-                        // A link that held nothing else goes with its picture.
+                        // A link without other content is removed with its picture.
                         if let Some(last) = line.pictures.last_mut().filter(|last| **last == (start + 1..at))
                         {
                             *last = start..end + 1;
@@ -199,9 +199,9 @@ fn measure(line: &mut Line<'_>, rules: &LastPass) {
     line.chars += characters(rest(from));
 }
 
-/// Code in a line: between two runs of so many backticks.
+/// Code in a line: between two runs of equally many backticks.
 struct Code {
-    /// By length of a run: where the last one begins.
+    /// Start of the last run of each length.
     last: FxHashMap<usize, usize>,
 }
 
@@ -217,7 +217,7 @@ impl Code {
         Self { last }
     }
 
-    /// The end of the code that begins at a backtick, or of its run if none begins there.
+    /// End of the code that begins at a backtick, or of its run if none begins there.
     fn end(&mut self, line: &[u8], at: usize) -> usize {
         let length = ticks(&line[at..]);
         let behind = at + length;
@@ -241,14 +241,14 @@ fn ticks(text: &[u8]) -> usize {
     text.iter().take_while(|byte| **byte == b'`').count()
 }
 
-/// Bytes of the address or tag between angle brackets that a text begins with.
+/// Bytes of the URL or tag between angle brackets at the start of a text.
 fn enclosed(text: &[u8]) -> Option<usize> {
     let is_end = |byte: &u8| matches!(byte, b'>' | b'<' | b' ');
     let end = 1 + text.get(1..)?.iter().position(is_end)?;
     (text[1].is_ascii_alphabetic() && text[end] == b'>').then_some(end + 1)
 }
 
-/// Returns the place of the bracket that ends the address at the start of a text.
+/// Position of the bracket that ends the URL at the start of a text.
 fn address_end(text: &[u8]) -> Option<usize> {
     let mut depth = 0;
     let mut bytes = text.iter().enumerate();
@@ -274,7 +274,7 @@ fn characters(text: &[u8]) -> usize {
     text.iter().filter(|byte| **byte != b' ' && **byte & 0xC0 != 0x80).count()
 }
 
-/// Drops links in front of the first running text, where they are most of what stands there and little of the whole.
+/// Drops links before the first running text, if they are most of the text there and little of the whole.
 fn drop_preamble(lines: &mut [Line<'_>], rules: &LastPass) {
     let total: usize = lines.iter().map(|line| line.chars).sum();
     let begins = |line: &Line<'_>| match line.kind {
@@ -301,8 +301,8 @@ fn drop_preamble(lines: &mut [Line<'_>], rules: &LastPass) {
     }
 }
 
-/// Drops paragraphs that are no more than links, unless they are much of the text. A link on a line of a paragraph or of a
-/// list's item belongs to what stands beside it, and one in bold is the heading of what follows.
+/// Drops paragraphs that are only links, unless they are much of the text. A link on a line of a paragraph or
+/// list item belongs to the text beside it, and a bold one is a heading.
 fn drop_bare_links(lines: &mut [Line<'_>], rules: &LastPass) {
     let is_bare = |line: &Line<'_>| {
         line.kind == Kind::Paragraph
@@ -322,9 +322,9 @@ fn drop_bare_links(lines: &mut [Line<'_>], rules: &LastPass) {
     }
 }
 
-/// Drops headings below which nothing is left of what stood there.
+/// Drops headings whose sections are empty after the drops.
 fn drop_bare_headings(lines: &mut [Line<'_>]) {
-    // What follows the line: the level of the next heading that stays, and whether anything was dropped before it.
+    // Level of the next heading that stays after the line, and true if text was dropped before it.
     let (mut lost, mut next) = (false, 0);
     for line in lines.iter_mut().rev() {
         match line.kind {
@@ -333,13 +333,13 @@ fn drop_bare_headings(lines: &mut [Line<'_>]) {
             Kind::Heading(level) => (lost, next) = (false, level),
             _ if line.dropped && next < usize::MAX => lost = true,
             _ if line.dropped => {}
-            // Text, which every heading above may be over.
+            // Text, which may belong to any heading above.
             _ => (lost, next) = (false, usize::MAX),
         }
     }
 }
 
-/// Drops the addresses of references that went with their lines.
+/// Drops the URLs of references whose lines were dropped.
 fn drop_addresses(lines: &mut [Line<'_>]) {
     if !lines.iter().any(|line| line.dropped) {
         return;
@@ -354,7 +354,7 @@ fn drop_addresses(lines: &mut [Line<'_>]) {
     }
 }
 
-/// The lines that are left, with one blank line where several came together.
+/// Writes the remaining lines, with one blank line where several met.
 fn write(lines: &[Line<'_>]) -> String {
     let mut out = String::new();
     let mut gap = false;

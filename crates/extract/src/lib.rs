@@ -1,12 +1,17 @@
-//! Bytes of a page to its content, metadata, links and signals.
+//! Extraction of a page's content, metadata, links and signals.
 //!
-//! One call, [`PageExtractor::extract`]: synchronous, pure, without I/O, and without a clock but for the deadline that
-//! a caller may set ([`Options::deadline`]). It never fails and never panics, whatever the bytes are; a page that yields
-//! nothing gives empty text and says why. A page is parsed once, and no step takes time that grows faster than the page.
+//! One call, [`PageExtractor::extract`], does everything. It is synchronous and pure, without I/O, and uses a
+//! clock only for the optional deadline ([`Options::deadline`]). It never fails and never panics on any
+//! input; a page without content gives empty text with a reason. A page is parsed once, and every step takes
+//! linear time.
 //!
-//! The steps: bytes are decoded ([`charset`]), parsed into a flat tree, looked at once (what is hidden, what is a consent
-//! banner, what elements are called); from that come signals, metadata, links and directives; candidates for
-//! the content are put up and one is chosen; its nodes become pieces of text, and these Markdown or plain text.
+//! Steps:
+//!
+//! 1. Decode the bytes ([`charset`]) and parse them into a flat tree.
+//! 2. Classify the elements once: hidden parts, consent banners, names.
+//! 3. Compute signals, metadata, links and directives.
+//! 4. Build candidates for the content and choose one.
+//! 5. Convert its nodes to pieces of text, and these to Markdown or plain text.
 
 pub mod charset;
 

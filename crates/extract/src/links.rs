@@ -7,11 +7,12 @@ use memchr::memchr;
 use std::collections::{HashMap, HashSet, hash_map::Entry};
 use url::Url;
 
-/// The longest address in bytes: what servers are asked to take at least (RFC 9110 §4.1), which is as much as they do.
+/// Maximum bytes of a URL: the minimum that servers should accept (RFC 9110 §4.1), and in practice the
+/// maximum.
 const LONGEST: usize = 8_000;
 
-/// Resolves an address of a page. `None` for what is neither http nor https, too long, or no address. The fragment is
-/// dropped, and so are user name and password.
+/// Resolves a URL of a page. `None` if it is neither http nor https, too long, or invalid. Drops the
+/// fragment, user name and password.
 pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
     let address = address.trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control());
     let address = &address[..memchr(b'#', address.as_bytes()).unwrap_or(address.len())];
@@ -34,7 +35,7 @@ pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
     relative(base, address).or_else(|| http(base.join(address).ok()?))
 }
 
-/// An address below or beside the page, of characters that parsing leaves alone.
+/// A relative URL below or beside the page, if all its characters are left unchanged by parsing.
 fn relative(base: &Url, address: &str) -> Option<String> {
     let mut below = address;
     while let Some(rest) = below.strip_prefix("../") {
@@ -62,8 +63,8 @@ fn http(mut url: Url) -> Option<String> {
     Some(url.into())
 }
 
-/// An absolute address that parsing would leave as it is: most addresses are, and parsing them is the dearest step of
-/// a page of links.
+/// Returns true for an absolute URL that parsing would not change. Most URLs are like that, and parsing them
+/// is the most expensive step of a page of links.
 fn is_plain_absolute(address: &str) -> bool {
     let Some(rest) = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://")) else {
         return false;
@@ -72,13 +73,13 @@ fn is_plain_absolute(address: &str) -> bool {
     let host = &rest[..slash];
     !host.is_empty()
         && host.bytes().all(|b| matches!(b, b'a'..=b'z' | b'-' | b'.' | b'0'..=b'9'))
-        // A host that ends in a digit may be an address that parsing writes otherwise.
+        // A host that ends with a digit may be an address that parsing rewrites.
         && host.bytes().last().is_some_and(|b| b.is_ascii_lowercase())
         && !host.contains("xn--")
         && is_plain(&rest[slash..])
 }
 
-/// A path and query of characters that parsing leaves alone, without dot segments.
+/// Returns true for a path and query that parsing leaves unchanged, without dot segments.
 fn is_plain(address: &str) -> bool {
     let bytes = address.as_bytes();
     let path = &bytes[..memchr(b'?', bytes).unwrap_or(bytes.len())];
@@ -88,7 +89,7 @@ fn is_plain(address: &str) -> bool {
         && (memchr(b'%', path).is_none() || !path.windows(3).any(dot))
 }
 
-/// The bytes that parsing leaves alone in paths and queries.
+/// Bytes that parsing leaves unchanged in paths and queries.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0u8;
@@ -100,18 +101,19 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// What [`collect`] finds.
+/// Result of [`collect`].
 pub(crate) struct Links {
     /// Each URL once, in document order.
     pub(crate) distinct: Vec<Link>,
-    /// Link elements (`a`, `area`) that lead to another host. Elements count, so a repeated address counts each time.
+    /// Link elements (`a`, `area`) that lead to another host. Elements count, so a repeated URL counts each
+    /// time.
     pub(crate) outbound: usize,
     /// The same, each URL once.
     pub(crate) outbound_distinct: usize,
 }
 
-/// The links of a page. Consent banners and templates give links as well: they are addresses of the site. A page's own
-/// address is no link.
+/// Links of a page, including those in consent banners and templates, since they are URLs of the site. A
+/// page's own URL is no link.
 pub(crate) fn collect(page: &Page<'_>) -> Links {
     let dom = &page.dom;
     let host = page.url.and_then(Url::host_str);
@@ -142,25 +144,26 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
                 links.push(Link { url: new.key().clone(), kind, nofollow });
                 new.insert(links.len() - 1);
             }
-            // The same address once with and once without `nofollow`: the page does vouch for it.
+            // The same URL once with and once without `nofollow`: the page vouches for it.
             Entry::Occupied(known) => links[*known.get()].nofollow &= nofollow,
         }
     }
     Links { distinct: links, outbound, outbound_distinct }
 }
 
-/// The host of an address that was resolved.
+/// Host of a resolved URL.
 fn host_of(url: &str) -> Option<&str> {
     let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;
-    // The colons of an IPv6 address stand in brackets.
+    // The colons of an IPv6 address are in brackets.
     match host.find(']') {
         Some(end) => host.get(..=end),
         None => host.split(':').next(),
     }
 }
 
-/// Feeds that the page names: `<link rel=alternate>` with the type of RSS or Atom (HTML standard, "Link type alternate").
+/// Feeds that the page names: `<link rel=alternate>` with the type of RSS or Atom (HTML standard, "Link type
+/// alternate").
 pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
     let dom = &page.dom;
     let mut feeds = Vec::new();
@@ -190,7 +193,8 @@ pub(crate) fn tokens(value: &str) -> impl Iterator<Item = String> {
         .map(str::to_ascii_lowercase)
 }
 
-/// What `<meta name="robots">` and a meta element with our own name say. Both hold; the stricter wins.
+/// Directives of `<meta name="robots">` and of a meta element with our own name. Both apply; the stricter
+/// wins.
 pub(crate) fn directives(page: &Page<'_>, product_token: &str) -> Directives {
     let dom = &page.dom;
     let mut all = Directives::default();

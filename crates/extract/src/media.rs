@@ -1,4 +1,4 @@
-//! Images, videos, sounds and players: the addresses that a reader would get, and what the page says of them.
+//! Images, videos, sounds and players: the URLs that a reader would load, and their descriptions on the page.
 
 use crate::{
     content::Selection,
@@ -14,27 +14,27 @@ use rustc_hash::FxHashSet;
 
 /// More media are not listed.
 const MAX_MEDIA: usize = 200;
-/// Sources of one picture or video that are looked at.
+/// Maximum sources of one picture or video.
 const MAX_SOURCES: usize = 20;
-/// An image with no longer side is an icon (pixels, as declared).
+/// Maximum side of an icon (pixels, as declared).
 const MAX_ICON: u32 = 32;
-/// Elements around an image in which its figure is looked for.
+/// Ancestors of an image that are searched for its figure.
 const FIGURE_WITHIN: usize = 6;
-/// Elements around an image in which its link is looked for.
+/// Ancestors of an image that are searched for its link.
 const LINK_WITHIN: usize = 3;
-/// More text around an image says that the element is no frame of it (characters).
+/// Maximum characters around an image within its frame.
 const MAX_AROUND: u32 = 60;
-/// A longer text is no alternative text or caption (bytes).
+/// Maximum bytes of an alternative text or caption.
 const MAX_TEXT: usize = 2_000;
-/// A longer address is none of a file (bytes).
+/// Maximum bytes of a file's URL.
 const MAX_ADDRESS: usize = 4_096;
-/// Sides that are declared longer are no pixels.
+/// Maximum declared side in pixels; larger values are other units.
 const MAX_SIDE: u32 = 100_000;
 /// Endings of the paths of images.
 const ENDINGS: [&str; 7] = [".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif", ".svg"];
 
-/// The media of a selection, each address once. Icons, the site's logo, pictures of users, images that only count readers and frames of unknown
-/// players are none.
+/// Media of a selection, each URL once. Icons, the site's logo, avatars, tracking pixels and frames of
+/// unknown players are excluded.
 pub(crate) fn collect(page: &Page<'_>, selection: &Selection) -> Vec<Media> {
     let dom = &page.dom;
     let mut found: Vec<Media> = Vec::new();
@@ -65,7 +65,7 @@ pub(crate) fn collect(page: &Page<'_>, selection: &Selection) -> Vec<Media> {
     found
 }
 
-/// Returns true for an image that stands in for one that a script loads.
+/// Returns true for a fallback of an image that a script loads.
 fn in_noscript(page: &Page<'_>, id: u32) -> bool {
     page.dom.ancestors(id).take(FIGURE_WITHIN).any(|up| page.dom.tag(up) == Tag::Noscript)
 }
@@ -75,7 +75,7 @@ fn is_icon(media: &Media) -> bool {
     media.kind == MediaKind::Image && small(media.width) && small(media.height)
 }
 
-/// The image of an `img` element, unless it is there to be asked for and not to be seen, or belongs to the frame of the page.
+/// Image of an `img` element, unless it is a tracking pixel or belongs to the frame of the page.
 pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
     let (width, height) = sides(page, id);
     if width.is_some_and(|width| width <= 1)
@@ -91,8 +91,8 @@ pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
     (!is_frame).then_some(image)
 }
 
-/// Returns true for an image that its own style makes a pixel, or hides although it has no alternative text and no other address
-/// that a script would set: it counts readers.
+/// Returns true for a tracking pixel. Its own style shrinks it to a pixel, or hides it without an alternative
+/// text and without a URL for a script.
 fn is_hidden_beacon(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let Some(style) = dom.attr(id, &local_name!("style")) else { return false };
@@ -109,7 +109,8 @@ fn is_hidden_beacon(page: &Page<'_>, id: u32) -> bool {
     is_pixel("width") || is_pixel("height") || is_hidden() && !has_text() && !is_lazy()
 }
 
-/// A picture of a user or an author: a class of the image or of an element close around it says so, or a folder or the host of its address.
+/// Returns true for an avatar, by a class of the image or a close ancestor, or by a folder or host of its
+/// URL.
 fn is_avatar(page: &Page<'_>, id: u32, src: &str) -> bool {
     let dom = &page.dom;
     let names = &page.rules.extraction.markdown.avatars;
@@ -122,7 +123,7 @@ fn is_avatar(page: &Page<'_>, id: u32, src: &str) -> bool {
         || address.split(['/', '.']).any(is_name)
 }
 
-/// The image in a link to the start page of the site.
+/// Returns true for an image in a link to the start page of the site.
 fn is_logo(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let Some(own) = page.url else { return false };
@@ -133,14 +134,14 @@ fn is_logo(page: &Page<'_>, id: u32) -> bool {
     })
 }
 
-/// The file that a click on an image shows, which is a larger one of it.
+/// Larger file that a click on an image opens.
 fn linked_file(page: &Page<'_>, id: u32) -> Option<String> {
     let dom = &page.dom;
     let link = dom.ancestors(id).take(LINK_WITHIN).find(|up| dom.tag(*up) == Tag::A)?;
     let href = dom.attr(link, &local_name!("href"))?;
     let path = href.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
-    // Wikis call the page about a file by its name.
+    // Wikis name the page about a file like the file.
     let is_file = ENDINGS.iter().any(|end| name.ends_with(end)) && !name.contains([':', '%', '=']);
     if is_file { page.resolve(href) } else { None }
 }
@@ -181,7 +182,7 @@ fn said(text: Option<&str>) -> Option<String> {
     text.map(text::fold).filter(|text| !text.is_empty() && text.len() <= MAX_TEXT)
 }
 
-/// Width and height, as the attributes declare them.
+/// Declared width and height.
 fn sides(page: &Page<'_>, id: u32) -> (Option<u32>, Option<u32>) {
     let side = |name| {
         let side = page.dom.attr(id, name)?.trim().trim_end_matches("px").trim_end();
@@ -190,7 +191,7 @@ fn sides(page: &Page<'_>, id: u32) -> (Option<u32>, Option<u32>) {
     (side(&local_name!("width")), side(&local_name!("height")))
 }
 
-/// The text below an image: the caption of its figure, or an element named a caption behind it.
+/// Text below an image: the caption of its figure, or a following element named caption.
 fn caption(page: &Page<'_>, id: u32) -> Option<String> {
     let dom = &page.dom;
     let figure = dom.ancestors(id).take(FIGURE_WITHIN).find(|up| dom.tag(*up) == Tag::Figure);
@@ -212,8 +213,8 @@ fn caption(page: &Page<'_>, id: u32) -> Option<String> {
     said(Some(&page.visible_text(caption)))
 }
 
-/// The address of the largest candidate, in the element or the sources beside it; of those that a script sets before the one
-/// that stands there until then.
+/// URL of the largest candidate, in the element or its sibling sources. URLs for a script come before their
+/// placeholder.
 fn image_address(page: &Page<'_>, id: u32) -> Option<String> {
     let dom = &page.dom;
     let rules = &page.rules.extraction.markdown;
@@ -241,7 +242,7 @@ fn image_address(page: &Page<'_>, id: u32) -> Option<String> {
     page.resolve(address)
 }
 
-/// The address of an image in an attribute of a script's own, where none stands in those that are known.
+/// URL of an image in an unknown attribute, if the known ones have none.
 fn own_attribute<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
     page.dom.attrs(id).filter(|(name, _)| name.starts_with("data-")).map(|(_, value)| value.trim()).find(
         |value| {
@@ -252,7 +253,8 @@ fn own_attribute<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
     )
 }
 
-/// The candidates of a `srcset`, with their widths or densities. A comma is part of an address unless a gap follows.
+/// Candidates of a `srcset`, with their widths or densities. A comma is part of a URL unless whitespace
+/// follows.
 fn candidates(set: &str) -> impl Iterator<Item = (f32, &str)> {
     let mut rest = set;
     std::iter::from_fn(move || {

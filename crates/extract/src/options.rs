@@ -1,15 +1,15 @@
-//! What a caller may choose.
+//! Options of the caller.
 
 pub use crate::dom::Limits;
 use std::{fmt, str::FromStr, time::Duration};
 
-/// A name that is none of an option's.
+/// Error of a name that an option does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{given}\" is not one of {known}")]
 pub struct ParseOptionError {
-    /// What was given.
+    /// Given name.
     pub given: String,
-    /// What could have been.
+    /// Known names.
     pub known: String,
 }
 
@@ -38,7 +38,7 @@ macro_rules! choice {
 }
 
 choice! {
-    /// Which error is worse: text too much, or text too little.
+    /// Preferred error: too much text, or too little.
     Favor {
         /// Leave out what is doubtful.
         Precision = "precision",
@@ -51,57 +51,58 @@ choice! {
 }
 
 choice! {
-    /// What the content is written as.
+    /// Format of the content.
     Format {
         /// Markdown (CommonMark with tables).
         #[default]
         Markdown = "markdown",
-        /// Plain text: a line a block, no marks.
+        /// Plain text: one line per block, no marks.
         Text = "text",
     }
 }
 
 choice! {
-    /// What becomes of links in Markdown.
+    /// Style of links in Markdown.
     LinkStyle {
-        /// `[text](url)` for each link, places in the page too.
+        /// `[text](url)` for each link, including links within the page.
         #[default]
         Keep = "keep",
-        /// `[text](url)` where an address stands for the first time, else the text alone, as for links to the page itself.
+        /// `[text](url)` at the first occurrence of a URL, else only the text, as for links to the page
+        /// itself.
         Once = "once",
         /// The text alone.
         Strip = "strip",
-        /// `[text][1]`, with the addresses at the end.
+        /// `[text][1]`, with the URLs at the end.
         Reference = "reference",
     }
 }
 
-/// How pages are extracted; one set for all pages of an extractor.
+/// Options of extraction, for all pages of an extractor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Which error is worse.
     pub favor: Favor,
-    /// What the content is written as.
+    /// Format of the content.
     pub format: Format,
-    /// What becomes of links in Markdown.
+    /// Style of links in Markdown.
     pub links: LinkStyle,
-    /// Keep images of the content, as `![alt](url)`. In plain text they have no form.
+    /// Keeps images of the content, as `![alt](url)`. Plain text has no images.
     pub images: bool,
     /// Keep data tables.
     pub tables: bool,
     /// Keep readers' comments below an article.
     pub comments: bool,
-    /// Pass on all JSON-LD and OpenGraph ([`crawl_model::PageMetadata::json_ld`]).
+    /// Includes all JSON-LD and OpenGraph ([`crawl_model::PageMetadata::json_ld`]).
     pub raw_metadata: bool,
-    /// Cut the whole page into blocks and hash them ([`crawl_model::Extraction::blocks`]), for whoever looks at more of a
-    /// site than its content. Costs about a twentieth of the extraction.
+    /// Splits the whole page into hashed blocks ([`crawl_model::Extraction::blocks`]), for site-wide
+    /// comparisons. It costs about a twentieth of the extraction.
     pub blocks: bool,
-    /// Our name in `<meta name="TOKEN" content="noindex">`, which is honoured beside `name="robots"`.
+    /// Our name in `<meta name="TOKEN" content="noindex">`, honoured like `name="robots"`.
     pub product_token: String,
     /// Bounds on the parser.
     pub limits: Limits,
-    /// Time for one page, by the wall clock; a page that needs more has [`crawl_model::Warning::DeadlineExceeded`] and no
-    /// content. `None`: as long as it takes.
+    /// Wall-clock limit per page. A page beyond it has [`crawl_model::Warning::DeadlineExceeded`] and no
+    /// content. `None` for no limit.
     pub deadline: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! A parsed page with what every later step asks: what each element is, what can be seen, how much text is where.
+//! A parsed page with the shared facts of later steps: roles of elements, visibility, amounts of text.
 
 mod ids;
 
@@ -15,23 +15,23 @@ use html5ever::local_name;
 use std::{cell::OnceCell, collections::HashSet, ops::Range};
 use url::Url;
 
-/// Why a node is not part of what a reader sees.
+/// Reason why a reader does not see a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gone {
     /// It is.
     No,
-    /// Scripts, styles, forms' fields and the like.
+    /// Scripts, styles, form fields and the like.
     Silent,
     /// Hidden by attribute or style, until a click or a script shows it.
     Hidden,
-    /// Hidden by a style that no state of the page is meant to end.
+    /// Hidden permanently by a style.
     Unreadable,
     /// A consent banner.
     Consent,
 }
 
 impl Gone {
-    /// The reason, with that of the styles.
+    /// The reason, combined with that of the styles.
     fn with_style(self, style: Option<Seen>) -> Self {
         match (style, self) {
             (Some(Seen::Closed), Self::No) => Self::Hidden,
@@ -46,7 +46,7 @@ impl Gone {
 pub(crate) struct Amount {
     /// Characters, whitespace folded.
     pub(crate) chars: u32,
-    /// Of them, inside links.
+    /// Characters inside links.
     pub(crate) link_chars: u32,
     /// Words.
     pub(crate) words: u32,
@@ -54,17 +54,17 @@ pub(crate) struct Amount {
     pub(crate) marks: u32,
     /// Links with text.
     pub(crate) links: u32,
-    /// Characters of prose: of blocks that are long and not made of links.
+    /// Characters of prose: of long blocks that do not consist of links.
     pub(crate) prose: u32,
 }
 
 impl Amount {
-    /// Share of the characters that stand inside links, 0 to 1.
+    /// Share of the characters inside links, 0 to 1.
     pub(crate) fn link_density(self) -> f32 {
         if self.chars == 0 { 0.0 } else { self.link_chars as f32 / self.chars as f32 }
     }
 
-    /// What is left without a part of it.
+    /// Amount without a part of it.
     pub(crate) const fn minus(self, other: Self) -> Self {
         Self {
             chars: self.chars.saturating_sub(other.chars),
@@ -76,7 +76,7 @@ impl Amount {
         }
     }
 
-    /// The amount with more characters, all of them inside links.
+    /// Amount with more characters, all of them inside links.
     pub(crate) const fn with_links(self, chars: u32) -> Self {
         Self { chars: self.chars + chars, link_chars: self.link_chars + chars, ..self }
     }
@@ -92,17 +92,17 @@ impl Amount {
     }
 }
 
-/// A block shorter than this is no prose (characters).
+/// Minimum characters of a prose block.
 const MIN_PROSE: u32 = 80;
-/// A block with a larger share of its characters inside links is no prose.
+/// Maximum share of characters inside links in a prose block.
 const MAX_PROSE_LINKS: f32 = 0.4;
 
-/// What [`Page::reveal`] shows.
+/// Parts that [`Page::reveal`] shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reveal {
-    /// What stands in for scripts.
+    /// Replacements for scripts.
     Noscript,
-    /// What attributes and styles hide.
+    /// Parts that attributes and styles hide.
     Hidden,
 }
 
@@ -110,14 +110,14 @@ pub(crate) enum Reveal {
 pub(crate) struct Page<'a> {
     pub(crate) dom: Dom,
     pub(crate) rules: &'a Rules,
-    /// What the address bar says; relative links are resolved against [`Page::base`].
+    /// URL of the page; relative links are resolved against [`Page::base`].
     pub(crate) url: Option<&'a Url>,
     pub(crate) base: Option<Url>,
     /// By node.
     pub(crate) roles: Vec<Roles>,
     /// By node.
     pub(crate) gone: Vec<Gone>,
-    /// By text node: its words, gone or not.
+    /// Words of each text node, visible or not.
     pub(crate) raw_words: Vec<u32>,
     /// Prefix sums by node, one longer than the nodes.
     sums: Vec<Amount>,
@@ -127,29 +127,29 @@ pub(crate) struct Page<'a> {
     pub(crate) anchors: Vec<(u16, u32)>,
     /// Rank and element of the content containers' matches.
     pub(crate) containers: Vec<(u16, u32)>,
-    /// What platforms name: part, platform, element.
+    /// Named parts of platforms: part, platform, element.
     pub(crate) parts: Vec<(Part, u16, u32)>,
-    /// Frameworks whose fingerprint was seen, by index.
+    /// Frameworks with a matched fingerprint, by index.
     pub(crate) frameworks: Vec<bool>,
     pub(crate) has_js_root: bool,
-    /// A reader sees something that meters content.
+    /// True if a sign of metered content is visible.
     pub(crate) has_paywall: bool,
     /// Places for content, in order.
     pub(crate) places: Vec<u32>,
-    /// What is laid over the page, in order.
+    /// Overlays, in order.
     pub(crate) overlays: Vec<u32>,
-    /// The first visible heading of the first level with text.
+    /// The first visible heading of level one with text.
     pub(crate) heading: Option<u32>,
-    /// The body, or the document where there is none (framesets).
+    /// The body, or the document without one (framesets).
     pub(crate) body: u32,
-    /// Takes notes for an explanation, if there is to be one.
+    /// Notes for an explanation, if requested.
     pub(crate) trace: Trace,
-    /// What the page may still cost.
+    /// Remaining budget of the page.
     pub(crate) budget: &'a Budget,
 }
 
 impl<'a> Page<'a> {
-    /// Looks at every node once or twice.
+    /// Prepares a page; visits every node once or twice.
     pub(crate) fn new(dom: Dom, rules: &'a Rules, url: Option<&'a Url>, budget: &'a Budget) -> Self {
         let n = dom.len() as usize;
         let body = dom.find(0..dom.len(), Tag::Body).unwrap_or(0);
@@ -189,7 +189,7 @@ impl<'a> Page<'a> {
         page
     }
 
-    /// Roles, matches of selectors, and what is gone with everything below it.
+    /// Determines roles, selector matches, and invisible subtrees.
     fn look_at_elements(&mut self) {
         // Class attributes repeat, ids do not.
         let mut seen = KnownNames::default();
@@ -237,7 +237,7 @@ impl<'a> Page<'a> {
             {
                 consent |= lists.find(&self.dom, id, own_id, class).is_some();
             }
-            // A whole page whose body carries a banner's class is not a banner.
+            // A whole page whose body has a banner's class is not a banner.
             if consent && !matches!(tag, Tag::Body | Tag::Html | Tag::Main | Tag::Article) {
                 gone = Gone::Consent;
             }
@@ -250,8 +250,8 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Returns true if a reader opens the hidden element with a click, and its text is content: by its names, its role, or a control
-    /// that names it.
+    /// Returns true if a reader opens the hidden element with a click, and its text is content. Its names,
+    /// its role, or a control that names it decide.
     pub(crate) fn is_opened_by_a_click(&self, id: u32, controlled: &Controlled) -> bool {
         let roles = self.roles[id as usize];
         let by_role = || {
@@ -265,7 +265,7 @@ impl<'a> Page<'a> {
         roles.has(Roles::FOLDED) || by_role() || by_control()
     }
 
-    /// Hides ranges of nodes that were visible; the amounts stay until [`Self::sum_again`].
+    /// Hides ranges of visible nodes; the amounts stay until [`Self::sum_again`].
     pub(crate) fn leave_out(&mut self, ranges: &[Range<u32>], why: Gone) {
         for range in ranges {
             let nodes = &mut self.gone[range.start as usize..range.end as usize];
@@ -273,7 +273,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The user's filter lists as they hold on this page.
+    /// The user's filter lists for this page.
     pub(crate) fn lists(&self) -> Option<OnHost<'a>> {
         let host = self.url.and_then(Url::host_str).unwrap_or_default();
         self.rules.lists.as_ref().map(|lists| lists.on(host))
@@ -310,7 +310,7 @@ impl<'a> Page<'a> {
         self.add_prose();
     }
 
-    /// Credits runs of prose: the text between two borders of blocks, if it is long enough and mostly outside of links.
+    /// Credits runs of prose: text between two block borders that is long enough and mostly outside of links.
     fn add_prose(&mut self) {
         let dom = &self.dom;
         let mut found: Vec<(u32, u32)> = Vec::new();
@@ -350,7 +350,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Shows what a kind of gone nodes holds, where what is visible is not enough: `noscript`, or hidden parts.
+    /// Shows a kind of invisible nodes if the visible text is too little: `noscript`, or hidden parts.
     pub(crate) fn reveal(&mut self, what: Reveal) {
         let mut id = self.body;
         let end = self.dom.end(self.body);
@@ -376,7 +376,7 @@ impl<'a> Page<'a> {
         self.measure();
     }
 
-    /// The prefix sums less what has gone since they were made.
+    /// Recomputes the prefix sums without nodes that were hidden since.
     pub(crate) fn sum_again(&mut self) {
         let mut sum = Amount::default();
         let mut old = self.sums[0];
@@ -390,7 +390,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Words that attributes and styles hide inside of a part of the page, without what is dropped of it.
+    /// Words that attributes and styles hide within a part of the page, without dropped parts.
     pub(crate) fn hidden_words_in(&self, roots: &[u32], drop: &[bool]) -> u32 {
         let mut words: u32 = 0;
         for root in roots {
@@ -425,18 +425,18 @@ impl<'a> Page<'a> {
         self.sums[range.end as usize].minus(self.sums[range.start as usize])
     }
 
-    /// Frees what [`Page::amount`] needs, where nobody will ask any more.
+    /// Frees the data of [`Page::amount`] when it is no longer needed.
     pub(crate) fn forget_amounts(&mut self) {
         self.sums = Vec::new();
         self.raw_words = Vec::new();
     }
 
-    /// Whether a reader sees the node.
+    /// Returns true if a reader sees the node.
     pub(crate) fn is_visible(&self, id: u32) -> bool {
         self.gone[id as usize] == Gone::No
     }
 
-    /// The visible text of a subtree, as it stands, with a space between blocks.
+    /// Visible text of a subtree, with a space between blocks.
     pub(crate) fn visible_text(&self, id: u32) -> String {
         let mut out = String::new();
         for node in id..self.dom.end(id) {
@@ -452,24 +452,24 @@ impl<'a> Page<'a> {
         out
     }
 
-    /// An attribute that holds an address, resolved; http and https alone.
+    /// Resolves a URL of an attribute; only http and https.
     pub(crate) fn resolve(&self, address: &str) -> Option<String> {
         if self.budget.ran_out_of_addresses() {
             return None;
         }
         crate::links::resolve(self.base.as_ref(), address)
-            .filter(|url| self.budget.affords(url.len().saturating_sub(address.len())))
+            .filter(|url| self.budget.allows_growth(url.len().saturating_sub(address.len())))
     }
 }
 
-/// An element that several selectors match is one.
+/// Adds an element once, even if several selectors match it.
 fn push_once(list: &mut Vec<u32>, id: u32) {
     if list.last() != Some(&id) {
         list.push(id);
     }
 }
 
-/// The roles of an element by its class and its id, unless the id names a topic of the page.
+/// Roles of an element by its class and its id, unless the id names a topic of the page.
 fn named<'a>(
     dom: &'a Dom,
     rules: &Rules,
@@ -484,7 +484,7 @@ fn named<'a>(
     if by_id == Roles::NONE || ids::names_topic(dom, id, own_id) { by_class } else { by_class.and(by_id) }
 }
 
-/// Whether the element's tag or attributes take it from the reader; its class and its id.
+/// Visibility of an element by its tag and attributes, with its class and its id.
 fn by_attributes(dom: &Dom, id: u32) -> (Gone, &str, &str) {
     let (mut class, mut own_id) = ("", "");
     let mut gone = if dom.tag(id).is_silent() && !is_shadow(dom, id) { Gone::Silent } else { Gone::No };
@@ -502,10 +502,10 @@ fn by_attributes(dom: &Dom, id: u32) -> (Gone, &str, &str) {
     (gone, class, own_id)
 }
 
-/// What opens on a click and is no part of the content: menus, dialogs, searches.
+/// Roles of parts that open on a click and are no content: menus, dialogs, searches.
 const LAID_OVER: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).and(Roles::SIDEBAR);
 
-/// Hides what stands beside a shadow root that has no slot for it.
+/// Hides the children beside a shadow root that have no slot in it.
 fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [Gone]) {
     if dom.find(root..dom.end(root), Tag::Slot).is_some() {
         return;
@@ -516,7 +516,7 @@ fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [Gone]) {
     }
 }
 
-/// Ids of what buttons, tabs, labels and links in a page open; read when the first one is asked for.
+/// Ids of elements that controls of a page open; read on first use.
 #[derive(Default)]
 pub(crate) struct Controlled(OnceCell<HashSet<String>>);
 
@@ -526,7 +526,7 @@ impl Controlled {
     }
 }
 
-/// Ids of what buttons, tabs, labels and links in the page open.
+/// Ids of elements that buttons, tabs, labels and links in the page open.
 fn controlled_ids(dom: &Dom) -> HashSet<&str> {
     let mut ids = HashSet::new();
     for id in (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text) {
@@ -547,16 +547,16 @@ fn controlled_ids(dom: &Dom) -> HashSet<&str> {
     ids
 }
 
-/// Attributes of controls that name the element which they open.
+/// Attributes of controls that name the opened element.
 const OPENERS: [&str; 5] =
     ["data-target", "data-bs-target", "popovertarget", "commandfor", "data-toggle-target"];
 
-/// A declarative shadow root is a template whose contents are shown.
+/// Returns true for a declarative shadow root: a template whose contents are shown.
 pub(crate) fn is_shadow(dom: &Dom, id: u32) -> bool {
     dom.tag(id) == Tag::Template && dom.attrs(id).any(|(name, _)| &**name == "shadowrootmode")
 }
 
-/// A longer base is none (bytes): every relative address is written with it in front, and no server takes such a URL.
+/// Maximum bytes of a base URL: it is copied into every relative URL, and no server accepts such a URL.
 const MAX_BASE: usize = 4096;
 
 fn base_of(dom: &Dom, url: Option<&Url>) -> Option<Url> {

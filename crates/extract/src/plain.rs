@@ -2,7 +2,7 @@
 
 use crate::{invisible, render};
 
-/// Whether bytes are plain text: declared so, or undeclared and without a single tag.
+/// Returns true for plain text: declared as such, or undeclared and without a tag.
 pub(crate) fn is_plain(content_type: Option<&str>, text: &str) -> bool {
     match content_type.map(essence).as_deref() {
         Some("text/plain") => !looks_like_html(text),
@@ -16,7 +16,7 @@ pub(crate) fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The start of the text is a document of HTML, whatever it was declared as.
+/// Returns true if the text begins like an HTML document, whatever its declared type.
 pub(crate) fn looks_like_html(text: &str) -> bool {
     let head = crate::text::head(text.trim_start(), 1024).to_ascii_lowercase();
     head.starts_with("<!doctype html")
@@ -25,7 +25,7 @@ pub(crate) fn looks_like_html(text: &str) -> bool {
         || head.starts_with("<body")
 }
 
-/// A letter or slash behind an angle bracket, and a closing bracket somewhere behind it.
+/// Returns true for a letter or slash after an angle bracket, and a closing bracket later.
 fn has_tag(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr::memchr_iter(b'<', bytes).any(|at| {
@@ -34,7 +34,7 @@ fn has_tag(text: &str) -> bool {
     })
 }
 
-/// Plain text as content: line ends made alike, spaces at their ends cut, at most one blank line in a row.
+/// Normalises plain text: uniform line ends, no trailing spaces, at most one blank line in a row.
 pub(crate) fn normalise(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut blank = 0;
@@ -53,8 +53,8 @@ pub(crate) fn normalise(text: &str) -> String {
     out
 }
 
-/// Normalised plain text as Markdown that shows it: what would be read as a mark or a tag has a backslash. Lines stay lines, and
-/// indented ones keep their indent; where that makes code of them, they need no backslash.
+/// Converts normalised plain text to Markdown that shows it: marks and tags get a backslash. Lines stay
+/// lines, and indented ones keep their indent; code by indent needs no backslash.
 pub(crate) fn to_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for (n, paragraph) in text.split("\n\n").enumerate() {
@@ -69,7 +69,7 @@ pub(crate) fn to_markdown(text: &str) -> String {
     out
 }
 
-/// Returns true for a line that CommonMark reads as code: four columns of whitespace begin it.
+/// Returns true for a line that CommonMark reads as code: it begins with four columns of whitespace.
 fn is_indented(line: &str) -> bool {
     let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
     spaces > 3 || line[spaces..].starts_with('\t')

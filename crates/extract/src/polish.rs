@@ -1,4 +1,4 @@
-//! The last pass over the pieces: what is boilerplate by its text (html-cleaner-impact, step 4).
+//! Last pass over the pieces: boilerplate by its text (html-cleaner-impact, step 4).
 
 use crate::{
     edges,
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// What kind of page the pieces come from.
+/// Genre of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Genre {
     /// A page that calls itself an article in its own data.
@@ -21,25 +21,25 @@ pub(crate) enum Genre {
     Other,
 }
 
-/// A line longer than this is no line of boilerplate (bytes).
+/// Maximum bytes of a boilerplate line.
 const MAX_LINE: usize = 120;
 
-/// So many headings in a row are a list of what they name.
+/// Minimum consecutive headings that are a list.
 const HEADING_LIST: usize = 3;
 
-/// How much of the last pass a content gets.
+/// Extent of the last pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Polish {
-    /// Nothing: what a known program wrote holds its content and nothing else.
+    /// No pass: the output of a known program holds only its content.
     Nothing,
-    /// Lines that say when the page was changed, and what stands at the edges.
+    /// Lines with the date of a change, and the edges.
     Edges,
     /// Everything.
     Whole,
 }
 
-/// Leaves out lines of boilerplate: those that say no more than when the page was changed, wherever they stand;
-/// buttons and the like at the edges; headings with nothing below them at the end.
+/// Drops boilerplate lines: dates of changes at any position, buttons and the like at the edges, and trailing
+/// headings without text.
 pub(crate) fn pieces(
     mut pieces: Vec<Piece>,
     rules: &Rules,
@@ -70,7 +70,8 @@ pub(crate) fn pieces(
     pieces
 }
 
-/// Returns true for a page with next to nothing but headings, each with or without a date below it: the page is about them.
+/// Returns true for a page of almost only headings, each with or without a date below it: the page is about
+/// them.
 fn is_heading_list(pieces: &[Piece], rules: &Rules) -> bool {
     let is_heading = |piece: &Piece| matches!(piece.kind, Kind::Heading(_));
     let is_date = |piece: &Piece| {
@@ -89,7 +90,7 @@ fn is_heading_list(pieces: &[Piece], rules: &Rules) -> bool {
         || headings >= HEADING_LIST && words() < rules.extraction.words.trafilatura
 }
 
-/// Leaves out what leads away from the content, and sections that follow it.
+/// Drops text that leads away from the content, and sections after it.
 fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, genre: Genre) {
     let article = genre != Genre::Other;
     all.keep("a picture's credit, or a line that leads to another page", |piece| !is_aside(piece, rules));
@@ -108,14 +109,14 @@ fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, genre: Genre) {
     }
 }
 
-/// Pieces of which some are left out, which is noted.
+/// Pieces, with notes of dropped ones.
 pub(crate) struct Pieces<'a> {
     pub(crate) list: &'a mut Vec<Piece>,
     pub(crate) trace: &'a Trace,
 }
 
 impl Pieces<'_> {
-    /// Keeps the pieces that are to be kept.
+    /// Keeps the pieces for which `keep` returns true.
     pub(crate) fn keep(&mut self, pass: &'static str, mut keep: impl FnMut(&Piece) -> bool) {
         self.list.retain(|piece| {
             let kept = keep(piece);
@@ -127,13 +128,13 @@ impl Pieces<'_> {
     }
 }
 
-/// A line that stands over links to other pages ("Related articles") without being a heading.
+/// Returns true for a line above links to other pages ("Related articles") that is no heading.
 fn is_bare_lead(piece: &Piece, rules: &Rules) -> bool {
     matches!(piece.kind, Kind::Paragraph | Kind::Item)
         && key(piece).is_some_and(|key| rules.boilerplate.ends_content(&key))
 }
 
-/// A credit of a picture, or a line that leads to another page.
+/// Returns true for a picture credit, or a line that leads to another page.
 fn is_aside(piece: &Piece, rules: &Rules) -> bool {
     if piece.kind != Kind::Paragraph || piece.chars > MAX_LINK_LINE {
         return false;
@@ -143,21 +144,21 @@ fn is_aside(piece: &Piece, rules: &Rules) -> bool {
         || piece.link_density() >= LEAD && rules.boilerplate.leads.begin(&text)
 }
 
-/// A credit longer than this says something (bytes).
+/// Maximum bytes of a credit.
 const MAX_CREDIT: usize = 100;
-/// A line with a lead in front is a link if this share of it is.
+/// Minimum share of a lead line inside a link.
 const LEAD: f32 = 0.5;
-/// A line of links longer than this is a text (characters).
+/// Maximum characters of a line of links.
 const MAX_LINK_LINE: u32 = 200;
-/// A line is made of links if this share of it stands inside of them.
+/// Minimum share of a line of links inside of them.
 const LINK_LINE: f32 = 0.8;
-/// Lines of links that are more than this share of the content are the content.
+/// Maximum share of the content in lines of links that are dropped.
 const MAX_LINK_LINES: f32 = 0.1;
 /// The same for an article.
 const MAX_LINK_LINES_ARTICLE: f32 = 0.3;
 
-/// Leaves out lines that are no more than a link: to read more, to see also, to share. Not where such lines are much of
-/// the content, as in a list of articles.
+/// Drops lines that are only a link: to read more, to see also, to share. They stay if they are much of the
+/// content, as in a list of articles.
 fn drop_link_lines(pieces: &mut Pieces<'_>, max_share: f32) {
     let is_link_line = |piece: &Piece| {
         piece.kind == Kind::Paragraph && piece.chars <= MAX_LINK_LINE && piece.link_density() >= LINK_LINE
@@ -169,10 +170,10 @@ fn drop_link_lines(pieces: &mut Pieces<'_>, max_share: f32) {
     }
 }
 
-/// A shorter paragraph may well stand twice, and a longer one is no caption (bytes).
+/// Bytes of a repeated paragraph: a shorter one may occur twice, and a longer one is no caption.
 const REPEATED: std::ops::RangeInclusive<usize> = 60..=300;
 
-/// Leaves out a paragraph that stood before: captions of a gallery, teasers of a page's parts for several widths.
+/// Drops a repeated paragraph: captions of a gallery, or copies for several screen widths.
 fn drop_repeated(pieces: &mut Pieces<'_>) {
     let mut seen: HashSet<String> = HashSet::new();
     pieces.keep("a paragraph that stood before", |piece| {
@@ -181,15 +182,15 @@ fn drop_repeated(pieces: &mut Pieces<'_>) {
     });
 }
 
-/// A line with fewer words says nothing by itself (html-cleaner-impact, step 4).
+/// Minimum words of an independent line (html-cleaner-impact, step 4).
 const MIN_WORDS: u32 = 3;
 
-/// A paragraph from this length on is running text (characters).
+/// Minimum characters of running text.
 const RUNNING_TEXT: u32 = 100;
 
-/// Leaves out lines of one or two words in front of an article's first paragraph and behind its last one: labels of
-/// buttons, counters and names of sections that were left behind. Between paragraphs such a line is a heading that was
-/// not marked as one, so it stays, as do headings, lists, tables, code, quotations, and what ends as a sentence does.
+/// Drops lines of one or two words before an article's first paragraph and after its last one: labels of
+/// buttons, counters and names of sections. Between paragraphs such a line is an unmarked heading, so it
+/// stays. Headings, lists, tables, code, quotations, and lines with a sentence end stay as well.
 fn drop_scraps(pieces: &mut Pieces<'_>) {
     let running = |piece: &Piece| piece.kind == Kind::Paragraph && piece.chars >= RUNNING_TEXT;
     let (Some(first), Some(last)) =
@@ -210,7 +211,7 @@ fn drop_scraps(pieces: &mut Pieces<'_>) {
     });
 }
 
-/// Leaves out sections that follow the content, told by their headings, in its second half.
+/// Drops sections after the content, recognised by their headings, in its second half.
 fn cut_end_sections(pieces: &mut Pieces<'_>, rules: &Rules) {
     let total: u32 = pieces.list.iter().map(|piece| piece.chars).sum();
     let with_code = sections_with_code(pieces.list);
@@ -236,7 +237,8 @@ fn cut_end_sections(pieces: &mut Pieces<'_>, rules: &Rules) {
     });
 }
 
-/// By piece: it is a heading over code. What follows an article has none; "Comments" of a manual are about them.
+/// Headings above code, by piece. Sections after an article have no code; "Comments" of a manual are about
+/// it.
 fn sections_with_code(pieces: &[Piece]) -> Vec<bool> {
     let mut found = vec![false; pieces.len()];
     let mut code = false;
@@ -250,7 +252,7 @@ fn sections_with_code(pieces: &[Piece]) -> Vec<bool> {
     found
 }
 
-/// Lower case, without marks at the ends.
+/// Lower case, without punctuation at the ends.
 fn key(piece: &Piece) -> Option<String> {
     if piece.text.len() > MAX_LINE || matches!(piece.kind, Kind::Code | Kind::Table) {
         return None;
@@ -271,13 +273,13 @@ fn is_edge_line(piece: &Piece, rules: &Rules) -> bool {
         || rules.boilerplate.line_starts.begin(&key)
 }
 
-/// Numbers and signs alone: a date, a time, a counter.
+/// Returns true for numbers and signs alone: a date, a time, a counter.
 fn is_date(key: &str) -> bool {
     let signs = ['/', '.', '-', ':', ',', ' ', '年', '月', '日', '년', '월', '일'];
     key.len() <= 30 && key.chars().all(|c| c.is_ascii_digit() || signs.contains(&c))
 }
 
-/// "Last updated: 2025-04-10": a known start, then nothing but a date.
+/// Returns true for a known start with only a date after it: "Last updated: 2025-04-10".
 fn is_update_line(piece: &Piece, rules: &Rules) -> bool {
     if piece.kind != Kind::Paragraph && piece.kind != Kind::Item {
         return false;
@@ -291,7 +293,7 @@ fn is_update_line(piece: &Piece, rules: &Rules) -> bool {
         })
 }
 
-/// "Updated: April 10, 2025": a start that is a common word, then a date, and nothing else.
+/// Returns true for a common word with only a date after it: "Updated: April 10, 2025".
 fn is_dated(key: &str, rules: &Rules) -> bool {
     rules.boilerplate.date_starts.rests(key).any(|(start, rest)| {
         let date = rest.trim_start_matches(|c: char| !c.is_alphanumeric());

@@ -1,11 +1,11 @@
-//! Text of the content outside of links, whatever style the links have.
+//! Text of the content outside of links, for any link style.
 
 use crate::page::Page;
 use crawl_model::Prose;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
-/// Counts and hashes the words outside of links. `in_content` says by node if its text went into the content.
+/// Counts and hashes the words outside of links. `in_content` marks the nodes whose text was written.
 pub(crate) fn of(page: &Page<'_>, in_content: &[bool]) -> Prose {
     let (mut words, mut hash) = (0, FxHasher::default());
     for id in (0..page.dom.len()).filter(|id| in_content[*id as usize]) {

@@ -1,16 +1,16 @@
-//! The article score (heuristics reference §1): points for what the URL and the page look like.
+//! Article score (heuristics reference §1): points for features of URL and page.
 
 use crate::{dom::Tag, explain::Trace, links::tokens, metadata::IN_SCRIPT, page::Page, rules::Score};
 use crawl_model::PageMetadata;
 use html5ever::local_name;
 use url::Url;
 
-/// What earlier steps have counted for the score.
+/// Counts of earlier steps for the score.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
-    /// A meta element holds a date, or `datePublished` in JSON-LD does.
+    /// True if a meta element, or `datePublished` in JSON-LD, holds a date.
     pub(crate) dated: bool,
-    /// The data, a mark or a byline names an author.
+    /// True if the data, a mark or a byline names an author.
     pub(crate) credited: bool,
     /// Link elements to other hosts.
     pub(crate) outbound: usize,
@@ -30,9 +30,9 @@ pub(crate) fn score(page: &Page<'_>, metadata: &PageMetadata, counted: Counted) 
     sum.points
 }
 
-/// How much a page looks like an article to the choice of its content: the score, but a date of publication counts wherever it
-/// stands outside of scripts, and an address that is linked often counts once. Both are as good there, and what §1 counts cost text
-/// (docs/design/deviations.md).
+/// Similarity of a page to an article, for the choice of its content. It is the score, but a publication date
+/// counts anywhere outside of scripts, and a repeated link target counts once. The detection by §1 alone
+/// costs text there (docs/design/deviations.md).
 pub(crate) fn likeness(page: &Page<'_>, metadata: &PageMetadata, score: i32, counted: Counted) -> i32 {
     let rules = &page.rules.score.content;
     let in_script = metadata.sources.published.as_deref() == Some(IN_SCRIPT);
@@ -41,8 +41,9 @@ pub(crate) fn likeness(page: &Page<'_>, metadata: &PageMetadata, score: i32, cou
     score + if shown { rules.published } else { 0 } - if repeated { rules.outbound } else { 0 }
 }
 
-/// Returns true if the score reaches the threshold and the content is no list of other pages: at most a share of its words
-/// stands in boxes that lead elsewhere. The signals of §1 alone call a listing of ten teasers an article.
+/// Returns true if the score reaches the threshold and the content is no list of other pages. At most a share
+/// of its words may be in boxes that lead elsewhere. The signals of §1 alone call a listing of ten teasers an
+/// article.
 pub(crate) fn is_article(rules: &Score, score: i32, listed: f32) -> bool {
     score >= rules.threshold && listed <= rules.max_listed
 }
@@ -54,7 +55,7 @@ struct Sum<'a> {
 }
 
 impl Sum<'_> {
-    /// Counts a signal where it is seen.
+    /// Counts a signal if it is present.
     fn add(&mut self, seen: bool, points: i32, signal: &'static str) {
         if seen {
             self.points += points;
@@ -92,7 +93,7 @@ fn is_paginated(url: &Url) -> bool {
     in_path || url.query_pairs().any(|(name, value)| name == "page" && number(&value))
 }
 
-/// `/author/` and at most the author's own name behind it.
+/// Returns true for `/author/` with at most the author's name after it.
 fn is_author_listing(path: &str) -> bool {
     path.split_once("/author/").is_some_and(|(_, rest)| !rest.trim_end_matches('/').contains('/'))
 }

@@ -1,4 +1,4 @@
-//! What classification needs to know (heuristics reference §2 and §3).
+//! Signals for classification (heuristics reference §2 and §3).
 
 use crate::{
     dom::Tag,
@@ -10,7 +10,7 @@ use aho_corasick::AhoCorasick;
 use crawl_model::PageSignals;
 use html5ever::local_name;
 
-/// A page with more words than this says something even where it asks for scripts.
+/// Maximum words of a page that asks for scripts; a longer page has content.
 const ASKS_WORDS: u32 = 400;
 
 /// Computes the signals of a page from its tree.
@@ -50,11 +50,11 @@ pub(crate) fn compute(page: &Page<'_>, accessible: Option<bool>) -> PageSignals 
 
 #[derive(Default)]
 struct Counts {
-    /// As §2 counts.
+    /// Words by §2.
     body: u32,
-    /// As §3 counts.
+    /// Words by §3.
     visible: u32,
-    /// Of `body`: in what asks for consent.
+    /// Words of `body` in requests for consent.
     overlay: u32,
     scripts: u32,
     runs_scripts: bool,
@@ -69,7 +69,7 @@ fn count(page: &Page<'_>) -> Counts {
     counts
 }
 
-/// Scripts, and what stands in for them.
+/// Counts scripts and their fallbacks.
 fn count_elements(page: &Page<'_>, counts: &mut Counts) {
     let dom = &page.dom;
     let words = |range: std::ops::Range<u32>| -> u32 {
@@ -84,7 +84,7 @@ fn count_elements(page: &Page<'_>, counts: &mut Counts) {
             }
             Tag::Script => counts.runs_scripts |= is_code(page, id),
             Tag::Link => counts.runs_scripts |= loads_script(page, id),
-            // What stands inside of another one has been read with it.
+            // A nested one was read with its parent.
             Tag::Noscript if id >= noscript_end => {
                 noscript_end = dom.end(id);
                 counts.noscript = counts.noscript.max(words(id..dom.end(id)));
@@ -106,7 +106,7 @@ fn count_words(page: &Page<'_>, counts: &mut Counts) {
                 id = dom.end(id);
                 continue;
             }
-            // the template of a shadow root is what readers see
+            // the template of a shadow root is visible text
             Tag::Template if !is_shadow(dom, id) => template_end = template_end.max(dom.end(id)),
             Tag::Text => {
                 let words = page.raw_words[id as usize];
@@ -122,7 +122,7 @@ fn count_words(page: &Page<'_>, counts: &mut Counts) {
     }
 }
 
-/// An inline script that is code: its type is none, JavaScript or a module.
+/// Returns true for an inline script of code: its type is none, JavaScript or a module.
 fn is_code(page: &Page<'_>, id: u32) -> bool {
     let kind = page.dom.attr(id, &local_name!("type")).unwrap_or_default().trim().to_ascii_lowercase();
     let code =
@@ -130,7 +130,7 @@ fn is_code(page: &Page<'_>, id: u32) -> bool {
     code && (id..page.dom.end(id)).any(|node| !page.dom.text(node).trim().is_empty())
 }
 
-/// A link that names a script: SvelteKit and others have no script with a source beside it.
+/// Returns true for a link that names a script: SvelteKit and others have no script with a source besides it.
 fn loads_script(page: &Page<'_>, id: u32) -> bool {
     let rel = page.dom.attr(id, &local_name!("rel")).unwrap_or_default();
     let is_script =
@@ -138,10 +138,10 @@ fn loads_script(page: &Page<'_>, id: u32) -> bool {
     tokens(rel).any(|rel| rel == "modulepreload" || rel == "preload" && is_script())
 }
 
-/// More words than this are no sign that something is loading.
+/// Maximum words of a loading message.
 const LOADING_WORDS: u32 = 5;
 
-/// A place for content with nothing in it, or no more than a word about its being on the way.
+/// Returns true for a container for content that is empty or has only a loading message.
 fn is_waiting(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     if !page.is_visible(id) {
@@ -168,8 +168,8 @@ fn is_waiting(page: &Page<'_>, id: u32) -> bool {
     !range.into_iter().any(shows) && (words == 0 || words <= LOADING_WORDS && loading())
 }
 
-/// Whether the page asks for consent and has next to nothing beside what asks for it. Where it says that it opens only
-/// then, some words beside it (a heading, a name) do not speak against it.
+/// Returns true if the page asks for consent and has few other words. If it says that it opens only with
+/// consent, some other words (a heading, a name) are permitted.
 fn is_cookie_walled(page: &Page<'_>, counts: &Counts) -> bool {
     let (limits, phrases) = (&page.rules.frameworks.thresholds, &page.rules.phrases);
     let beside = counts.body.saturating_sub(counts.overlay);
@@ -180,10 +180,11 @@ fn is_cookie_walled(page: &Page<'_>, counts: &Counts) -> bool {
     banner && matches_text(page, &phrases.consent) || matches_text(page, &phrases.demands)
 }
 
-/// How much of a page's text is searched for what a wall says (bytes): it says so soon.
+/// Maximum bytes of a page's text that are searched for phrases of a wall, which come early.
 const WALL_BYTES: usize = 256 * 1024;
 
-/// Whether the body's text holds one of the phrases. Consent banners count here, although extraction drops them.
+/// Returns true if the body's text holds one of the phrases. Consent banners count here, although extraction
+/// drops them.
 fn matches_text(page: &Page<'_>, phrases: &AhoCorasick) -> bool {
     let dom = &page.dom;
     let mut text = String::new();
@@ -201,7 +202,8 @@ fn matches_text(page: &Page<'_>, phrases: &AhoCorasick) -> bool {
     phrases.is_match(&text::fold_lower(&text))
 }
 
-/// A phrase that ends the text and a sign of metered content, or the page's own `isAccessibleForFree: false` with a phrase or sign.
+/// Returns true for a phrase that ends the text with a sign of metered content, or the page's own
+/// `isAccessibleForFree: false` with a phrase or sign.
 fn is_paywalled(page: &Page<'_>, body_words: u32, accessible: Option<bool>) -> bool {
     let short = body_words < page.rules.frameworks.thresholds.paywall_words;
     let declared = accessible == Some(false);

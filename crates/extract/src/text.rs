@@ -2,18 +2,19 @@
 
 use crate::words;
 
-/// Letters that a character of Chinese, Japanese or Korean counts as. A translation into Chinese has about a third of the characters of
-/// its original, so that one threshold fits both.
+/// Letters per character of Chinese, Japanese or Korean. A translation into Chinese has about a third of the
+/// characters of its original, so one threshold fits both.
 const WIDE: u32 = 3;
 
-/// What a run of text holds.
+/// Measures of a run of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
-    /// Characters, each run of whitespace counted as one and runs at the ends not at all. Those of U+3000 to U+DFFF count [`WIDE`] times.
+    /// Characters, with each inner run of whitespace as one and none at the ends. Those of U+3000 to U+DFFF
+    /// count [`WIDE`] times.
     pub(crate) chars: u32,
     /// Words.
     pub(crate) words: u32,
-    /// Commas, semicolons and ends of sentences, in any script.
+    /// Commas, semicolons and sentence ends, in any script.
     pub(crate) marks: u32,
 }
 
@@ -30,7 +31,7 @@ pub(crate) fn measure(text: &str) -> Measured {
     for byte in trimmed.bytes() {
         let class = words::CLASSES[byte as usize];
         let is_space = class & words::SPACE != 0;
-        // Bytes that go on with a character are not counted.
+        // Continuation bytes of a character are not counted.
         chars += u32::from(byte & 0xC0 != 0x80 && !(is_space && space));
         space = is_space;
         marks += u32::from(class & words::MARK != 0);
@@ -42,7 +43,7 @@ pub(crate) fn measure(text: &str) -> Measured {
     Measured { chars, words: words::count_words(trimmed), marks }
 }
 
-/// The text without whitespace at its ends; most runs of text end in whitespace of ASCII, or are nothing else.
+/// Trimmed text; most runs of text end in ASCII whitespace, or consist of it.
 fn trim(text: &str) -> &str {
     let trimmed = text.trim_ascii();
     match trimmed.as_bytes() {
@@ -51,7 +52,7 @@ fn trim(text: &str) -> &str {
     }
 }
 
-/// The same for text of ASCII alone, in one pass.
+/// Measures ASCII text in one pass.
 fn measure_ascii(bytes: &[u8]) -> Measured {
     let mut all = Measured::default();
     let (mut in_word, mut space) = (false, false);
@@ -68,7 +69,8 @@ fn measure_ascii(bytes: &[u8]) -> Measured {
     all
 }
 
-/// Commas and sentence ends outside of ASCII: Chinese and Japanese, Arabic, Devanagari, Greek, Armenian, Ethiopic.
+/// Returns true for commas and sentence ends outside of ASCII: Chinese and Japanese, Arabic, Devanagari,
+/// Greek, Armenian, Ethiopic.
 pub(crate) const fn is_mark(c: char) -> bool {
     matches!(
         c,
@@ -93,7 +95,7 @@ pub(crate) const fn is_mark(c: char) -> bool {
     )
 }
 
-/// Whitespace folded to single spaces, ends trimmed.
+/// Text with whitespace folded to single spaces, trimmed.
 pub(crate) fn fold(text: &str) -> String {
     fold_ascii(text, |byte| byte).unwrap_or_else(|| {
         let mut out = String::with_capacity(text.len());
@@ -107,12 +109,12 @@ pub(crate) fn fold(text: &str) -> String {
     })
 }
 
-/// Folded and in lower case: what is compared and hashed.
+/// Folded text in lower case, for comparisons and hashes.
 pub(crate) fn fold_lower(text: &str) -> String {
     fold_ascii(text, |byte| byte.to_ascii_lowercase()).unwrap_or_else(|| fold(text).to_lowercase())
 }
 
-/// Folds a text of ASCII, byte by byte. `None` for other text.
+/// Folds ASCII text, byte by byte. `None` for other text.
 fn fold_ascii(text: &str, change: impl Fn(u8) -> u8) -> Option<String> {
     if !text.is_ascii() {
         return None;
@@ -146,7 +148,7 @@ pub(crate) fn head(text: &str, max: usize) -> &str {
     &text[..end]
 }
 
-/// What stands in the second brackets of `[text][number]`, link after link; other brackets that touch come as well.
+/// Contents of the second brackets of `[text][number]`, link by link; other adjacent brackets are included.
 pub(crate) fn reference_numbers(text: &str) -> impl Iterator<Item = &str> {
     text.split("][").skip(1).filter_map(|rest| rest.split(']').next())
 }

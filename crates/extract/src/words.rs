@@ -1,19 +1,19 @@
 //! Counting words in any script.
 
-/// Words a minute of a reader (heuristics reference §7).
+/// Reading speed in words per minute (heuristics reference §7).
 const WORDS_PER_MINUTE: u32 = 200;
 
-/// Minutes it takes to read that many words: at 200 a minute, rounded up, at least 1 (heuristics reference §7).
+/// Reading time in minutes: at 200 words per minute, rounded up, at least 1 (heuristics reference §7).
 #[must_use]
 pub fn reading_time_minutes(words: u32) -> u32 {
     words.div_ceil(WORDS_PER_MINUTE).max(1)
 }
 
-/// Words of a text.
+/// Counts the words of a text.
 ///
-/// A run of letters and digits is a word, with apostrophes and full stops inside of it. In scripts that do not put
-/// spaces between words, characters are counted and divided by the usual length of a word: 2 for Chinese and Japanese,
-/// 4 for Thai, Lao, Khmer and Burmese (rounded up for each run).
+/// A run of letters and digits is a word, with inner apostrophes and full stops. In scripts without spaces
+/// between words, characters are divided by the usual length of a word, rounded up for each run. That is 2
+/// for Chinese and Japanese, 4 for Thai, Lao, Khmer and Burmese.
 #[must_use]
 pub fn count_words(text: &str) -> u32 {
     let mut counter = Counter::default();
@@ -34,14 +34,14 @@ pub fn count_words(text: &str) -> u32 {
 
 /// A letter or digit of ASCII.
 pub(crate) const LETTER: u8 = 1;
-/// A byte of ASCII that may stand inside of a word.
+/// ASCII byte that may be within a word.
 pub(crate) const INNER: u8 = 2;
 /// Whitespace of ASCII.
 pub(crate) const SPACE: u8 = 4;
-/// A comma, semicolon or end of a sentence of ASCII.
+/// ASCII comma, semicolon or sentence end.
 pub(crate) const MARK: u8 = 8;
 
-/// What each byte of ASCII is; nothing for the others.
+/// Classes of each ASCII byte; none for the others.
 pub(crate) const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0u8;
@@ -74,10 +74,10 @@ struct Counter {
 }
 
 impl Counter {
-    /// Takes the ASCII that the bytes begin with; how much that was.
+    /// Takes the leading ASCII bytes; returns their number.
     fn ascii(&mut self, bytes: &[u8]) -> usize {
         let ascii = || bytes.iter().copied().take_while(u8::is_ascii);
-        // A byte that may stand inside of a word does not end a run of a script without spaces.
+        // A byte that may be within a word does not end a run of a script without spaces.
         if self.two + self.four > 0 && ascii().any(|byte| CLASSES[byte as usize] & INNER == 0) {
             self.end_runs();
         }
@@ -113,7 +113,7 @@ impl Counter {
                 self.four += 1;
             }
             Script::Spaced if c.is_alphanumeric() => self.start_word(),
-            // Marks belong to the letter before them; typographic apostrophes and joiners are inside of words.
+            // Marks belong to the previous letter; typographic apostrophes and joiners are within words.
             Script::Spaced if c == '\u{2019}' || c == '\u{ad}' || ('\u{200b}'..='\u{200d}').contains(&c) => {}
             Script::Spaced if is_mark(c) => {}
             Script::Spaced => {
@@ -156,8 +156,9 @@ const fn script(c: char) -> Script {
     }
 }
 
-/// Combining marks of the scripts where a word without them would fall apart (Devanagari and its sisters, Hebrew,
-/// Arabic, combining diacritics). Their general category is not in the standard library.
+/// Returns true for combining marks of scripts in which a word would otherwise be split (Devanagari and
+/// related scripts, Hebrew, Arabic, combining diacritics). The standard library does not have their general
+/// category.
 const fn is_mark(c: char) -> bool {
     matches!(c as u32, 0x0300..=0x036F | 0x0591..=0x05C7 | 0x0610..=0x061A | 0x064B..=0x065F | 0x0670
         | 0x0900..=0x0DFF | 0xFE20..=0xFE2F)

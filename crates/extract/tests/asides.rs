@@ -1,4 +1,4 @@
-//! Boxes around an article that a reader knows by their titles: other news, comments, imprints.
+//! Boxes around an article that a reader recognises by their titles: other news, comments, imprints.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -211,7 +211,7 @@ fn a_short_paragraph_between_others_stays_in_any_language() {
         let page = article(&format!("<p>{line}</p>{}", prose(5, 9)));
         assert!(extract(&page).contains(line), "{line}");
     }
-    // a sentence that begins with a word of such lines is one, in front and at the end too
+    // a sentence that begins with a word of such lines is a sentence, at the start and the end too
     for line in [
         "Мы в ответе за тех, кого приручили, сказал капитан.",
         "点击率上升了三成，船长说。",
@@ -268,7 +268,7 @@ fn further_articles_behind_that_of_the_page_are_left_out() {
     assert!(extract(&page(live)).contains("Bread"));
 }
 
-/// The header of an article may be an article in it: what stands behind that is no other article.
+/// The header of an article may be a nested article: text after it is no other article.
 #[test]
 fn the_article_around_the_heading_is_the_outermost() {
     let html = format!(

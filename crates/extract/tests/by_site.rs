@@ -1,4 +1,4 @@
-//! Extraction by what the other pages of the site say of its templates.
+//! Extraction by evidence from other pages of the site.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -16,7 +16,7 @@ fn extractor() -> PageExtractor {
     PageExtractor::new(Options { format: Format::Text, ..Options::default() }).unwrap()
 }
 
-/// Words of a page's own, digits spelled since they are masked.
+/// Own words of a page, with spelled digits since digits are masked.
 fn own(n: usize) -> String {
     let name = |n: usize| -> String { n.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect() };
     let word = |k: usize| format!("{}{}", ["kelp", "tern", "mast", "rope", "buoy"][k % 5], name(n * 31 + k));
@@ -24,7 +24,7 @@ fn own(n: usize) -> String {
     format!("<p>{}.</p><p>{}.</p><p>{}.</p>", sentence(0), sentence(12), sentence(24))
 }
 
-/// A site whose content stands in an element that calls itself something else.
+/// A site whose content is in an element with a misleading name.
 fn misleading(open: &str, close: &str, pages: usize) -> Vec<String> {
     let page = |n: usize| {
         format!(
@@ -61,7 +61,7 @@ fn by_site(pages: &[String]) -> Vec<(Extraction, Extraction)> {
     pages.iter().enumerate().map(extracted).collect()
 }
 
-/// The first word of a page's own text.
+/// First word of a page's own text.
 fn first_word(n: usize) -> String {
     own(n).trim_start_matches("<p>").split([' ', '<']).next().unwrap().to_owned()
 }
@@ -87,7 +87,8 @@ fn content_that_the_rules_miss_on_a_whole_site_is_taken() {
     }
 }
 
-/// Lines beside a block are one block of the evidence, which begins with a text node: the element around them is taken, not the first line.
+/// Lines beside a block are one block of the evidence, which begins with a text node. The element around them
+/// is taken, not the first line.
 #[test]
 fn lines_beside_a_block_are_taken_whole() {
     let lines = |page: String| page.replace("</p><p>", "<br>").replace("related-posts><p>", "related-posts>");
@@ -147,7 +148,7 @@ fn a_site_that_is_read_well_stays_as_it_is() {
     }
 }
 
-/// A heading above the container of the text, and a paragraph in a box that the rules leave out on some pages.
+/// A heading above the container of the text, and a paragraph in a box that the rules drop on some pages.
 #[test]
 fn titles_and_missing_paragraphs_are_added_and_notices_are_dropped() {
     let page = |n: usize| {
@@ -169,7 +170,7 @@ fn titles_and_missing_paragraphs_are_added_and_notices_are_dropped() {
     }
 }
 
-/// Pages with the same title element, of which some have a heading, some a line in its place, and some neither.
+/// Pages with the same title element: some have a heading, some a line in its place, and some neither.
 fn same_title(n: usize, heading: &str, body: &str) -> String {
     let text = if body.is_empty() { own(n) } else { body.to_owned() };
     format!(

@@ -1,4 +1,4 @@
-//! Which part of a page is its content, on pages that names and ratios misread (heuristics reference §4).
+//! Choice of the content on pages that names and ratios misread (heuristics reference §4).
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -95,7 +95,7 @@ fn copies_of_a_box_are_left_out() {
     for n in 1..=3 {
         assert_eq!(content.matches(&format!("Its ferry number {n} sails")).count(), 1, "{content}");
     }
-    // An article may say a thing twice, and parts between headings are text.
+    // An article may repeat a text, and parts between headings are text.
     let article = format!("<meta property='og:type' content='article'>{page}");
     assert_eq!(extract(&article).content.matches("Harbour 1").count(), 2);
     let parts = format!("<body><h1>Ferries</h1>{PROSE}<h2>In May</h2>{0}<h2>In June</h2>{0}", slide(1));

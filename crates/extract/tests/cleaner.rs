@@ -1,4 +1,4 @@
-//! What is removed from a page, and what stays (heuristics reference §4 and §5, html-cleaner-impact).
+//! Removed and kept parts of a page (heuristics reference §4 and §5, html-cleaner-impact).
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -94,7 +94,7 @@ fn an_anchor_with_most_of_the_prose_keeps_the_rest_out() {
         let parts: String = (0..6).map(deep).collect();
         let content = extract(&format!("<body><h1>The ferry</h1>{aside}{open}{parts}{close}{aside}")).content;
         assert!(content.contains("more than 5 people") && !content.contains("petition"), "{open}: {content}");
-        // One that holds little of the prose keeps nothing out.
+        // One with little of the prose excludes no text.
         let page = format!("<body><h1>The ferry</h1>{open}{aside}{close}{}", PROSE.repeat(6));
         assert!(extract(&page).content.contains("bicycles"), "{open}");
     }
@@ -123,7 +123,7 @@ fn the_dom_heuristic_looks_without_forms_buttons_and_headers() {
         <form><p>Write to us</p><input name=a></form><button>Show all the boats of the week</button></main>";
     let found = extract(page);
     assert_eq!(found.content, "The ferry leaves at seven and at nine from the new pier.", "{}", found.reason);
-    // A header with a heading in it has the title of the text, and a form around everything is a frame.
+    // A header with a heading has the title of the text, and a form around everything is a frame.
     let page = "<body><form><main><header><h2>The ferry</h2></header><p>The ferry leaves at seven and at nine from the new pier.</p></main></form>";
     let content = extract(page).content;
     assert!(content.contains("## The ferry") && content.contains("pier"), "{content}");
@@ -135,7 +135,7 @@ fn a_form_that_asks_for_something_is_no_part_of_an_article() {
         "<form action=/x><p>Be told of new boats</p><input type=email name=e><button>Go</button></form>";
     let content = extract(&article(ask)).content;
     assert!(content.contains("bicycles") && !content.contains("new boats"), "{content}");
-    // Elsewhere a form may hold what the page is about, and one with prose says something anywhere.
+    // On other pages a form may hold the content, and one with prose is content on any page.
     let shop = format!("<body><h1>The ferry</h1>{}{ask}", PROSE.repeat(4));
     assert!(extract(&shop).content.contains("new boats"));
     let told = article(&ask.replace("<input", &format!("{}<input", PROSE.replace("forty", "fifty"))));
@@ -186,7 +186,7 @@ fn a_date_that_calls_itself_one_of_a_change_is_no_date_of_publication() {
         (both.published.as_deref(), both.modified.as_deref()),
         (Some("2024-01-02"), Some("2025-04-10"))
     );
-    // The order on the page does not matter.
+    // The order on the page has no effect.
     let both = page(
         "<p>Updated <time datetime=2025-04-10>10 Apr</time></p><p>Published <time datetime=2024-01-02>2 Jan</time></p>",
     );

@@ -1,4 +1,4 @@
-//! Content that a page's own data declare, where names and ratios leave it out.
+//! Content that a page's own data declares, where names and ratios drop it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -17,7 +17,7 @@ const INGREDIENTS: [&str; 5] =
 const STEPS: &str = "<p>Slice the bread and dry it in the oven until it is hard, but not brown, since brown bread makes the soup \
     bitter; then warm the broth slowly, and keep it below the boil for as long as the bread needs to soak.</p>";
 
-/// A recipe whose data name its ingredients, with a part that shows them.
+/// A recipe with ingredients in its data, and a part that shows them.
 fn recipe(part: &str) -> String {
     let data = serde_json::json!({"@context": "https://schema.org", "@type": "Recipe", "recipeIngredient": INGREDIENTS});
     format!(

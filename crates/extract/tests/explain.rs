@@ -1,4 +1,4 @@
-//! An explanation names what happened to the page, and changes nothing about it.
+//! An explanation describes the extraction of a page, and changes nothing about it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 

@@ -1,9 +1,10 @@
-//! Every folder of `fixtures/pages` with an `expected.json` is a page and what has to come of it, to the letter. (Those with a
-//! `gold.json` are scored by `ratchet.rs`.)
+//! Exact fixtures: every folder of `fixtures/pages` with an `expected.json`. (`ratchet.rs` scores those with
+//! a `gold.json`.)
 //!
-//! `source.html` (or `source.txt`) is the page, `expected.md` its content, `expected.json` the rest: `url`, `contentType` and `format` say how
-//! it is extracted; every other key is compared with the record of the extraction, objects key by key.
-//! `UPDATE_FIXTURES=1` writes `expected.md` anew; read the difference before it is committed.
+//! `source.html` (or `source.txt`) is the page, `expected.md` its content, `expected.json` the rest. Its
+//! `url`, `contentType` and `format` set the extraction; every other key is compared with the record of the
+//! extraction, objects key by key. `UPDATE_FIXTURES=1` rewrites `expected.md`; review the difference before a
+//! commit.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -79,7 +80,7 @@ fn check(folder: &Path) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(format!("{slug}: {}", problems.join("\n  "))) }
 }
 
-/// What is expected has to be there; an object may hold more.
+/// Compares with the expected value, which an object may exceed.
 fn compare(got: &Value, want: &Value, path: &str, problems: &mut Vec<String>) {
     match (got, want) {
         (Value::Object(got), Value::Object(want)) => {

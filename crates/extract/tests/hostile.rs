@@ -1,4 +1,4 @@
-//! Whatever the bytes are: no panic, no time that grows faster than the page.
+//! Any bytes: no panic, linear time.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -19,11 +19,11 @@ fn extractor() -> &'static PageExtractor {
     })
 }
 
-/// Debug builds are some ten times slower than what is shipped.
+/// Time limit: debug builds are about ten times slower than release builds.
 const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
 fn within_limit(what: &str, page: &str) -> Extraction {
-    // CPU time: tests run beside each other, so the wall clock says nothing.
+    // CPU time, since tests run in parallel.
     let start = ThreadTime::now();
     let extraction = extract(page.as_bytes());
     let spent = start.elapsed();

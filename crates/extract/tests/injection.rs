@@ -1,4 +1,4 @@
-//! Text of a page stays text in its Markdown and metadata, whatever it holds.
+//! Any text of a page stays text in its Markdown and metadata.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -24,14 +24,14 @@ fn extracted(bytes: &[u8], content_type: &str) -> Extraction {
     EXTRACTOR.extract(&Input { bytes, url: Some(&url), content_type: Some(content_type) })
 }
 
-/// The Markdown of a page with a fragment in its article, after the last pass.
+/// Markdown of a page with a fragment in its article, after the last pass.
 fn markdown(fragment: &str) -> String {
     let html = format!("<title>x</title><article><h1>The ferry</h1>{PROSE}{fragment}{PROSE}</article>");
     let page = extracted(html.as_bytes(), "text/html; charset=utf-8");
     EXTRACTOR.last_pass(page.content, page.extractor)
 }
 
-/// Raw HTML, and addresses of links and images, in a document of CommonMark with tables and footnotes.
+/// Raw HTML, and URLs of links and images, in a CommonMark document with tables and footnotes.
 fn live(markdown: &str) -> Vec<String> {
     fn walk<'a>(node: &'a AstNode<'a>, out: &mut Vec<String>) {
         match &node.data.borrow().value {

@@ -1,4 +1,4 @@
-//! The last pass over a text whose site's boilerplate is out, and the two examples of html-cleaner-impact, through all of
+//! The last pass over a text after site cleaning, and both examples of html-cleaner-impact, through the whole
 //! extraction and it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
@@ -36,7 +36,7 @@ fn the_first_example_keeps_nothing_of_its_footer() {
     for footer in ["Return to top", "Topics", "Forms", "Close", "04/10/2025"] {
         assert!(!text.contains(footer), "{text}");
     }
-    // No sentence is cut in half: the line stands whole or not at all.
+    // No sentence is cut: the line is kept or dropped as a whole.
     assert!(
         text.is_empty() || text == "This office profile was last updated at 2023-07-07 08:16:42",
         "{text}"
@@ -102,7 +102,7 @@ fn links_that_are_the_content_stay() {
     assert_eq!(last_pass(&index), index);
     let listing = format!("{index}\n\n{PROSE}");
     assert_eq!(last_pass(&listing), listing);
-    // Of what a known kind of page was put together from, each line was meant.
+    // Each line of a known type of page is intended.
     let thread = format!("{PROSE}\n\n[keeper](/u/1)\n\n{PROSE}");
     let extractor = PageExtractor::new(Options::default()).unwrap();
     assert_eq!(extractor.last_pass(thread.clone(), Extractor::PageType), thread);

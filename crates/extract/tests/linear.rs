@@ -1,5 +1,5 @@
-//! Time and room grow with the page and no faster. Each of these pages once cost a quadratic step, or is made to find one:
-//! the same kind of page is extracted in two sizes.
+//! Time and memory grow linearly with the page. Each of these pages once took a quadratic step, or is made to
+//! find one: the same kind of page is extracted in two sizes.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -13,8 +13,8 @@ static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| {
     PageExtractor::new(options).unwrap()
 });
 
-/// The least CPU time of this thread in `times` extractions, and what was extracted: what else runs on the machine
-/// stops this thread and empties its caches, so the clock on the wall and a single run say little.
+/// The least CPU time of this thread in `times` extractions, and the result. Other processes stop this thread
+/// and empty its caches, so wall time and a single run say little.
 fn cost(page: &str, times: usize) -> (Duration, Extraction) {
     cost_at("https://example.org/a/b", page, times)
 }
@@ -36,7 +36,7 @@ fn room(found: &Extraction) -> usize {
     found.content.len() + found.links.iter().map(|link| link.url.len()).sum::<usize>()
 }
 
-/// `count` pieces, of which each knows its number.
+/// `count` pieces, each built from its number.
 fn numbered(count: usize, piece: impl Fn(usize) -> String) -> String {
     (0..count).map(piece).collect()
 }
@@ -112,7 +112,7 @@ fn eight_times_the_page_is_eight_times_the_work() {
     for (kind, page) in KINDS {
         let (small, large) = (page(2_000), page(16_000));
         let (few, _) = cost(&small, TIMES);
-        // A quadratic step would be 64 times the work; the rest is for what a cache holds.
+        // A quadratic step would be 64 times the work; the rest is for cache effects.
         let allowed = few * 24 + Duration::from_millis(60);
         let (many, found) = cost(&large, TIMES);
         assert!(many <= allowed, "{kind}: {few:?} for {} bytes, {many:?} for {}", small.len(), large.len());

@@ -1,4 +1,4 @@
-//! Titles, authors and dates: one cause a test, on pages of our own.
+//! Titles, authors and dates: one cause per test, on our own pages.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_extract::{Input, Options, PageExtractor};
@@ -32,7 +32,7 @@ fn a_kicker_or_a_subtitle_in_the_heading_is_no_part_of_the_title() {
     ] {
         assert_eq!(title(head, heading), "Ferry stops for the winter");
     }
-    // In one text it is part of it.
+    // Within a text it is part of the text.
     let longer = "Ferry stops for the winter, and islanders have to wait";
     assert_eq!(title(head, &format!("<h1>{longer}</h1>")), longer);
 }
@@ -82,7 +82,7 @@ fn the_own_feed_of_a_page_names_its_title() {
     assert_eq!(title(&comments, line), "Ferry » winter");
     assert_eq!(title(&comments, "<h1>Latest news</h1><h2>Ferry » winter</h2>"), "Ferry » winter");
     assert_eq!(title(&comments, "<h3>Ferry » win…</h3><h3>Ferry » winter</h3>"), "Ferry » winter");
-    // neither a line of which the feed says more, nor one beside another heading
+    // neither a line with more in the feed, nor one beside another heading
     assert_eq!(title(&comments, "<div>Ferry of the north</div>"), "Holm harbour | Ferries for all");
     let longer = feed(
         "/notes/a/b.html/feed/",
@@ -103,7 +103,7 @@ fn of_two_headings_the_one_nearest_to_the_title_is_taken() {
 
 const TEXT: &str = "<p>The ferry leaves at noon from the old harbour, and it comes back in the evening with the mail of the islands.</p>";
 
-/// The authors of a page with a heading, `before` in front of its text and `behind` behind it.
+/// Authors of a page with a heading, and text `before` and `behind` its content.
 fn authors(head: &str, before: &str, behind: &str) -> Vec<String> {
     let html = format!(
         "<head><title>Ferry in winter</title>{head}</head><body><article><h1>Ferry in winter</h1>{before}{TEXT}{TEXT}{behind}</article></body>"
@@ -218,7 +218,7 @@ fn a_name_that_begins_with_that_of_the_domain_is_the_publisher() {
     assert_eq!(metadata("http://www.holm.example/notes/ferry", &html).authors, ["Ada Berg"]);
 }
 
-/// The date of publication of a page with a heading, `before` in front of its text and `behind` behind it.
+/// Publication date of a page with a heading, and text `before` and `behind` its content.
 fn published(head: &str, before: &str, behind: &str) -> String {
     let html = format!(
         "<html lang=de><head><title>Ferry in winter</title>{head}</head><body><div><h1>Ferry in winter</h1>{before}{TEXT}{TEXT}{behind}</div></body>"

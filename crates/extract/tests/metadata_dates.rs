@@ -1,4 +1,4 @@
-//! Dates of publication, and titles that the address decides: one cause a test, on pages of our own.
+//! Publication dates, and titles that the URL decides: one cause per test, on our own pages.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_extract::{Input, Options, PageExtractor};
@@ -15,7 +15,7 @@ fn extracted(url: &str, html: &str) -> PageMetadata {
     extractor.extract(&input).metadata
 }
 
-/// Date of publication and its place on a page with a heading; `behind` stands behind it.
+/// Publication date and its place on a page with a heading, followed by `behind`.
 fn published(head: &str, behind: &str) -> (String, String) {
     let body = format!("<h1>Ferry in winter</h1>{behind}<p>{TEXT}</p>");
     let found = metadata("http://holm.example/notes/ferry.html", head, &body);
@@ -37,7 +37,7 @@ fn the_only_day_of_publication_in_scripts_dates_the_page() {
     let attribute =
         "<div data-page='{&quot;article&quot;:{&quot;datePublished&quot;:&quot;2026-03-05&quot;}}'></div>";
     assert_eq!(published("", attribute), pair("2026-03-05", "script"));
-    // Several days are those of several pages, and other keys say something else.
+    // Several days belong to several pages, and other keys have other meanings.
     let list = r#"<script>var all = [{"published_at":"2026-03-05"},{"published_at":"2026-03-06"}];</script>"#;
     assert_eq!(published("", list), pair("", ""));
     let other = r#"<script>var user = {"registered":"2026-03-05","unpublished_at":"2026-03-05"};</script>"#;
@@ -95,7 +95,7 @@ fn of_two_days_in_the_data_the_page_shows_one() {
     };
     assert_eq!(published(&head("2025-06-01"), "<p>12 March 2026</p>"), pair("2026-03-12T10:00:00Z", "meta"));
     assert_eq!(published(&head("2025-06-01"), "<p>1 June 2025</p>"), pair("2025-06-01", "json_ld"));
-    // Days that follow each other may be one day in two zones.
+    // Consecutive days may be one day in two zones.
     assert_eq!(published(&head("2026-03-11"), "<p>12 March 2026</p>"), pair("2026-03-11", "json_ld"));
 }
 
@@ -132,7 +132,7 @@ fn months_are_known_in_twelve_more_languages() {
     }
 }
 
-/// The twelve months as dates have them, by language.
+/// The twelve months in dates, by language.
 const MONTHS: [(&str, &str); 13] = [
     ("ar", "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر"),
     ("he", "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר"),
@@ -231,7 +231,7 @@ fn a_kicker_that_the_data_sets_off_is_no_part_of_the_title() {
         let head = format!("<meta property=og:title content='{name}'>");
         assert_eq!(title("/a", &head, heading), "Harbour accounts were copied", "{name}");
     }
-    // What stands behind a longer text is a subtitle.
+    // A part after a longer text is a subtitle.
     let longer =
         "<span>What a ferry is and what it is not for the islanders</span> <span>Defining a good boat</span>";
     let head = "<meta property=og:title content='What a ferry is and what it is not for the islanders - Defining a good boat'>";

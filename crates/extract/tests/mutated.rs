@@ -1,5 +1,5 @@
-//! Ten thousand damaged pages: our fixtures cut, doubled, spliced into each other, with bytes turned over, elements nested
-//! deep, and in charsets that they are not in. The same ten thousand each time. No panic, and none over its deadline.
+//! Ten thousand damaged pages: fixtures that are cut, doubled, spliced, with flipped bytes, deep nesting and
+//! wrong charsets. They are the same ten thousand each time. None may panic or exceed its deadline.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -8,11 +8,11 @@ use crawl_model::Warning;
 use std::{fs, path::Path, time::Duration};
 
 const PAGES: usize = 10_000;
-/// As `extract.deadline` is by default. A debug build is some ten times slower than what is shipped, and tests share
-/// their cores.
+/// Default of `extract.deadline`. A debug build is about ten times slower than a release build, and tests
+/// share their cores.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// xorshift64 (Marsaglia 2003): the same numbers everywhere.
+/// xorshift64 (Marsaglia 2003): the same numbers on every machine.
 struct Random(u64);
 
 impl Random {
@@ -23,7 +23,7 @@ impl Random {
         usize::try_from(self.0 % u64::try_from(end.max(1)).unwrap()).unwrap()
     }
 
-    /// A range of a page, most of them short.
+    /// A range of a page; most are short.
     fn range(&mut self, len: usize) -> std::ops::Range<usize> {
         let start = self.below(len + 1);
         let longest = if self.below(4) == 0 { len } else { 200 };
@@ -88,7 +88,7 @@ fn damage(page: &mut Vec<u8>, other: &[u8], random: &mut Random) {
         }),
         5 => drop(page.splice(at..at, PARTS[random.below(PARTS.len())].iter().copied())),
         6 => {
-            // Some deeper than the parser goes; all of them would take most of the test's time.
+            // Some are deeper than the parser's limit; all of them would take most of the test's time.
             let most = if random.below(8) == 0 { 900 } else { 60 };
             let deep = format!("<{}>", TAGS[random.below(TAGS.len())]).repeat(1 + random.below(most));
             page.splice(at..at, deep.into_bytes());
@@ -118,7 +118,7 @@ fn content_type(random: &mut Random) -> Option<String> {
     }
 }
 
-/// Extracts the pages of one share, each made of its own number, so that shares can run beside each other.
+/// Extracts the pages of one share, each built from its number, so that shares can run in parallel.
 fn share(pages: &[Vec<u8>], extractor: &PageExtractor, numbers: impl Iterator<Item = usize>) {
     let url = url::Url::parse("https://example.org/a/b").unwrap();
     for number in numbers {
@@ -131,7 +131,7 @@ fn share(pages: &[Vec<u8>], extractor: &PageExtractor, numbers: impl Iterator<It
         }
         let content_type = content_type(&mut random);
         let input = Input { bytes: &page, url: Some(&url), content_type: content_type.as_deref() };
-        // A panic names the page by the number, which a debugger can begin with.
+        // A panic reports the page's number, with which debugging can begin.
         let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| extractor.extract(&input)));
         assert!(found.is_ok(), "page {number} of {} bytes panicked", page.len());
         let found = found.unwrap();

@@ -1,12 +1,13 @@
-//! The ratchet: pages of our own with what should come of them, scored against a pinned baseline that may not fall.
+//! Ratchet: our own pages with their expected results, scored against a pinned baseline that may not fall.
 //!
-//! A folder of `fixtures/pages` with a `gold.json` is scored: `source.html` (or `source.txt`) is the page, `gold.txt` its
-//! content as text, `gold.json` says `type`, `url`, `title`, `authors`, `published`, and strings that have to be in the
-//! content (`with`) or not (`without`). What is asked for is what a reader wants, not what extraction does today.
+//! A folder of `fixtures/pages` with a `gold.json` is scored. `source.html` (or `source.txt`) is the page,
+//! and `gold.txt` its content as text. `gold.json` has `type`, `url`, `title`, `authors`, `published`, and
+//! strings that the content must contain (`with`) or not (`without`). The expectations are those of a reader,
+//! not the current results.
 //!
-//! Scores: F1 of the multisets of lower-case words, mean over pages, by type (as the WCXB benchmark counts); share of
-//! `with` and `without` strings found; share of titles, authors and dates that are right. `UPDATE_BASELINE=1` pins what is
-//! reached now; the difference belongs into the commit.
+//! Scores: F1 of the multisets of lower-case words, mean over pages, by type (as in the WCXB benchmark).
+//! Further scores are the shares of correct `with` and `without` strings, titles, authors and dates.
+//! `UPDATE_BASELINE=1` pins the current scores; the difference belongs into the commit.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
@@ -35,11 +36,11 @@ struct Gold {
     without: Vec<String>,
 }
 
-/// What was reached: means over pages, 0 to 1, rounded to four digits.
+/// Reached scores: means over pages, 0 to 1, rounded to four digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Baseline {
-    /// Hash of all scored folders: figures of different corpora are not compared.
+    /// Hash of all scored folders: scores of different corpora are not compared.
     corpus: String,
     /// F1 of words, by type of page and `all`.
     f1: BTreeMap<String, f64>,
@@ -47,9 +48,9 @@ struct Baseline {
     with: f64,
     /// Share of `without` strings not found.
     clean: f64,
-    /// Share of right titles, authors, dates among pages that have them.
+    /// Share of correct titles, authors and dates among pages that have them.
     metadata: BTreeMap<String, f64>,
-    /// F1 by page, to see which one moved.
+    /// F1 by page, to see which one changed.
     pages: BTreeMap<String, f64>,
 }
 
@@ -155,7 +156,7 @@ fn score() -> Baseline {
 }
 
 impl Baseline {
-    /// Every figure but those of single pages, by name.
+    /// All scores except those of single pages, by name.
     fn figures(&self) -> BTreeMap<String, f64> {
         let f1 = self.f1.iter().map(|(kind, value)| (format!("F1 {kind}"), *value));
         let metadata = self.metadata.iter().map(|(field, value)| (format!("{field} right"), *value));
@@ -164,7 +165,7 @@ impl Baseline {
     }
 }
 
-/// Figures are rounded; less than this is no fall.
+/// Tolerance for rounding.
 const TOLERANCE: f64 = 0.0002;
 
 #[test]
@@ -223,6 +224,6 @@ fn the_score_is_what_it_is_called() {
     assert!(near(f1("a b c d", "a b c d"), 1.0) && near(f1("", ""), 1.0) && near(f1("x", ""), 0.0));
     // three of four words found, one word too many: P = R = 3/4
     assert!(near(f1("A b. c x", "a b c d"), 0.75));
-    // words count as often as they stand
+    // words count with their multiplicity
     assert!(near(f1("a a", "a"), 2.0 / 3.0));
 }

@@ -173,7 +173,7 @@ fn a_listing_is_no_article_however_many_points_it_has() {
     assert!(page.article_score >= 35, "{}", page.article_score);
     assert!(!page.is_article);
 
-    // Teasers whose heading is no link, and boxes of a list.
+    // Teasers with a heading that is no link, and boxes of a list.
     let plain =
         listing.replace("<h2><a", "<h2><i").replace("</a></h2>", "</i></h2>").replace("<article>", "<li>");
     let page = extraction("https://example.org/en/blog/", &format!("<h1>Blog</h1><ul>{plain}</ul>"));

@@ -1,4 +1,4 @@
-//! What classification is told of a page.
+//! Signals of a page for classification.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
@@ -16,7 +16,7 @@ fn signals(html: &str) -> (PageSignals, u32) {
 const ASKS: &str = "We use cookies to count the readers of this page and to show them offers.";
 const TEXT: &str = "<p>The ferry leaves at seven and at nine, and on Sundays not before ten; bring coins, since the machine takes no cards.</p>";
 
-/// Holds pages against the value of a signal, and names all that differ.
+/// Compares pages with the value of a signal, and lists all that differ.
 #[track_caller]
 fn hold(cases: &[(&str, String, &str, Value)]) {
     let wrong: Vec<String> = cases
@@ -113,7 +113,7 @@ fn paywalls_and_counters() {
 fn what_asks_for_consent_is_no_content_even_if_it_is_all_there_is() {
     let dialog = |inside: &str| format!("<div role=dialog>{inside}<button>Agree</button></div>");
     assert_eq!(signals(&dialog(&format!("<h1>Your privacy</h1><p>{}</p>", ASKS.repeat(12)))).1, 0);
-    // an article in a dialog, one about cookies without anything to press, and a dialog as long as a book
+    // an article in a dialog, one about cookies without a button, and a dialog as long as a book
     let article = format!("<article><h1>Cookies</h1>{}</article>", ASKS.repeat(12));
     assert!(signals(&dialog(&article)).1 > 150);
     assert!(signals(&format!("<div role=dialog><p>{}</p></div>", ASKS.repeat(12))).1 > 150);

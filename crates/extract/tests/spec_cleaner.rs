@@ -1,4 +1,4 @@
-//! HTML cleaner impact: what is removed, where the content is looked for, and how the text comes out.
+//! HTML cleaner impact: removed parts, candidates for the content, and the output text.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
@@ -20,7 +20,7 @@ fn text(html: &str) -> String {
 const PROSE: &str =
     "<p>The ferry leaves the quay at six, and it comes back at nine with the post of the islands.</p>";
 
-/// A page of prose with something behind it, beside the main element and inside of it.
+/// A page of prose with a part after it, beside the main element and inside of it.
 fn around(piece: &str) -> [String; 2] {
     let prose = PROSE.repeat(4);
     [
@@ -131,7 +131,7 @@ fn html_is_recognised_and_other_text_is_left_to_the_plain_cleaning() {
     assert_eq!(extract(plain, None).content, "Wind < 5 and waves > 2\n\nfor all of the day.");
 }
 
-/// A fixture's page and what comes of it as text.
+/// A fixture's page and its extracted text.
 fn example(source: &str) -> (usize, String) {
     (source.chars().count(), text(source))
 }
@@ -139,7 +139,7 @@ fn example(source: &str) -> (usize, String) {
 #[test]
 fn the_first_example_loses_its_footer() {
     let (chars, text) = example(include_str!("../../../fixtures/pages/office-footer/source.html"));
-    // the specification cuts the line after "was"; a sentence stands whole here
+    // the specification cuts the line after "was"; here a sentence stays whole
     assert_eq!(text, "This office profile was last updated at 2023-07-07 08:16:42");
     assert!(text.len() * 100 < chars * 6, "{} of {chars} characters", text.len());
 }

@@ -1,4 +1,5 @@
-//! Heuristics reference §4 and §5: what is removed before extraction, the choice between candidates, and the DOM heuristic.
+//! Heuristics reference §4 and §5: removals before extraction, the choice between candidates, and the DOM
+//! heuristic.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
@@ -129,7 +130,7 @@ fn element(open: &str, text: &str) -> String {
 #[test]
 fn the_first_selector_with_ten_words_wins() {
     for pair in SELECTORS.windows(2) {
-        // the worse one stands first; together they are too few for the other extractors
+        // the worse one comes first; together they are too few for the other extractors
         let page = |count: usize| {
             let (better, worse) =
                 (element(pair[0], &words("better", count)), element(pair[1], &words("worse", 12)));
@@ -185,7 +186,7 @@ fn names_of_boilerplate_go_as_class_and_as_id() {
             assert!(!is_kept(&article_with(&format!("<div {attribute}><p>{BOX}</p></div>"))), "{attribute}");
         }
     }
-    // consent is not told by a word alone
+    // a word alone is no sign of consent
     let cookie = |text: &str| is_kept(&article_with(&format!("<div class=cookie><p>{text}</p></div>")));
     assert!(cookie("Zebra biscuits are baked with butter and flour."));
 }

@@ -1,4 +1,4 @@
-//! Heuristics reference §8: where a page's language is taken from, and in what order.
+//! Heuristics reference §8: sources of a page's language, and their order.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
@@ -40,7 +40,7 @@ fn a_language_that_is_not_declared_is_not_guessed() {
         "The ferry leaves the old harbour every morning and returns in the evening with the post. ".repeat(9);
     let page = metadata(&format!("<html><body><p>{text}</p></body></html>"));
     assert_eq!(page.language, None);
-    // what the text is written in stands in a field of its own
+    // the language of the text is in its own field
     assert_eq!(page.language_detected.as_deref(), Some("en"));
 }
 

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| PageExtractor::new(Options::default()).unwrap());
 
-/// A path of two segments, which no signal concerns.
+/// A path of two segments without signals.
 const PLAIN: &str = "/x/y";
 
 fn extract(path: &str, html: &str) -> Extraction {
@@ -16,7 +16,7 @@ fn extract(path: &str, html: &str) -> Extraction {
     EXTRACTOR.extract(&Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") })
 }
 
-/// Points that a path has more than the plain one.
+/// Points of a path beyond the plain one.
 fn url_points(path: &str) -> i32 {
     let html = "<p>x</p>";
     extract(path, html).article_score - extract(PLAIN, html).article_score
@@ -141,7 +141,7 @@ fn an_author_adds_10_wherever_the_page_names_one() {
     ] {
         assert_eq!(points(head, ""), 10, "{head}");
     }
-    // 15 of these are the heading's, below which a byline is looked for
+    // 15 of these are the heading's, which is needed for a byline
     assert_eq!(points("", "<h1>A ferry</h1><p>By Jane Roe</p>"), 15 + 10);
     assert_eq!(points("", "<h1>A ferry</h1><p class=byline>Jane Roe</p>"), 15 + 10);
 }

@@ -1,4 +1,4 @@
-//! Heuristics reference §2 and §3: how each signal is computed from a page, fingerprint by fingerprint.
+//! Heuristics reference §2 and §3: computation of each signal from a page, by fingerprint.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
@@ -98,7 +98,7 @@ fn each_message_asks_for_javascript() {
         assert!(found.asks_for_javascript, "{message}");
     }
     assert!(!signals("<body><p>JavaScript is a language.</p></body>").asks_for_javascript);
-    // a text about scripts asks for none
+    // a text about scripts requests none
     let article = format!("<body><p>Enable JavaScript in the settings.</p><p>{}</p></body>", words(400));
     assert!(!signals(&article).asks_for_javascript);
 }

@@ -1,4 +1,4 @@
-//! What a caller may choose does what it says, and nothing else changes from run to run.
+//! Each option has its effect, and no other part of the result changes from run to run.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -84,7 +84,7 @@ fn links_are_kept_stripped_or_gathered() {
     );
     let gathered = with(LinkStyle::Reference);
     assert!(gathered.contains("[painted again][1]"), "{gathered}");
-    // three links to one address are one reference
+    // three links to one URL are one reference
     assert!(gathered.ends_with("[1]: https://harbour.example/crane/history"), "{gathered}");
 }
 

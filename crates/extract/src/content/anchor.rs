@@ -1,11 +1,12 @@
-//! Elements that hold the content by their meaning (html-cleaner-impact, step 3): what stands outside of one is left out.
+//! Elements that hold the content by their meaning (html-cleaner-impact, step 3): text outside of one is left
+//! out.
 
 use super::prune;
 use crate::{dom::Tag, page::Page};
 
-/// Masks what stands outside of the page's anchor, but for what holds the heading of the page and for paragraphs between the
-/// two, which are the lead of the text. Without an anchor that holds most
-/// of the prose the mask stays as it was, so that a name alone keeps nothing out.
+/// Masks the text outside of the page's anchor. The heading of the page and paragraphs between it and the
+/// anchor stay, since they are the lead. If no anchor holds most of the prose, the mask does not change, so
+/// that a name alone excludes no text.
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) {
     let Some(anchor) = find(page, mask) else { return };
     let dom = &page.dom;
@@ -31,13 +32,13 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) {
     }
 }
 
-/// A paragraph of prose between the heading of the page and the anchor.
+/// Returns true for a paragraph of prose between the heading of the page and the anchor.
 fn is_lead(page: &Page<'_>, id: u32, anchor: u32) -> bool {
     let between = page.heading.is_some_and(|heading| page.dom.end(heading) <= id && id < anchor);
     between && page.dom.tag(id) == Tag::P && page.amount(id).prose > 0
 }
 
-/// The first anchor, best first, that holds most of the prose which is no boilerplate.
+/// The first anchor, best first, that holds most of the prose outside of boilerplate.
 fn find(page: &Page<'_>, mask: &[bool]) -> Option<u32> {
     let rules = &page.rules.extraction.choice;
     let mut anchors = page.anchors.clone();
@@ -62,5 +63,5 @@ fn find(page: &Page<'_>, mask: &[bool]) -> Option<u32> {
     anchors.into_iter().map(|(_, id)| id).find(holds)
 }
 
-/// Anchors of a page that are looked at.
+/// Maximum anchors of a page that are examined.
 const MAX_ANCHORS: usize = 32;

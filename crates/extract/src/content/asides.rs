@@ -1,5 +1,5 @@
-//! Boxes that a title of their own tells from the article: links to other news, requests to share, readers' comments. Names of classes
-//! differ from site to site; the titles that readers see are few in each language.
+//! Boxes outside of the article, recognised by their title: links to other news, requests to share, readers'
+//! comments. Class names differ from site to site, while the visible titles are few in each language.
 
 use super::prune;
 use crate::{
@@ -13,22 +13,22 @@ use url::Url;
 
 /// Length of a title (characters).
 const TITLE: RangeInclusive<u32> = 2..=50;
-/// An element with no more than this beside its title is the title alone (characters).
+/// Maximum characters besides the title in an element that is the title alone.
 const MAX_BESIDE: u32 = 8;
-/// A box with a larger share of the page's prose is the article.
+/// Maximum share of the page's prose in a box.
 const MAX_SHARE: f32 = 0.5;
-/// The same of readers' comments, which may well be longer than the article.
+/// Maximum share of readers' comments, which may be longer than the article.
 const MAX_COMMENTS: f32 = 0.8;
-/// So much prose must be left (characters).
+/// Minimum remaining prose (characters).
 const MIN_LEFT: u32 = 250;
-/// What follows a title leads elsewhere if this share of it stands inside links.
+/// Minimum share of links in text that leads elsewhere.
 const LINKED: f32 = 0.5;
-/// A text of this length that leads nowhere says something of its own (characters).
+/// Minimum characters of an independent text without links.
 const RUNNING: u32 = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Leads to other pages, or asks to share.
+    /// Links to other pages, or a request to share.
     Aside,
     /// Stands over what readers wrote.
     Comments,
@@ -62,7 +62,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], comments: bool) -> Vec<u3
                 page.trace.mark(id, "a box whose title leads away from the article");
                 found.push(id);
             }
-            // what stands in a box that is out has no titles
+            // a box that is out has no further titles
             if let Some(last) = found.last().filter(|last| dom.end(**last) > id) {
                 id = dom.end(*last);
                 continue;
@@ -73,10 +73,10 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], comments: bool) -> Vec<u3
     found
 }
 
-/// The kind of box that has this title. The buffer is kept to be used again.
+/// Kind of box with this title. The buffer is reused.
 fn kind(text: &str, rules: &Boilerplate, buffer: &mut String) -> Option<Kind> {
     let text = text.trim_matches(|c: char| !c.is_alphabetic());
-    // Few texts begin and end as a title does.
+    // Few texts begin and end like a title.
     if !rules.may_be_title(text.chars().next()?, text.chars().next_back()?) {
         return None;
     }
@@ -93,7 +93,7 @@ fn kind(text: &str, rules: &Boilerplate, buffer: &mut String) -> Option<Kind> {
     rules.comment_titles.contains(buffer.as_str()).then_some(Kind::Comments)
 }
 
-/// The box that begins with a title, and what belongs to it behind it.
+/// The box that begins with a title, and its parts after it.
 fn boxes(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, whole: u32) -> Vec<u32> {
     let dom = &page.dom;
     let share = if kind == Kind::Comments { MAX_COMMENTS } else { MAX_SHARE };
@@ -106,7 +106,7 @@ fn boxes(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, whole: u32) -> V
     let mut boxes = vec![found];
     if page.amount(found).chars <= page.amount(text).chars + MAX_BESIDE {
         add_siblings(page, mask, &mut boxes, kind, most.saturating_sub(prose));
-        // A title without a box is left to the last pass, which knows what stands below it.
+        // A title without a box is left to the last pass, which knows the text below it.
         if boxes.len() == 1 {
             return Vec::new();
         }
@@ -139,7 +139,7 @@ fn largest(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, most: u32) -> 
     (found, found_prose)
 }
 
-/// Adds what stands behind the title, up to a heading or to what is no part of the box.
+/// Adds the siblings after the title, up to a heading or an element outside of the box.
 fn add_siblings(page: &Page<'_>, mask: &[bool], boxes: &mut Vec<u32>, kind: Kind, mut most: u32) {
     let dom = &page.dom;
     let Some(&title) = boxes.first() else { return };
@@ -162,7 +162,7 @@ fn holds_heading(page: &Page<'_>, id: u32) -> bool {
     page.heading.is_some_and(|heading| (id..page.dom.end(id)).contains(&heading))
 }
 
-/// An inline element that stands in a line of its own, or in front of a link.
+/// Returns true for an inline element on its own line, or before a link.
 fn is_set_off(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let is_border = |node: u32| dom.tag(node) == Tag::Br || dom.tag(node).is_block();
@@ -173,14 +173,15 @@ fn is_set_off(page: &Page<'_>, id: u32) -> bool {
         && behind.is_none_or(|next| is_border(next) || page.amount(next).link_density() > LINKED)
 }
 
-/// A line that goes on behind the title, with more than links.
+/// Returns true for a line that continues after the title with more than links.
 fn runs_on(page: &Page<'_>, id: u32, title: u32) -> bool {
     let amount = page.amount(id);
     let has_block = (id + 1..page.dom.end(id)).any(|down| page.dom.tag(down).is_block());
     !has_block && amount.chars > amount.link_chars + page.amount(title).chars + RUNNING
 }
 
-/// The nodes lead to other pages: they begin with a link, or are made of links, or say next to nothing.
+/// Returns true if the nodes lead to other pages: they begin with a link, consist of links, or have little
+/// text.
 fn leads_elsewhere(page: &Page<'_>, nodes: Range<u32>) -> bool {
     let amount = page.amount_in(nodes.clone());
     if amount.links == 0 {
@@ -193,7 +194,8 @@ fn leads_elsewhere(page: &Page<'_>, nodes: Range<u32>) -> bool {
     amount.link_density() >= LINKED || begins_with_link()
 }
 
-/// One of the links leads to another page of the site. Links to other sites below such a title are references of the text.
+/// Returns true if a link leads to another page of the site. Links to other sites below such a title are
+/// references of the text.
 fn leads_within(page: &Page<'_>, nodes: Range<u32>) -> bool {
     let Some(own) = page.url.and_then(Url::host_str) else { return true };
     let mut links = nodes.filter(|node| page.dom.tag(*node) == Tag::A && page.amount(*node).chars > 0);
@@ -204,12 +206,12 @@ fn leads_within(page: &Page<'_>, nodes: Range<u32>) -> bool {
     })
 }
 
-/// The registrable domain of a host; a public suffix and an address stand for themselves.
+/// Registrable domain of a host; a public suffix or an address is returned unchanged.
 fn site(host: &str) -> &str {
     psl::domain_str(host).unwrap_or(host)
 }
 
-/// The title is a heading, and behind it stand others of its level: it is one section of the text.
+/// Returns true if the title is a heading followed by others of its level: one section of the text.
 fn is_one_of_many(page: &Page<'_>, text: u32) -> bool {
     let dom = &page.dom;
     let heading = dom.ancestors(text).take(3).find(|up| dom.tag(*up).heading_level().is_some());
@@ -217,7 +219,7 @@ fn is_one_of_many(page: &Page<'_>, text: u32) -> bool {
         .is_some_and(|heading| siblings_behind(page, heading).any(|next| dom.tag(next) == dom.tag(heading)))
 }
 
-/// The nodes behind an element in its parent.
+/// The siblings after an element.
 fn siblings_behind<'a>(page: &'a Page<'_>, id: u32) -> impl Iterator<Item = u32> + 'a {
     page.dom.children(page.dom.parent(id)).filter(move |child| *child > id)
 }

@@ -1,17 +1,17 @@
-//! The beginning of an article: the heading with its title. News pages put lists of other news in front of it.
+//! Start of an article: the heading with its title. News pages put lists of other news before it.
 
 use super::prune;
 use crate::{dom::Tag, page::Page, text};
 
-/// A shorter title may be the name of a section (characters).
+/// Minimum characters of a title; a shorter one may be the name of a section.
 const MIN_TITLE: usize = 12;
-/// An element with more nodes holds more than a title, and reading it costs time.
+/// Maximum nodes of an element that holds only a title, since reading it costs time.
 const MAX_NODES: u32 = 50;
-/// With less prose behind it the heading is not that of the article (characters).
+/// Minimum characters of prose after the heading of the article.
 const MIN_PROSE: u32 = 200;
 
-/// Masks what stands in front of the heading with the title. A heading of the first level needs some prose behind it; another
-/// element needs more prose behind it than in front of it.
+/// Masks the text before the heading with the title. A heading of level one needs some prose after it;
+/// another element needs more prose after it than before it.
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], title: Option<&str>) {
     let Some(heading) = title.and_then(|title| heading(page, mask, title)) else { return };
     let dom = &page.dom;
@@ -33,11 +33,11 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], title: Option<&str>) {
     }
 }
 
-/// Masks further articles behind the one that holds the heading of the page: sites put the next ones below it.
+/// Masks further articles after the one with the heading of the page, since sites add the next ones below it.
 pub(super) fn mask_next(page: &Page<'_>, mask: &mut [bool]) {
     let dom = &page.dom;
     let Some(heading) = page.heading else { return };
-    // an article may hold its header in an article of its own
+    // an article may hold its header in a nested article
     let articles = dom.ancestors(heading).filter(|up| dom.tag(*up) == Tag::Article);
     let Some(own) = articles.last() else { return };
     let prose = prune::kept(page, own, mask).prose;
@@ -56,7 +56,8 @@ pub(super) fn mask_next(page: &Page<'_>, mask: &mut [bool]) {
     }
 }
 
-/// The heading of the first level if it says the title; on a page without one the first other element that says it alone.
+/// The heading of level one if it equals the title; without one the first other element that holds only the
+/// title.
 fn heading(page: &Page<'_>, mask: &[bool], title: &str) -> Option<u32> {
     let title = text::fold_lower(title);
     if title.chars().count() < MIN_TITLE {
@@ -88,7 +89,7 @@ fn heading(page: &Page<'_>, mask: &[bool], title: &str) -> Option<u32> {
     None
 }
 
-/// Elements that pages without a heading of the first level put a title into.
+/// Returns true for elements that hold the title on pages without a heading of level one.
 const fn is_title_element(tag: Tag) -> bool {
     tag.heading_level().is_some() || matches!(tag, Tag::P | Tag::Div | Tag::Span | Tag::Td | Tag::Strong)
 }

@@ -1,13 +1,13 @@
-//! Readers' comments below the content, where they are asked for.
+//! Readers' comments below the content, if requested.
 
 use super::{Selection, prune};
 use crate::{page::Page, rules::Roles, text};
 
-/// Fewer words are a counter or a link to the comments, and no comments.
+/// Minimum words of comments; fewer are a counter or a link to them.
 const MIN_WORDS: u32 = 5;
 
-/// Adds the comments that stand behind the beginning of the chosen part and outside of it, less what is boilerplate in
-/// them. Their own heading is left out: it is one of those that end the content.
+/// Adds the comments after the start of the chosen part and outside of it, without boilerplate. Their own
+/// heading is left out, since it would end the content.
 pub(super) fn add(page: &Page<'_>, selection: &mut Selection, mask: &[bool]) {
     let Some(&first) = selection.roots.first() else { return };
     let dom = &page.dom;
@@ -41,7 +41,7 @@ pub(super) fn add(page: &Page<'_>, selection: &mut Selection, mask: &[bool]) {
     *selection = Selection::new(page, roots, std::mem::take(&mut selection.drop));
 }
 
-/// A heading by which the content would be cut off here.
+/// Returns true for a heading that would end the content here.
 fn ends_content(page: &Page<'_>, id: u32) -> bool {
     if page.dom.tag(id).heading_level().is_none() {
         return false;

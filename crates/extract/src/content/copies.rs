@@ -1,17 +1,17 @@
-//! Copies of boxes. Sliders and marquees repeat their boxes so that they can turn without an end, and page builders write a part
-//! once for each width of the screen. A reader sees such a box once.
+//! Copies of boxes. Sliders and marquees repeat their boxes for endless motion, and page builders write a
+//! part once per screen width. A reader sees such a box once.
 
 use super::prune;
 use crate::{dom::Tag, page::Page, text};
 use html5ever::local_name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A box with fewer words is a button or a label, which may well stand beside another like it.
+/// Minimum words of a box; a shorter one is a button or a label, which may occur twice.
 const MIN_WORDS: u32 = 3;
-/// From this number of words on two boxes with the same text are copies, whatever their classes are.
+/// Minimum words of two boxes whose equal text makes them copies, whatever their classes are.
 const SURE_WORDS: u32 = 8;
 
-/// Masks each box that says the same as an earlier one beside it.
+/// Masks each box with the same text as an earlier sibling.
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) {
     let dom = &page.dom;
     let mut copies = Vec::new();
@@ -32,8 +32,8 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) {
     }
 }
 
-/// Finds the copies among the children of an element that holds boxes and nothing else. Repeated parts between headings or
-/// paragraphs are text.
+/// Finds the copies among the children of an element that only holds boxes. Repeated parts between headings
+/// or paragraphs are text.
 fn find(page: &Page<'_>, parent: u32, mask: &[bool], copies: &mut Vec<u32>) {
     let dom = &page.dom;
     let says = |id: &u32| !mask[*id as usize] && page.is_visible(*id) && page.amount(*id).words > 0;
@@ -41,7 +41,7 @@ fn find(page: &Page<'_>, parent: u32, mask: &[bool], copies: &mut Vec<u32>) {
     if children().nth(1).is_none() || !children().all(|child| is_box(page, child)) {
         return;
     }
-    // Texts are compared where the amounts are the same, which few boxes have.
+    // Texts are compared only if their amounts are equal, which is rare.
     let mut seen: FxHashMap<_, (u32, FxHashSet<(&str, String)>)> = FxHashMap::default();
     for id in children() {
         let amount = page.amount(id);
@@ -66,8 +66,8 @@ fn find(page: &Page<'_>, parent: u32, mask: &[bool], copies: &mut Vec<u32>) {
     }
 }
 
-/// An element that frames blocks or pictures. An item of a list that is a line of text may well be said twice, and so may the caption
-/// of a picture.
+/// Returns true for an element that frames blocks or pictures. Repeated list items of one line, or captions,
+/// may be text.
 fn is_box(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let inner = || (id + 1..dom.end(id)).map(|down| dom.tag(down));

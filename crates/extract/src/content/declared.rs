@@ -1,5 +1,6 @@
-//! Texts that the page's own data declare to be its content: ingredients, steps, answers. Where they are missing in what was
-//! chosen, the smallest part of the page that shows most of them is content as well: what a page declares beats names and ratios.
+//! Texts that the page's own data declares as its content: ingredients, steps, answers. If the selection
+//! lacks them, the smallest part of the page with most of them is added, since declared data overrides names
+//! and ratios.
 
 use super::{Selection, prune};
 use crate::{
@@ -12,24 +13,24 @@ use memchr::memmem;
 use serde_json::Value;
 use std::ops::Range;
 
-/// Texts of a property beyond this many are not looked for.
+/// Maximum texts of a property that are searched for.
 const MAX_TEXTS: usize = 200;
-/// Places of one text beyond this many are not looked at.
+/// Maximum occurrences of one text.
 const MAX_PLACES: usize = 16;
-/// Objects in objects below this depth are left out.
+/// Maximum depth of nested objects.
 const MAX_DEPTH: usize = 5;
-/// A shorter text stands anywhere by chance (bytes, folded).
+/// Minimum bytes of a text, folded; a shorter one occurs by chance.
 const MIN_TEXT: usize = 3;
-/// A longer text is looked for sentence by sentence (bytes).
+/// Maximum bytes of a text that is searched as a whole; a longer one is searched by sentence.
 const MAX_WHOLE: usize = 160;
-/// A single text that is missing has to be this long (bytes, folded).
+/// Minimum bytes of a single missing text, folded.
 const MIN_SINGLE: usize = 24;
-/// Elements beyond this many are not selected for one property: the text lies in shreds.
+/// Maximum elements selected for one property: beyond it the text is scattered.
 const MAX_TARGETS: usize = 1000;
-/// Keys of an object that say what it is about.
+/// Keys with the text of an object.
 const SAYS: [&str; 6] = ["text", "name", "itemListElement", "steps", "step", "acceptedAnswer"];
 
-/// Adds what the page declares and shows, and the selection lacks.
+/// Adds texts that the page declares and shows, but the selection lacks.
 pub(crate) fn add(page: &Page<'_>, json: &JsonLd, selection: &mut Selection) {
     if selection.roots.is_empty() {
         return;
@@ -45,13 +46,13 @@ pub(crate) fn add(page: &Page<'_>, json: &JsonLd, selection: &mut Selection) {
         page.trace.evidence(|| {
             format!("the page's data declare {property}: {} places of such texts are added", part.hits.len())
         });
-        reveal(page, selection, &shown, &part);
+        select_part(page, selection, &shown, &part);
         selection.words =
             selection.roots.iter().map(|root| prune::kept(page, *root, &selection.drop).words).sum();
     }
 }
 
-/// The texts of each declared property, folded.
+/// Texts of each declared property, folded.
 fn groups<'r>(page: &Page<'r>, json: &JsonLd) -> Vec<(&'r str, Vec<String>)> {
     let properties = &page.rules.extraction.declared.properties;
     let mut groups: Vec<(&str, Vec<String>)> = properties.iter().map(|p| (p.as_str(), Vec::new())).collect();
@@ -83,7 +84,7 @@ fn groups<'r>(page: &Page<'r>, json: &JsonLd) -> Vec<(&'r str, Vec<String>)> {
     groups
 }
 
-/// The texts of a value: strings, those of lists, and what objects say.
+/// Collects the texts of a value: strings, lists, and texts of objects.
 fn collect(value: &Value, texts: &mut Vec<String>, depth: usize) {
     match value {
         Value::String(text) => push(text, texts),
@@ -97,7 +98,7 @@ fn collect(value: &Value, texts: &mut Vec<String>, depth: usize) {
     }
 }
 
-/// A text as it is looked for; a long one in sentences.
+/// Adds a text for the search; a long one by sentence.
 fn push(text: &str, texts: &mut Vec<String>) {
     if texts.len() >= MAX_TEXTS {
         return;
@@ -113,7 +114,7 @@ fn push(text: &str, texts: &mut Vec<String>) {
     }
 }
 
-/// Text with a line break in place of each tag.
+/// Text with a line break for each tag.
 fn without_tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -137,7 +138,7 @@ fn without_tags(text: &str) -> String {
     out
 }
 
-/// Letters and digits alone, in lower case: what data and page write alike.
+/// Letters and digits alone, in lower case, which data and page share.
 fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     fold_into(text, &mut out);
@@ -161,10 +162,10 @@ fn fold_into(text: &str, out: &mut String) {
     }
 }
 
-/// The text that a reader sees, folded, and from which node each part of it comes.
+/// Visible text, folded, with the node of each part.
 struct Shown {
     text: String,
-    /// Where the text of a node begins, and the node.
+    /// Start of each node's text, and the node.
     starts: Vec<(usize, u32)>,
 }
 
@@ -183,7 +184,7 @@ impl Shown {
         Self { text, starts }
     }
 
-    /// By start: the selection has this node.
+    /// Kept nodes of the selection, by index in `starts`.
     fn kept(&self, page: &Page<'_>, selection: &Selection) -> Vec<bool> {
         let mut has = vec![false; page.dom.len() as usize];
         for &root in &selection.roots {
@@ -197,7 +198,7 @@ impl Shown {
         self.starts.iter().map(|(_, id)| has[*id as usize]).collect()
     }
 
-    /// The nodes, by index in `starts`, that a range of the text comes from.
+    /// Nodes, by index in `starts`, of a range of the text.
     fn nodes(&self, range: &Range<usize>) -> Range<usize> {
         let first = self.starts.partition_point(|(from, _)| *from <= range.start) - 1;
         let end = self.starts.partition_point(|(from, _)| *from < range.end);
@@ -205,12 +206,12 @@ impl Shown {
     }
 }
 
-/// A part of the page that shows what is declared: places of the texts, in order.
+/// A part of the page that shows declared texts: their positions, in order.
 struct Part {
     hits: Vec<Range<usize>>,
 }
 
-/// The smallest part that shows most of the missing texts, if enough are missing and it holds little else.
+/// The smallest part with most of the missing texts, if enough are missing and it holds little else.
 fn missing(page: &Page<'_>, shown: &Shown, kept: &[bool], texts: &[String]) -> Option<Part> {
     let (mut seen, mut lost, mut lost_len) = (0u32, 0u32, 0);
     let mut places: Vec<(Range<usize>, usize)> = Vec::new();
@@ -248,7 +249,7 @@ fn distinct(places: &[(Range<usize>, usize)], texts: usize) -> usize {
     places.iter().filter(|(_, index)| !std::mem::replace(&mut seen[*index], true)).count()
 }
 
-/// The shortest stretch with places of so many texts, if most of it is declared.
+/// The shortest range with occurrences of `count` texts, if most of it is declared.
 fn densest(places: &[(Range<usize>, usize)], texts: &[String], count: usize) -> Option<Part> {
     let mut times = vec![0u32; texts.len()];
     let (mut have, mut declared, mut from) = (0, 0, 0);
@@ -278,14 +279,14 @@ fn densest(places: &[(Range<usize>, usize)], texts: &[String], count: usize) -> 
     dense.then(|| Part { hits: places[from..=to].iter().map(|(range, _)| range.clone()).collect() })
 }
 
-/// Selects the part's elements, and what was left out of them.
-fn reveal(page: &Page<'_>, selection: &mut Selection, shown: &Shown, part: &Part) {
+/// Selects the part's elements, and their texts that were left out.
+fn select_part(page: &Page<'_>, selection: &mut Selection, shown: &Shown, part: &Part) {
     let mut nodes: Vec<u32> =
         part.hits.iter().flat_map(|range| shown.nodes(range)).map(|index| shown.starts[index].1).collect();
     nodes.sort_unstable();
     let (Some(&first), Some(&last)) = (nodes.first(), nodes.last()) else { return };
     for target in targets(page, selection, first, last) {
-        uncover(page, selection, target, &nodes);
+        unmask(page, selection, target, &nodes);
         let dom = &page.dom;
         let Some(root) = selection.roots.iter().copied().find(|r| *r <= target && target < dom.end(*r))
         else {
@@ -342,8 +343,8 @@ fn targets(page: &Page<'_>, selection: &Selection, first: u32, last: u32) -> Vec
     out
 }
 
-/// Takes back what hides the texts below an element, and what hides their likes.
-fn uncover(page: &Page<'_>, selection: &mut Selection, target: u32, nodes: &[u32]) {
+/// Unmasks the texts below an element, and their siblings of the same kind.
+fn unmask(page: &Page<'_>, selection: &mut Selection, target: u32, nodes: &[u32]) {
     let dom = &page.dom;
     let mut likes: Vec<(Tag, Option<&str>)> = Vec::new();
     let from = nodes.partition_point(|node| *node < target);

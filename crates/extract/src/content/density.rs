@@ -1,13 +1,13 @@
 //! The DOM heuristic: priority selectors, paragraph density, the whole body (heuristics reference §5).
 
-use super::{Chosen, How, Selection, prune};
+use super::{Chosen, PruneSettings, Selection, prune};
 use crate::{dom::Tag, page::Page};
 use crawl_model::Extractor;
 
-/// Never fails: at the end there is the body.
-pub(super) fn choose(page: &Page<'_>, mask: &[bool], how: How) -> Chosen {
+/// Chooses the content; never fails, since the body is the last resort.
+pub(super) fn choose(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> Chosen {
     let bare = prune::decomposed(page, mask, how);
-    // What §5 removes is all there is on some pages: then the mask alone decides.
+    // On some pages §5 removes all text: then only the mask decides.
     let mask = if prune::kept(page, page.body, &bare).words > 0 { &bare } else { mask };
     let chosen = priority(page, mask)
         .or_else(|| density(page, mask))
@@ -22,7 +22,7 @@ fn priority(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     let mut matches = page.priority.clone();
     matches.sort_unstable();
     matches.into_iter().find_map(|(rank, id)| {
-        // A selection costs a pass over the page; most of what is too small is so with its boilerplate.
+        // A selection costs a pass over the page; most elements are too small even with their boilerplate.
         if page.budget.is_over() || page.amount(id).words < least || prune::is_masked(page, id, mask) {
             return None;
         }
@@ -35,8 +35,8 @@ fn priority(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     })
 }
 
-/// Step 2: the container whose words stand in paragraphs, if it holds most of the body; else the body. Words of what is
-/// masked count nowhere.
+/// Step 2: the container with the most words in paragraphs, if it holds most of the body; else the body.
+/// Masked words do not count.
 fn density(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     let dom = &page.dom;
     let rules = &page.rules.extraction;
@@ -65,7 +65,7 @@ fn density(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     Some(Chosen::new(selection, Extractor::BodyFallback, reason))
 }
 
-/// Words up to each node, without what is masked: all of them, and those in paragraphs.
+/// Cumulative words by node, without masked ones: all words, and those in paragraphs.
 struct Words(Vec<(u32, u32)>);
 
 impl Words {
@@ -98,7 +98,7 @@ impl Words {
     }
 }
 
-/// Step 3: the body less its boilerplate.
+/// Step 3: the body without its boilerplate.
 fn body(page: &Page<'_>, mask: &[bool], reason: &str) -> Chosen {
     let selection = Selection::new(page, vec![page.body], mask.to_vec());
     Chosen::new(selection, Extractor::BodyFallback, reason.to_owned())

@@ -1,5 +1,5 @@
-//! The imprint of a site, told by its copyright sign: who owns the page, and what others may do with it. On a page of short paragraphs it is
-//! the best prose there is.
+//! Imprint of a site, recognised by its copyright sign: the owner of the page and its terms of use. On a page
+//! of short paragraphs it would score as the best prose.
 
 use super::prune;
 use crate::{
@@ -8,16 +8,16 @@ use crate::{
 };
 use memchr::memmem;
 
-/// A longer box holds more than an imprint (characters).
+/// Maximum characters of a box with an imprint.
 const MAX_BOX: u32 = 2000;
-/// A longer text is no imprint (bytes).
+/// Maximum bytes of an imprint.
 const MAX_TEXT: usize = 2000;
-/// An imprint stands behind this share of the page's text or prose.
+/// Minimum share of the page's text or prose before an imprint.
 const BEHIND: f32 = 0.6;
-/// An element with this share of the page's prose holds the text.
+/// Minimum share of the page's prose in an element that holds the text.
 const HOLDS_TEXT: f32 = 0.5;
 
-/// Masks the boxes that begin with an imprint behind an article.
+/// Masks the boxes that begin with an imprint after an article; returns them.
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) -> Vec<u32> {
     let dom = &page.dom;
     let sign = memmem::Finder::new("©");
@@ -44,7 +44,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) -> Vec<u32> {
     found
 }
 
-/// The largest box that begins with the block around this text, if it stands behind the article.
+/// The largest box that begins with the block around this text, if it follows the article.
 fn around(page: &Page<'_>, mask: &[bool], text: u32) -> Option<u32> {
     let dom = &page.dom;
     let block = dom.ancestors(text).find(|up| dom.tag(*up).is_block())?;

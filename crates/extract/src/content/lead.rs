@@ -1,17 +1,17 @@
-//! The first paragraph of an article where it stands apart from the others: between the heading and the container of the
-//! text, set in larger type (standfirst, lede, Vorspann, chapeau).
+//! Lead of an article: a first paragraph between the heading and the container of the text, often in larger
+//! type (standfirst, lede, Vorspann, chapeau).
 
 use super::{Selection, prune};
 use crate::{dom::Tag, page::Page, rules::Roles, text};
 use std::ops::RangeInclusive;
 
-/// A shorter line says the title again in other words, a longer one is no lead (characters).
+/// Range of a lead in characters: a shorter line repeats the title, a longer one is no lead.
 const LENGTH: RangeInclusive<u32> = 130..=900;
-/// A lead is no list of links.
+/// Maximum share of links in a lead.
 const MAX_LINKS: f32 = 0.4;
-/// The page's description agrees with a paragraph if this much of it stands at its start (bytes).
+/// Minimum bytes of the page's description at the start of a matching paragraph.
 const AGREES: usize = 50;
-/// More text than this between heading and container is no lead but another part of the page (words).
+/// Maximum words between heading and container; more are another part of the page.
 const MAX_BETWEEN: u32 = 400;
 
 /// Adds the lead to the selection.
@@ -44,7 +44,7 @@ pub(super) fn add(page: &Page<'_>, selection: &mut Selection, mask: &[bool], des
     }
 }
 
-/// A paragraph whose name says so, or that the page's own description repeats.
+/// Returns true for a paragraph that is named a lead, or that the page's own description repeats.
 fn is_lead(page: &Page<'_>, id: u32, description: Option<&str>) -> bool {
     let dom = &page.dom;
     let tag = dom.tag(id);

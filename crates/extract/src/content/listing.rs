@@ -1,15 +1,15 @@
-//! How much of a page is a list of other pages.
+//! Share of a page that lists other pages.
 
 use super::{prune, teasers};
 use crate::{dom::Tag, page::Page};
 use rustc_hash::FxHashSet;
 
-/// A box with more nodes is more than a teaser.
+/// Maximum nodes of a teaser.
 const MAX_NODES: u32 = 300;
 /// Fewer boxes are no list.
 const MIN_BOXES: usize = 5;
 
-/// The share of the words that stands in boxes which lead to other pages, 0 to 1; of what is no boilerplate.
+/// Share of the words outside of boilerplate in boxes that lead to other pages, 0 to 1.
 pub(super) fn share(page: &Page<'_>, mask: &[bool]) -> f32 {
     let whole = prune::kept(page, page.body, mask).words;
     if whole == 0 {
@@ -21,7 +21,7 @@ pub(super) fn share(page: &Page<'_>, mask: &[bool]) -> f32 {
     headed.max(words(&repeated(page, mask))) as f32 / whole as f32
 }
 
-/// Boxes side by side with a heading and a link to another page of the host each, every one to its own.
+/// Sibling boxes, each with a heading and a link to another page of the host, all with different targets.
 fn repeated(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let dom = &page.dom;
     let (mut boxes, mut last): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
@@ -55,7 +55,8 @@ const fn is_box(tag: Tag) -> bool {
     matches!(tag, Tag::Article | Tag::Li | Tag::Div | Tag::Section)
 }
 
-/// A short box with one heading and a link to a page of the host that no earlier box leads to.
+/// Returns true for a short box with one heading and a link to a page of the host that no earlier box links
+/// to.
 fn leads_away(page: &Page<'_>, id: u32, seen: &mut FxHashSet<String>) -> bool {
     let dom = &page.dom;
     let amount = page.amount(id);

@@ -1,4 +1,4 @@
-//! Which part of the page is its content: candidates, and the choice between them (heuristics reference §4 and §5).
+//! Choice of the content: candidates, and the decision between them (heuristics reference §4 and §5).
 
 mod anchor;
 mod asides;
@@ -32,9 +32,9 @@ use crawl_model::{Extractor, PageMetadata};
 /// Chosen nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
-    /// Subtrees, in document order, none inside of another.
+    /// Subtrees, in document order, none nested.
     pub(crate) roots: Vec<u32>,
-    /// By node: this subtree is left out.
+    /// True for a node whose subtree is left out.
     pub(crate) drop: Vec<bool>,
     /// Words of what is left.
     pub(crate) words: u32,
@@ -47,7 +47,7 @@ impl Selection {
         Self { roots, drop, words }
     }
 
-    /// The visible text of what is left.
+    /// Visible text of the selection.
     pub(crate) fn amount(&self, page: &Page<'_>) -> Amount {
         let mut sum = Amount::default();
         self.roots.iter().for_each(|root| sum.add(prune::kept(page, *root, &self.drop)));
@@ -55,23 +55,24 @@ impl Selection {
     }
 }
 
-/// By what a page's candidates are pruned.
+/// Settings for pruning a page's candidates.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct How {
+pub(crate) struct PruneSettings {
     favor: Favor,
-    /// The page calls itself an article: then lists of links lead away from it, however long their links are.
+    /// True if the page calls itself an article: then lists of links lead away from it, however long their
+    /// links are.
     article: bool,
-    /// It does so in its own data, and does not only look like one.
+    /// True if its own data says so, not only its appearance.
     declared: bool,
-    /// Its data call it a recipe or the like: what is in lists is as much of it as the prose.
+    /// True if its data call it a recipe or the like, so that lists count as much as prose.
     listed: bool,
     /// Its data call it a product.
     product: bool,
-    /// It is so much like an article that the larger candidate may not consist of links.
+    /// True if the page is so similar to an article that the larger candidate may not consist of links.
     guarded: bool,
 }
 
-impl How {
+impl PruneSettings {
     fn of(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, likeness: i32, favor: Favor) -> Self {
         let rules = &page.rules.extraction.choice;
         Self {
@@ -86,12 +87,12 @@ impl How {
     }
 }
 
-/// The JSON-LD of the page has one of these types.
+/// Returns true if the JSON-LD of the page has one of these types.
 fn has_type(metadata: &PageMetadata, types: &[String]) -> bool {
     metadata.json_ld_types.iter().any(|t| types.contains(t))
 }
 
-/// The content, which candidate it came from, and why.
+/// Chosen content, with its candidate and the reason.
 pub(crate) struct Chosen {
     pub(crate) selection: Selection,
     pub(crate) extractor: Extractor,
@@ -102,18 +103,18 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// A choice that gets the whole of the last pass.
+    /// Creates a choice that gets the whole last pass.
     const fn new(selection: Selection, extractor: Extractor, reason: String) -> Self {
         Self { selection, extractor, reason, polish: Polish::Whole, listed: 0.0 }
     }
 
-    /// A choice by the kind of page, which leaves little for the last pass.
+    /// Creates a choice by the type of page, which needs little of the last pass.
     const fn by_page_type(selection: Selection, reason: String, polish: Polish) -> Self {
         Self { selection, extractor: Extractor::PageType, reason, polish, listed: 0.0 }
     }
 }
 
-/// What the page calls itself in its own data, or looks like by its score for that.
+/// Genre of the page by its own data, or by its score.
 pub(crate) fn genre(page: &Page<'_>, metadata: &PageMetadata, likeness: i32) -> Genre {
     let articles = &page.rules.score.content.json_ld_types;
     let called = metadata.og_type.as_deref() == Some("article")
@@ -139,8 +140,9 @@ pub(crate) fn genre(page: &Page<'_>, metadata: &PageMetadata, likeness: i32) -> 
     genre
 }
 
-/// Runs the cascade: what the page's own program names, else the better of two candidates, else the DOM heuristic. A
-/// third candidate, the whole body less its boilerplate, takes the place of a candidate that misses most of the page.
+/// Runs the cascade: the content of a known program, else the better of two candidates, else the DOM
+/// heuristic. A third candidate, the body without boilerplate, replaces a candidate that misses most of the
+/// page.
 pub(crate) fn choose(
     page: &Page<'_>,
     metadata: &PageMetadata,
@@ -155,7 +157,7 @@ pub(crate) fn choose(
         page.trace.candidate(page, "platform", &chosen.selection);
         return chosen;
     }
-    let how = How::of(page, metadata, genre, likeness, options.favor);
+    let how = PruneSettings::of(page, metadata, genre, likeness, options.favor);
     let mut mask = prune::boilerplate(page, options, how);
     if let Some(chosen) = reference::candidate(page, metadata, &mask) {
         return chosen;
@@ -174,7 +176,7 @@ pub(crate) fn choose(
         .filter(|s| s.words >= limits.words.trafilatura);
     let settled = how.article
         && matches!((&readable, &blocks), (Some(readable), Some(blocks))
-            if blocks.words >= limits.choice.named_words && elsewhere(page, readable, blocks));
+            if blocks.words >= limits.choice.named_words && is_other_article(page, readable, blocks));
     let chosen = match (readable, blocks) {
         (Some(readable), Some(blocks)) if settled => {
             let (b, r) = (blocks.words, readable.words);
@@ -182,7 +184,7 @@ pub(crate) fn choose(
                 format!("the article's own container has {b} words, the best one, with {r}, is elsewhere");
             Chosen::new(blocks, Extractor::Trafilatura, reason)
         }
-        (Some(readable), Some(blocks)) => better(page, readable, blocks, &asides, how),
+        (Some(readable), Some(blocks)) => choose_better(page, readable, blocks, &asides, how),
         (Some(s), None) => {
             let reason = format!("the best container has {} words, blocks too few", s.words);
             Chosen::new(s, Extractor::Readability, reason)
@@ -193,9 +195,9 @@ pub(crate) fn choose(
         }
         (None, None) => density::choose(page, &mask, how),
     };
-    let mut chosen = whole_if_better(page, chosen, &mask, how);
+    let mut chosen = choose_whole_if_better(page, chosen, &mask, how);
     chosen = relax::choose(page, chosen, how);
-    // What belongs to the content and stands beside its anchor is looked for by what it is.
+    // Content beside its anchor is recognised by its kind.
     if how.article {
         prune::drop_forms(page, &mut chosen.selection);
         lead::add(page, &mut chosen.selection, &outside, metadata.description.as_deref());
@@ -206,13 +208,13 @@ pub(crate) fn choose(
     Chosen { listed, ..chosen }
 }
 
-/// Masks what an article or a product has around it: news in front of the title, comments and
-/// reviews, boxes with titles that lead away. Returns these boxes.
+/// Masks text around an article or a product: news before the title, comments and reviews, titled boxes that
+/// lead away. Returns these boxes.
 fn mask_other_news(
     page: &Page<'_>,
     metadata: &PageMetadata,
     mask: &mut [bool],
-    how: How,
+    how: PruneSettings,
     options: &Options,
 ) -> Vec<u32> {
     if how.article {
@@ -233,8 +235,8 @@ fn mask_other_news(
     asides
 }
 
-/// The share of the page's words up to which teasers are left out of it.
-fn teaser_share(page: &Page<'_>, how: How) -> f32 {
+/// Maximum share of the page's words in teasers that are left out.
+fn teaser_share(page: &Page<'_>, how: PruneSettings) -> f32 {
     let rules = &page.rules.extraction.prune;
     match (how.declared, how.article) {
         (true, _) => rules.declared_teaser_share,
@@ -243,9 +245,15 @@ fn teaser_share(page: &Page<'_>, how: How) -> f32 {
     }
 }
 
-/// Best of two (§4): the blocks if they have many times the words of the best container. On an article's page what they
-/// have more has to be prose as well, or it is more of the site than of the article.
-fn better(page: &Page<'_>, readable: Selection, blocks: Selection, asides: &[u32], how: How) -> Chosen {
+/// Chooses the better of two (§4): the blocks if they have many times the words of the best container. On an
+/// article's page the additional text must be prose, or it belongs to the site.
+fn choose_better(
+    page: &Page<'_>,
+    readable: Selection,
+    blocks: Selection,
+    asides: &[u32],
+    how: PruneSettings,
+) -> Chosen {
     let rules = &page.rules.extraction.choice;
     let ratio = if how.listed { rules.listed_ratio } else { rules.trafilatura_ratio };
     let (r, b) = (readable.words, blocks.words);
@@ -253,9 +261,11 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, asides: &[u32
     let more = || blocks.amount(page).minus(readable.amount(page));
     let text = match (how.listed, how.declared, how.guarded) {
         (false, true, _) => is_text(more(), rules.article_prose, rules.whole_links),
-        (false, false, true) => {
-            is_text(more().with_links(beyond(page, asides, &blocks, &readable)), 0.0, rules.guarded_links)
-        }
+        (false, false, true) => is_text(
+            more().with_links(chars_in_asides(page, asides, &blocks, &readable)),
+            0.0,
+            rules.guarded_links,
+        ),
         _ => true,
     };
     if larger && text {
@@ -267,8 +277,8 @@ fn better(page: &Page<'_>, readable: Selection, blocks: Selection, asides: &[u32
     Chosen::new(readable, Extractor::Readability, reason)
 }
 
-/// Characters of the boxes beside the text that stand within the blocks and not within the best container.
-fn beyond(page: &Page<'_>, asides: &[u32], blocks: &Selection, readable: &Selection) -> u32 {
+/// Characters of the asides that are within the blocks but not within the best container.
+fn chars_in_asides(page: &Page<'_>, asides: &[u32], blocks: &Selection, readable: &Selection) -> u32 {
     let within = |id: u32, selection: &Selection| {
         selection.roots.iter().any(|root| (*root..page.dom.end(*root)).contains(&id))
     };
@@ -279,21 +289,22 @@ fn beyond(page: &Page<'_>, asides: &[u32], blocks: &Selection, readable: &Select
         .sum()
 }
 
-/// The blocks come from a container that is marked as the article and shares nothing with the best container.
-fn elsewhere(page: &Page<'_>, readable: &Selection, blocks: &Selection) -> bool {
+/// Returns true if the blocks come from a container that is marked as the article and is disjoint from the
+/// best container.
+fn is_other_article(page: &Page<'_>, readable: &Selection, blocks: &Selection) -> bool {
     let apart = |a: u32, b: u32| page.dom.end(a) <= b || page.dom.end(b) <= a;
     blocks.roots.iter().all(|b| readable.roots.iter().all(|r| apart(*b, *r)))
 }
 
-/// What one candidate has more than another is text: enough of it prose, little of it links.
+/// Returns true if the additional text of a candidate has enough prose and few links.
 fn is_text(more: Amount, least_prose: f32, most_links: f32) -> bool {
     more.prose as f32 >= more.chars as f32 * least_prose
         && more.link_chars as f32 <= more.chars as f32 * most_links
 }
 
-/// The high-recall candidate, if it has so much more than the chosen one that this missed most of the page, and what it
-/// has more is text: some of it prose, little of it links.
-fn whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], how: How) -> Chosen {
+/// Replaces the choice by the high-recall candidate if that has so much more text that the choice misses most
+/// of the page. The additional text needs some prose and few links.
+fn choose_whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], how: PruneSettings) -> Chosen {
     let rules = &page.rules.extraction.choice;
     let factor = match how.favor {
         Favor::Precision => return chosen,

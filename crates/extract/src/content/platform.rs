@@ -1,4 +1,4 @@
-//! Pages of programs that are known: documentation in its own containers, forums post by post (`platforms.toml`).
+//! Pages of known programs: documentation in its own containers, forums post by post (`platforms.toml`).
 
 use super::{Chosen, Selection, prune};
 use crate::{
@@ -17,7 +17,7 @@ pub(super) fn elements(page: &Page<'_>, part: Part, platform: u16) -> Vec<u32> {
     page.parts.iter().filter(|(p, index, _)| *p == part && *index == platform).map(|(_, _, id)| *id).collect()
 }
 
-/// Those that are inside of none of the others and visible.
+/// Visible elements that are inside of no other one.
 pub(super) fn outermost(page: &Page<'_>, elements: Vec<u32>) -> Vec<u32> {
     let mut out: Vec<u32> = Vec::new();
     let mut end = 0;
@@ -30,7 +30,7 @@ pub(super) fn outermost(page: &Page<'_>, elements: Vec<u32>) -> Vec<u32> {
     out
 }
 
-/// The generator whose sign was seen and whose containers hold the most words.
+/// The recognised generator whose containers hold the most words.
 fn best_documentation(page: &Page<'_>) -> Option<(u16, Vec<u32>, u32)> {
     let signed = |platform: &u16| {
         page.rules.platforms.documentation[*platform as usize].sign.is_empty()
@@ -46,7 +46,7 @@ fn best_documentation(page: &Page<'_>) -> Option<(u16, Vec<u32>, u32)> {
         .max_by_key(|(platform, _, words)| (*words, std::cmp::Reverse(*platform)))
 }
 
-/// The text of a documentation page: its containers less what the generator puts in for navigating.
+/// Text of a documentation page: its containers without the generator's navigation.
 pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
     let platforms = &page.rules.platforms.documentation;
     let (platform, roots, words) = best_documentation(page)?;
@@ -68,14 +68,15 @@ pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
     enough.then(|| Chosen::by_page_type(selection, reason, Polish::Nothing))
 }
 
-/// The page's data or address call it a thread.
+/// Returns true if the page's data or URL call it a thread.
 pub(super) fn is_thread(page: &Page<'_>, metadata: &PageMetadata) -> bool {
     let rules = &page.rules.platforms;
     let by_type = metadata.json_ld_types.iter().any(|t| rules.thread_types.contains(t));
     by_type || address_has(page, &['/', '.', '-', '_'], &rules.thread_words)
 }
 
-/// A label of the page's host, or a part of its path between these separators, is one of the words.
+/// Returns true if a label of the page's host, or a part of its path between these separators, is one of the
+/// words.
 pub(super) fn address_has(page: &Page<'_>, separators: &[char], words: &[String]) -> bool {
     page.url.is_some_and(|url| {
         let host = url.host_str().unwrap_or_default().split('.');
@@ -84,7 +85,7 @@ pub(super) fn address_has(page: &Page<'_>, separators: &[char], words: &[String]
     })
 }
 
-/// The posts of a thread, each with its author and date in front.
+/// Posts of a thread, each preceded by its author and date.
 pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata, favor: Favor) -> Option<Chosen> {
     let thread = is_thread(page, metadata);
     let platforms = &page.rules.platforms.forum;
@@ -99,7 +100,7 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata, favor: Favor) -> O
             (words >= page.rules.extraction.words.dom && posts.len() > 1).then_some((words, platform, posts))
         })
         .collect();
-    // The first of the list that has about as much as any: the generic ones at its end take in comments as well.
+    // The first program with about the most words: the generic ones at the end of the list include comments.
     let most = found.iter().map(|(words, ..)| *words).max()?;
     let (_, platform, posts) = found.into_iter().find(|(words, ..)| words * 2 >= most)?;
     let mut drop = dropped(page, platform);
@@ -119,7 +120,7 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata, favor: Favor) -> O
     Some(Chosen::by_page_type(selection, reason, Polish::Nothing))
 }
 
-/// By node: the program's own drop list names it.
+/// Drop list of the program, by node.
 fn dropped(page: &Page<'_>, platform: u16) -> Vec<bool> {
     let mut drop = vec![false; page.dom.len() as usize];
     for id in elements(page, Part::PostDrop, platform) {
@@ -129,14 +130,14 @@ fn dropped(page: &Page<'_>, platform: u16) -> Vec<bool> {
     drop
 }
 
-/// A quote is a repetition if this share of its characters stands in an earlier post.
+/// Minimum share of a quote's characters in earlier posts that makes it a repetition.
 const REPEATED: f32 = 0.5;
-/// A shorter run of text says nothing about where it comes from (characters).
+/// Minimum characters of a text run that identifies its source.
 const MIN_RUN: u32 = 12;
 
-/// Leaves out quotes of what an earlier post of the page says: it stands there already. Quotes of anything else stay.
+/// Drops quotes of earlier posts of the page. Other quotes stay.
 ///
-/// Runs of text are compared by their hashes, since programs put names, dates and links around what they quote.
+/// Text runs are compared by hash, since programs put names, dates and links around quotes.
 fn drop_repeated_quotes(page: &Page<'_>, posts: &[Post], drop: &mut [bool]) {
     let dom = &page.dom;
     let mut said: FxHashSet<u64> = FxHashSet::default();
@@ -160,14 +161,14 @@ fn drop_repeated_quotes(page: &Page<'_>, posts: &[Post], drop: &mut [bool]) {
     }
 }
 
-/// Whether most of a subtree has been said.
+/// Returns true if most of a subtree occurred before.
 fn is_repeated(page: &Page<'_>, quote: u32, said: &FxHashSet<u64>) -> bool {
     let known = |id: &u32| run_hash(page, *id).is_some_and(|hash| said.contains(&hash));
     let chars: u32 = (quote..page.dom.end(quote)).filter(known).map(|id| page.amount(id).chars).sum();
     chars as f32 > page.amount(quote).chars as f32 * REPEATED
 }
 
-/// A hash of the text of a text node, if it is long enough.
+/// Hash of a text node, if it is long enough.
 fn run_hash(page: &Page<'_>, id: u32) -> Option<u64> {
     if page.dom.tag(id) != Tag::Text || page.amount(id).chars < MIN_RUN {
         return None;
@@ -183,7 +184,7 @@ struct Post {
     bodies: Vec<u32>,
 }
 
-/// Posts with a body. Posts inside of posts (replies) are posts of their own.
+/// Posts with a body. Nested posts (replies) are separate posts.
 fn posts(page: &Page<'_>, platform: u16, drop: &[bool]) -> Vec<Post> {
     let mut starts = elements(page, Part::Post, platform);
     starts.retain(|id| page.is_visible(*id));
@@ -194,7 +195,7 @@ fn posts(page: &Page<'_>, platform: u16, drop: &[bool]) -> Vec<Post> {
         .iter()
         .enumerate()
         .filter_map(|(at, &start)| {
-            // Up to the next post, which may be a reply inside of this one.
+            // Up to the next post, which may be a nested reply.
             let end = page.dom.end(start).min(starts.get(at + 1).copied().unwrap_or(u32::MAX));
             let bodies = best_bodies(page, &bodies, start..end);
             let first = |list: &[u32]| {
@@ -208,7 +209,8 @@ fn posts(page: &Page<'_>, platform: u16, drop: &[bool]) -> Vec<Post> {
         .collect()
 }
 
-/// Rank and element of what may be the text of a post, in document order. A signature in a dropped part may look like it.
+/// Rank and element of possible post texts, in document order. A signature in a dropped part may look like
+/// one.
 fn bodies(page: &Page<'_>, platform: u16, drop: &[bool]) -> Vec<(u8, u32)> {
     let all = page.parts.iter().filter_map(|(part, index, id)| match part {
         Part::PostBody(rank) if *index == platform => Some((*rank, *id)),
@@ -217,7 +219,7 @@ fn bodies(page: &Page<'_>, platform: u16, drop: &[bool]) -> Vec<(u8, u32)> {
     all.filter(|(_, id)| page.is_visible(*id) && !prune::is_masked(page, *id, drop)).collect()
 }
 
-/// The text of one post: the elements of the best rank that lie in its range.
+/// Text of one post: the elements of the best rank in its range.
 fn best_bodies(page: &Page<'_>, bodies: &[(u8, u32)], range: Range<u32>) -> Vec<u32> {
     let from = bodies.partition_point(|(_, id)| *id < range.start);
     let inside = || bodies[from..].iter().take_while(|(_, id)| *id < range.end);
@@ -225,12 +227,12 @@ fn best_bodies(page: &Page<'_>, bodies: &[(u8, u32)], range: Range<u32>) -> Vec<
     outermost(page, inside().filter(|(rank, _)| Some(*rank) == best).map(|(_, id)| *id).collect())
 }
 
-/// A name or a date, not a sentence.
+/// Returns true for a name or a date, false for a sentence.
 const fn is_short(amount: Amount) -> bool {
     amount.chars > 0 && amount.chars <= 60
 }
 
-/// The part of an ascending list that lies in a range.
+/// Part of an ascending list within a range.
 fn within(list: &[u32], range: Range<u32>) -> &[u32] {
     let from = list.partition_point(|id| *id < range.start);
     let to = list.partition_point(|id| *id < range.end);

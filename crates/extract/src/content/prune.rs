@@ -1,7 +1,7 @@
-//! What is left out of the content: boilerplate by name, and by what it consists of.
+//! Pruning of the content: boilerplate by name, and by its composition.
 
 use super::{
-    How, Selection,
+    PruneSettings, Selection,
     terms::{is_in_sentence, is_word_of_paragraph},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 use html5ever::local_name;
 use std::ops::Range;
 
-/// Names that are boilerplate wherever they stand.
+/// Names of boilerplate at any position.
 const UNWANTED: Roles = Roles::NAVIGATION
     .and(Roles::FOOTER)
     .and(Roles::SIDEBAR)
@@ -25,23 +25,23 @@ const UNWANTED: Roles = Roles::NAVIGATION
     .and(Roles::OVERLAY)
     .and(Roles::FORM);
 
-/// Names of what stands behind an article's text or beside it. Elsewhere what is related may be content.
+/// Names of elements after or beside an article's text. On other pages related links may be content.
 const BEHIND_ARTICLE: Roles = Roles::FOOTER.and(Roles::SIDEBAR).and(Roles::RELATED);
 
-/// Less prose than this makes no wrapper, however little the rest of the page holds (characters).
+/// Minimum characters of prose in a wrapper, even on a page with little text.
 const WRAPPER_PROSE: f32 = 300.0;
 
-/// A longer caption tells something of its own (characters).
+/// Maximum characters of a caption; a longer one is content.
 const MAX_CAPTION: u32 = 800;
 
-/// Longer than this, an element named like a byline or a list of tags is something else (characters).
+/// Maximum characters of an element named like a byline or a list of tags.
 const MAX_META: u32 = 200;
 
-/// By node: the subtree is boilerplate by its tag, role or names.
+/// Boilerplate subtrees by node: by tag, role or names.
 ///
-/// A name that would take much of the page's prose with it is no name of boilerplate on this page (page builders call
-/// every paragraph a widget), so it is not believed there.
-pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: How) -> Vec<bool> {
+/// A name that would remove much of the page's prose does not count on this page, since page builders call
+/// every paragraph a widget.
+pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: PruneSettings) -> Vec<bool> {
     let mut unwanted = if how.article { UNWANTED.and(Roles::CALL) } else { UNWANTED };
     if how.declared && !how.product {
         unwanted = unwanted.and(Roles::UNSEEN);
@@ -62,8 +62,13 @@ pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: How) -> Vec<b
     }
 }
 
-/// The mask by tags and these names, and how much prose each name takes.
-fn mask(page: &Page<'_>, options: &Options, unwanted: Roles, how: How) -> (Vec<bool>, Vec<(Roles, u32)>) {
+/// Mask by tags and these names, and the prose that each name removes.
+fn mask(
+    page: &Page<'_>,
+    options: &Options,
+    unwanted: Roles,
+    how: PruneSettings,
+) -> (Vec<bool>, Vec<(Roles, u32)>) {
     let dom = &page.dom;
     let mut mask = vec![false; dom.len() as usize];
     let mut taken: Vec<(Roles, u32)> = unwanted.each().map(|role| (role, 0)).collect();
@@ -72,7 +77,7 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles, how: How) -> (Vec<b
     while id < dom.end(page.body) && !page.budget.is_over() {
         let tag = dom.tag(id);
         if tag == Tag::Pre || tag == Tag::Code {
-            // Highlighters call parts of code comments, tags and titles.
+            // Highlighters name parts of code comments, tags and titles.
             id = dom.end(id);
             continue;
         }
@@ -95,9 +100,9 @@ fn mask(page: &Page<'_>, options: &Options, unwanted: Roles, how: How) -> (Vec<b
     (mask, taken)
 }
 
-/// The mask with what heuristics reference §5 removes before it looks for an element: forms and buttons, headers wherever they
-/// stand, and elements called cookie, beside what is masked. What holds much of the prose stays.
-pub(super) fn decomposed(page: &Page<'_>, mask: &[bool], how: How) -> Vec<bool> {
+/// Mask with the elements that heuristics reference §5 removes first: forms and buttons, headers at any
+/// position, and elements called cookie. Elements with much of the prose stay.
+pub(super) fn decomposed(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> Vec<bool> {
     let dom = &page.dom;
     let whole = page.amount(page.body);
     let mut out = mask.to_vec();
@@ -106,7 +111,8 @@ pub(super) fn decomposed(page: &Page<'_>, mask: &[bool], how: How) -> Vec<bool> 
         let tag = dom.tag(id);
         let removed = match tag {
             Tag::Nav | Tag::Footer | Tag::Aside | Tag::Form | Tag::Button => true,
-            // The title of the text stands in a header of its own; without it a short text is lost (docs/design/deviations.md).
+            // The title of the text is in a separate header; without it a short text is lost
+            // (docs/design/deviations.md).
             Tag::Header => !in_content(page, id) || !has_any_heading(page, id),
             Tag::Text | Tag::Body | Tag::Main | Tag::Article => false,
             _ => how.favor != Favor::Recall && page.roles[id as usize].has(Roles::CONSENT),
@@ -121,8 +127,8 @@ pub(super) fn decomposed(page: &Page<'_>, mask: &[bool], how: How) -> Vec<bool> 
     out
 }
 
-/// Masks captions of pictures. On an article's page what is written below a picture is no part of the text: it says
-/// what the picture shows, which is not there, and who made it.
+/// Masks captions of pictures. On an article's page the text below a picture is no part of the article: it
+/// describes the missing picture and names its author.
 fn drop_captions(page: &Page<'_>, mask: &mut [bool]) {
     let dom = &page.dom;
     let (mut captions, mut seen) = (Vec::new(), None);
@@ -159,8 +165,8 @@ fn drop_captions(page: &Page<'_>, mask: &mut [bool]) {
     }
 }
 
-/// Short, and neither about a table, a listing or a quotation nor holding one. `seen` remembers what the figure around it
-/// holds, since a figure may have many captions.
+/// Returns true for a short caption that neither holds nor describes a table, a listing or a quotation.
+/// `seen` caches the content of the figure, which may have many captions.
 fn is_caption(page: &Page<'_>, id: u32, seen: &mut Option<(u32, bool)>) -> bool {
     let dom = &page.dom;
     if !(1..=MAX_CAPTION).contains(&page.amount(id).chars) {
@@ -183,9 +189,9 @@ fn is_caption(page: &Page<'_>, id: u32, seen: &mut Option<(u32, bool)>) -> bool 
     pictures
 }
 
-/// An element that is called boilerplate but holds much of the page's prose: a wrapper with an unlucky name, or an
-/// element that was never closed.
-fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount, how: How) -> bool {
+/// Returns true for an element that is named like boilerplate but holds much of the page's prose: a misnamed
+/// wrapper, or an unclosed element.
+fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount, how: PruneSettings) -> bool {
     let rules = &page.rules.extraction.prune;
     let amount = page.amount(id);
     if amount.link_density() > rules.link_density {
@@ -201,16 +207,16 @@ fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount, how: How) -> bo
     by_prose || !by_tag && amount.words as f32 > whole.words as f32 * rules.wrapper_share
 }
 
-/// It is called what stands behind a text, and there is more prose in front of it than in it and behind it. Such a part may well be longer
-/// than much of a short text.
-fn is_behind_text(page: &Page<'_>, id: u32, how: How) -> bool {
+/// Returns true if the names are those of parts after a text, and more prose precedes the element than is in
+/// it and after it. Such a part may be longer than much of a short text.
+fn is_behind_text(page: &Page<'_>, id: u32, how: PruneSettings) -> bool {
     let prose = |nodes: Range<u32>| page.amount_in(nodes).prose;
     page.roles[id as usize].has(if how.article && !how.product { BEHIND_ARTICLE } else { Roles::FOOTER })
         && prose(page.body..id) > prose(id..page.dom.end(page.body))
 }
 
-/// Leaves forms that ask for something out of an article's content; elsewhere a form may frame what is for sale, or a whole page. Forms
-/// that hold most of the content are the content. The choice between candidates is not touched by them.
+/// Drops forms that ask for input from an article's content. On other pages a form may frame a product or the
+/// whole page. Forms that hold most of the content stay. The choice between candidates is not affected.
 pub(super) fn drop_forms(page: &Page<'_>, selection: &mut Selection) {
     let dom = &page.dom;
     let (mut forms, mut words) = (Vec::new(), 0);
@@ -235,7 +241,8 @@ pub(super) fn drop_forms(page: &Page<'_>, selection: &mut Selection) {
     selection.words -= words;
 }
 
-/// A form that asks a reader for something: it has a field and next to no prose, and is no frame around the heading of the page.
+/// Returns true for a form that asks the reader for input: it has a field, little prose, and no heading of
+/// the page.
 fn is_asking(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let is_field = |down: u32| match dom.tag(down) {
@@ -249,14 +256,14 @@ fn is_asking(page: &Page<'_>, id: u32) -> bool {
     page.amount(id).prose <= MAX_FORM_PROSE && (id..dom.end(id)).any(is_field) && !has_heading(page, id)
 }
 
-/// A form with more prose says something (characters).
+/// Maximum characters of prose in a form.
 const MAX_FORM_PROSE: u32 = 160;
 
 fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) -> bool {
     let dom = &page.dom;
     let (tag, roles) = (dom.tag(id), page.roles[id as usize]);
     match tag {
-        // Below a quotation stands where it comes from.
+        // The footer of a quotation names its source.
         Tag::Footer if dom.tag(dom.parent(id)) == Tag::Blockquote => return false,
         Tag::Nav | Tag::Footer | Tag::Aside | Tag::Dialog | Tag::Menu | Tag::Label => return true,
         Tag::Header => return !in_content(page, id) && !has_heading(page, id),
@@ -278,7 +285,7 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     if roles.has(Roles::CONTENT) {
         return false;
     }
-    // Dates, tags and counters around the text; whoever wrote it stands in the metadata.
+    // Dates, tags and counters around the text; the metadata names the author.
     let small = page.amount(id).chars <= MAX_META;
     if small && roles.has(Roles::META) && !has_heading(page, id)
         || roles.has(Roles::AUTHOR) && !has_heading(page, id)
@@ -295,10 +302,10 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     if roles.has(Roles::COMMENTS) && !options.comments {
         return true;
     }
-    // What is embedded from a social network is quoted in the text.
+    // An embedded post of a social network is quoted in the text.
     let quoted = roles.has(Roles::SOCIAL) && (id..dom.end(id)).any(|down| dom.tag(down) == Tag::Blockquote);
     let unwanted = if quoted { unwanted.without(Roles::SOCIAL) } else { unwanted };
-    // A word that opens a note over the page is a word of its sentence.
+    // An overlay's opening word is part of its sentence.
     let unwanted = if is_in_sentence(page, id) { unwanted.without(Roles::OVERLAY) } else { unwanted };
     if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {
         return roles.has(unwanted) || roles.has(Roles::HEADER) && !has_heading(page, id);
@@ -318,12 +325,12 @@ fn has_heading(page: &Page<'_>, id: u32) -> bool {
     (id..page.dom.end(id)).any(|down| page.dom.tag(down) == Tag::H1)
 }
 
-/// Visible text of a subtree without what is dropped.
+/// Visible text of a subtree without dropped parts.
 pub(super) fn kept(page: &Page<'_>, root: u32, drop: &[bool]) -> Amount {
     kept_in(page, root..page.dom.end(root), drop)
 }
 
-/// The same of a range of nodes.
+/// Visible text of a range of nodes without dropped parts.
 pub(super) fn kept_in(page: &Page<'_>, nodes: Range<u32>, drop: &[bool]) -> Amount {
     let mut left = page.amount_in(nodes.clone());
     let mut id = nodes.start;
@@ -338,9 +345,9 @@ pub(super) fn kept_in(page: &Page<'_>, nodes: Range<u32>, drop: &[bool]) -> Amou
     left
 }
 
-/// Leaves out, below the roots, blocks that consist of links: menus, tag lists, teasers. Where these are most of what
-/// there is, the page is a list of links, and they stay.
-pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool], how: How) {
+/// Drops blocks below the roots that consist of links: menus, tag lists, teasers. If they are most of the
+/// content, the page is a list of links, and they stay.
+pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool], how: PruneSettings) {
     let dom = &page.dom;
     let rules = &page.rules.extraction.prune;
     let density = match how.favor {
@@ -395,7 +402,7 @@ fn is_link_list(page: &Page<'_>, id: u32, density: f32, link_chars: u32) -> bool
         && amount.prose * 5 < amount.chars
 }
 
-/// The element or one of its ancestors is masked.
+/// Returns true if the element or one of its ancestors is masked.
 pub(super) fn is_masked(page: &Page<'_>, id: u32, mask: &[bool]) -> bool {
     let mut at = id;
     while at != NONE {

@@ -1,8 +1,8 @@
-//! The readability-style candidate: paragraphs give points to their containers, the best container and its siblings
-//! of the same kind are the content. After Arc90's readability and Mozilla's Readability.js, as described in
-//! heuristics reference §4; weights as they have become known from those.
+//! Readability-style candidate: paragraphs give points to their containers; the best container and its
+//! siblings of the same kind are the content. After Arc90's readability and Mozilla's Readability.js, as
+//! described in heuristics reference §4, with their published weights.
 
-use super::{How, Selection, prune};
+use super::{PruneSettings, Selection, prune};
 use crate::{
     dom::{NONE, Tag},
     page::Page,
@@ -10,13 +10,13 @@ use crate::{
 };
 use rustc_hash::FxHashMap;
 
-/// A paragraph shorter than this gives nothing (characters).
+/// Minimum characters of a paragraph that gives points.
 const MIN_PARAGRAPH: u32 = 25;
-/// Levels of ancestors that a paragraph gives points to.
+/// Ancestor levels that get points from a paragraph.
 const LEVELS: usize = 5;
 
-/// The best container with its siblings; `None` if nothing scores.
-pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: How) -> Option<Selection> {
+/// The best container with its siblings; `None` if no element scores.
+pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> Option<Selection> {
     let scores = score(page, mask);
     let (&top, &best) = scores.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)))?;
     let top = climb(page, top, best, &scores);
@@ -64,7 +64,7 @@ fn score(page: &Page<'_>, mask: &[bool]) -> FxHashMap<u32, f32> {
     scores
 }
 
-/// A paragraph, or a container with text of its own.
+/// Returns true for a paragraph, or a container with its own text.
 fn is_paragraph(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     match dom.tag(id) {
@@ -89,7 +89,7 @@ fn initial(page: &Page<'_>, id: u32) -> f32 {
     tag + if roles.has(Roles::CONTENT) { 25.0 } else { 0.0 }
 }
 
-/// Up to a parent that scores nearly as much, and past parents with one child.
+/// Climbs to a parent that scores nearly as much, and past parents with one child.
 fn climb(page: &Page<'_>, top: u32, best: f32, scores: &FxHashMap<u32, f32>) -> u32 {
     let dom = &page.dom;
     let mut top = top;
@@ -128,7 +128,7 @@ fn with_siblings(
         return vec![top];
     }
     let threshold = (best * 0.2).max(10.0);
-    // A heading behind the container begins something else: paragraphs behind it are not the container's.
+    // A heading after the container begins another part: later paragraphs do not belong to the container.
     let mut ended = false;
     let mut belongs = |child: u32| {
         if child == top {

@@ -1,23 +1,23 @@
-//! Documentation of programs that are not known: told by its address or data, taken whole.
+//! Documentation of unknown programs: recognised by its URL or data, and taken whole.
 //!
-//! What is boilerplate around an article is content of a reference: lists of links lead to what belongs to the
-//! subject, sections called "Discussion" or "See also" are part of the page, a code block has no prose.
+//! Boilerplate of an article is content of a reference. Lists of links belong to the subject, sections called
+//! "Discussion" or "See also" are part of the page, and code has no prose.
 
 use super::{Chosen, Selection, platform, trafilatura};
 use crate::{page::Page, polish::Polish};
 use crawl_model::PageMetadata;
 
-/// An element with this share of the words holds the text.
+/// Minimum share of the words in an element that holds the text.
 const MOST: f32 = 0.9;
 
-/// The container of a documentation page less what is boilerplate by name; `None` if the page is none or has none.
+/// Container of a documentation page without boilerplate by name; `None` for other pages or without one.
 pub(super) fn candidate(page: &Page<'_>, metadata: &PageMetadata, mask: &[bool]) -> Option<Chosen> {
     let rules = &page.rules.platforms;
     let by_type = metadata.json_ld_types.iter().any(|t| rules.documentation_types.contains(t));
     if !by_type && !platform::address_has(page, &['/', '.'], &rules.documentation_words) {
         return None;
     }
-    let root = trafilatura::container(page, mask).unwrap_or_else(|| most(page, mask));
+    let root = trafilatura::container(page, mask).unwrap_or_else(|| main_element(page, mask));
     let selection = Selection::new(page, vec![root], mask.to_vec());
     page.trace.candidate(page, "documentation", &selection);
     let called = if by_type { "data" } else { "address" };
@@ -26,10 +26,10 @@ pub(super) fn candidate(page: &Page<'_>, metadata: &PageMetadata, mask: &[bool])
     enough.then(|| Chosen::by_page_type(selection, reason, Polish::Edges))
 }
 
-/// The smallest element around nearly everything that is no boilerplate by name.
-fn most(page: &Page<'_>, mask: &[bool]) -> u32 {
+/// The smallest element around nearly all text outside of boilerplate by name.
+fn main_element(page: &Page<'_>, mask: &[bool]) -> u32 {
     let dom = &page.dom;
-    // Words of boilerplate up to each node.
+    // Cumulative words of boilerplate by node.
     let mut left_out = vec![0u32; dom.len() as usize + 1];
     let (mut sum, mut end) = (0, 0);
     for id in 0..dom.len() {

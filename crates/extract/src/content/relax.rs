@@ -1,16 +1,17 @@
-//! A second, weaker try where the rules leave next to nothing: names and ratios rank, they do not take a page's content away.
+//! Weaker second try if the rules leave little text: names and ratios rank, they do not remove a page's
+//! content.
 
-use super::{Chosen, How, Selection};
+use super::{Chosen, PruneSettings, Selection};
 use crate::{dom::Tag, page::Page, polish::Polish, rules::Roles};
 use crawl_model::Extractor;
 use html5ever::local_name;
 
-/// Names that frame a page, believed where the page has no main element.
+/// Names of a page's frame, which count if the page has no main element.
 const FRAME: Roles = Roles::NAVIGATION.and(Roles::FOOTER).and(Roles::SIDEBAR).and(Roles::OVERLAY);
 
-/// Selects the main element or the body, without its frame, if the chosen part has few words and this selection has several times
-/// as many.
-pub(super) fn choose(page: &Page<'_>, chosen: Chosen, how: How) -> Chosen {
+/// Selects the main element or the body, without its frame. The chosen part must have few words, and this
+/// selection several times as many.
+pub(super) fn choose(page: &Page<'_>, chosen: Chosen, how: PruneSettings) -> Chosen {
     let rules = &page.rules.extraction;
     let words = chosen.selection.words;
     let few = words < rules.words.readability;
@@ -43,7 +44,8 @@ fn root(page: &Page<'_>) -> u32 {
     mains.find(|id| page.is_visible(*id) && page.amount(*id).words > 0).unwrap_or(page.body)
 }
 
-/// By node: navigation, the frame of the page and forms. In the body names count as well, since it holds the frame.
+/// Navigation, frame of the page and forms, by node. In the body names count as well, since it holds the
+/// frame.
 fn frame(page: &Page<'_>, root: u32) -> Vec<bool> {
     let dom = &page.dom;
     let mut drop = vec![false; dom.len() as usize];

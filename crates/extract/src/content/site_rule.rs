@@ -1,10 +1,10 @@
-//! Pages of sites that have a rule of their own (`sites.toml`).
+//! Pages of sites with their own rule (`sites.toml`).
 
 use super::{Chosen, Selection, platform};
 use crate::{page::Page, polish::Polish, rules::Part};
 use crawl_model::{Extractor, PageMetadata};
 
-/// Returns the elements that the user's selector chooses, if there is one.
+/// Elements that match the user's selector, if there is one.
 pub(crate) fn selected(page: &Page<'_>) -> Option<Chosen> {
     let selectors = page.rules.selected.as_ref()?;
     let roots = platform::outermost(page, platform::elements(page, Part::Selected, 0));
@@ -17,7 +17,7 @@ pub(crate) fn selected(page: &Page<'_>) -> Option<Chosen> {
     })
 }
 
-/// Returns the rule's index and the content, if the page is of a template that has a rule.
+/// Index of the rule and the content, if the page's template has a rule.
 pub(crate) fn choose(page: &Page<'_>) -> Option<(u16, Chosen)> {
     let url = page.url.filter(|_| !page.rules.sites.site.is_empty())?;
     for (index, (site, template)) in (0_u16..).zip(page.rules.sites.templates()) {
@@ -43,7 +43,7 @@ pub(crate) fn choose(page: &Page<'_>) -> Option<(u16, Chosen)> {
     None
 }
 
-/// Sets the title that the rule of a template names, if the page has one.
+/// Sets the title that the rule of a template selects, if the page has one.
 pub(crate) fn set_title(page: &Page<'_>, index: u16, metadata: &mut PageMetadata) {
     let title = platform::elements(page, Part::SiteTitle, index).into_iter().find(|id| page.is_visible(*id));
     let Some(title) = title else { return };

@@ -1,25 +1,26 @@
-//! Boxes side by side with a time each: comments of readers, reviews, lists of further news. An article has one date.
+//! Sibling boxes with a time each: readers' comments, reviews, lists of further news. An article has one
+//! date.
 
-use super::{How, prune, teasers};
+use super::{PruneSettings, prune, teasers};
 use crate::{dom::Tag, page::Page, rules::PruneRules};
 use html5ever::local_name;
 use std::ops::Range;
 
 /// Fewer boxes are no list.
 const MIN_BOXES: usize = 3;
-/// A longer text says more than when (bytes).
+/// Maximum bytes of a text that is a time.
 const MAX_STAMP: usize = 60;
-/// A box with fewer words is a line of a table of dates.
+/// Minimum words of a box; a shorter one is a row of dates.
 const MIN_WORDS: u32 = 5;
-/// A box with more nodes is a part of the page.
+/// Maximum nodes of a box; a larger one is a part of the page.
 const MAX_NODES: u32 = 400;
-/// Less prose outside of the boxes is no article (characters).
+/// Minimum characters of an article's prose outside of the boxes.
 const ARTICLE_PROSE: u32 = 250;
-/// Less prose outside of the boxes is no description of a product (characters).
+/// Minimum characters of a product's prose outside of the boxes.
 const PRODUCT_PROSE: u32 = 80;
 
 /// Masks such boxes, unless the page consists of them.
-pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], how: How) {
+pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], how: PruneSettings) {
     let found = find(page, mask);
     if found.is_empty() {
         return;
@@ -51,7 +52,7 @@ fn find(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
     let mut id = page.body;
     while id < dom.end(page.body) && !page.budget.is_over() {
-        // each box of a list has a time of its own
+        // each box of a list has its own time
         if mask[id as usize] || !page.is_visible(id) || stamps.times_in(id..dom.end(id)) < MIN_BOXES {
             id = dom.end(id);
             continue;
@@ -67,19 +68,20 @@ fn find(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     found
 }
 
-/// Visible texts and times up to each node, so that a box is looked at in one step however many boxes stand around it.
+/// Cumulative visible texts and times by node, so that a box is checked in one step, however many boxes
+/// surround it.
 struct Stamps {
     texts: Vec<u32>,
     times: Vec<u32>,
 }
 
 impl Stamps {
-    /// `None` where fewer than [`MIN_BOXES`] texts of the page hold a time.
+    /// Returns `None` if fewer than [`MIN_BOXES`] texts of the page hold a time.
     fn of(page: &Page<'_>) -> Option<Self> {
         let (dom, rules) = (&page.dom, &page.rules.extraction.prune);
         let is_text = |node: u32| dom.tag(node) == Tag::Text && page.is_visible(node);
         let is_stamp = |node: &u32| {
-            // what the page has counted already is asked first
+            // the page's own counts are checked first
             dom.tag(*node) == Tag::Text && (1..=MAX_STAMP as u32).contains(&page.amount(*node).chars) && {
                 let text = dom.text(*node);
                 text.bytes().any(|byte| byte.is_ascii_digit())
@@ -109,19 +111,19 @@ impl Stamps {
         Some(Self { texts, times })
     }
 
-    /// Returns the number of short texts that hold a time.
+    /// Number of short texts with a time.
     fn times_in(&self, nodes: Range<u32>) -> usize {
         (self.times[nodes.end as usize] - self.times[nodes.start as usize]) as usize
     }
 
-    /// The box has a short text that holds a time, and other text beside it.
+    /// Returns true if the box has a short text with a time, and other text.
     fn has(&self, nodes: Range<u32>) -> bool {
         let texts = self.texts[nodes.end as usize] - self.texts[nodes.start as usize];
         texts >= 2 && self.times_in(nodes) > 0
     }
 }
 
-/// Children of an element with one tag and one class that have a time each, if they are most of its boxes.
+/// Children of an element with one tag, one class and a time each, if they are most of its boxes.
 fn boxes(page: &Page<'_>, parent: u32, mask: &[bool], stamps: &Stamps) -> Vec<u32> {
     let dom = &page.dom;
     let mut out: Vec<u32> = Vec::new();
@@ -153,7 +155,7 @@ const fn is_box(tag: Tag) -> bool {
     )
 }
 
-/// A box with a time and other text. A row of a table needs prose: timetables have none.
+/// Returns true for a box with a time and other text. A table row needs prose, which timetables lack.
 fn is_stamped(page: &Page<'_>, id: u32, stamps: &Stamps) -> bool {
     let end = page.dom.end(id);
     let amount = page.amount(id);
@@ -161,7 +163,8 @@ fn is_stamped(page: &Page<'_>, id: u32, stamps: &Stamps) -> bool {
     amount.words >= MIN_WORDS && end - id <= MAX_NODES && !(row && amount.prose == 0) && stamps.has(id..end)
 }
 
-/// The text holds a time of day (`19:23`) or a day in digits (`10.04.2013`, `2013-04-10`, `5/4/13`), or says how long ago something was.
+/// Returns true if the text holds a time of day (`19:23`), a day in digits (`10.04.2013`, `2013-04-10`,
+/// `5/4/13`), or a relative time.
 fn has_time(text: &str, rules: &PruneRules) -> bool {
     if !text.bytes().any(|b| b.is_ascii_digit()) {
         return false;
@@ -191,7 +194,7 @@ fn is_clock(run: &str) -> bool {
         && !seconds.contains(':')
 }
 
-/// Returns true for three numbers between two marks that can be day, month and year in an order in use.
+/// Returns true for three numbers between two marks that can be day, month and year in a common order.
 fn is_day(run: &str, mark: char) -> bool {
     let small = |text: &str| text.len() <= 2 && is_below(text, 32);
     let year = |text: &str| text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
@@ -202,7 +205,7 @@ fn is_day(run: &str, mark: char) -> bool {
         return false;
     };
     if small(first) && last.len() == 2 {
-        // With points and one digit it is a version (3.2.25).
+        // Dots with one digit make a version (3.2.25).
         return small(month) && (mark != '.' || first.len() == 2 && month.len() == 2);
     }
     small(month) && (small(first) && year(last) || year(first) && small(last))

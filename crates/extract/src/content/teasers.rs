@@ -1,4 +1,4 @@
-//! Teasers: boxes that lead to other pages, told by a heading that is a link.
+//! Teasers: boxes that lead to other pages, recognised by a heading that is a link.
 
 use crate::{
     dom::{NONE, Tag},
@@ -6,9 +6,9 @@ use crate::{
 };
 use html5ever::local_name;
 
-/// A box with more words than this says more than where it leads.
+/// Maximum words of a teaser.
 pub(super) const MAX_WORDS: u32 = 120;
-/// A heading is a link if this share of it is.
+/// Minimum share of a heading inside a link.
 const LINKED: f32 = 0.8;
 
 /// Masks teasers, unless they are so much of the page that it is a list of them.
@@ -27,7 +27,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32) {
     }
 }
 
-/// For each linked heading, the largest box around it that holds no other heading.
+/// The largest box around each linked heading that holds no other heading.
 pub(super) fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let dom = &page.dom;
     // Headings up to each node.
@@ -67,13 +67,13 @@ pub(super) fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     cards
 }
 
-/// The address of the page itself: many programs link the heading of an article to it.
+/// Returns true for the URL of the page itself, to which many programs link the heading of an article.
 fn is_own_address(page: &Page<'_>, href: &str) -> bool {
     let Some(own) = page.url else { return false };
     page.resolve(href).is_some_and(|address| bare(&address) == bare(own.as_str()))
 }
 
-/// Where a link leads, if that is another page of the host.
+/// Target of a link, if that is another page of the host.
 pub(super) fn target(page: &Page<'_>, id: u32) -> Option<String> {
     if page.dom.tag(id) != Tag::A {
         return None;
@@ -87,14 +87,14 @@ pub(super) fn target(page: &Page<'_>, id: u32) -> Option<String> {
     (host == bare(own.as_str()).split('/').next()).then(|| bare(&address).to_owned())
 }
 
-/// An address without its scheme, query, fragment and what else one page may be called by.
+/// A URL without its scheme, query, fragment and other variants of the same page.
 fn bare(address: &str) -> &str {
     let address = address.split_once("://").map_or(address, |(_, rest)| rest);
     let address = address.strip_prefix("www.").unwrap_or(address);
     address.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/')
 }
 
-/// A heading below the first level that is a link to another page.
+/// Returns true for a heading below level one that links to another page.
 fn is_linked_heading(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     if dom.tag(id).heading_level().is_none_or(|level| level == 1) || page.amount(id).chars == 0 {

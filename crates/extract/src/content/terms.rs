@@ -1,13 +1,13 @@
-//! Terms inside of sentences that open an explanation.
+//! Terms within sentences that open an explanation.
 
 use crate::{dom::Tag, page::Page, rules::Roles};
 
-/// Most nodes of a paragraph in which buttons are looked for.
+/// Maximum nodes of a paragraph that is searched for buttons.
 const MAX_PARAGRAPH: u32 = 500;
-/// Most words of a term in a sentence.
+/// Maximum words of a term in a sentence.
 const MAX_TERM: u32 = 3;
 
-/// Returns true if a span has less text than its paragraph has beside it.
+/// Returns true if a span has less text than the rest of its paragraph.
 pub(super) fn is_in_sentence(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let parent = dom.parent(id);
@@ -16,8 +16,8 @@ pub(super) fn is_in_sentence(page: &Page<'_>, id: u32) -> bool {
         && page.amount(parent).chars > 2 * page.amount(id).chars
 }
 
-/// Returns true if a button of a few words stands inside of a sentence of its paragraph. Such a button is a term that opens its
-/// explanation. A button behind the end of a sentence or in a request for consent is a control.
+/// Returns true if a button of a few words is within a sentence of its paragraph: a term that opens its
+/// explanation. A button after the end of a sentence or in a request for consent is a control.
 pub(super) fn is_word_of_paragraph(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     // Each text is read for at most one button: a button without words is no term.

@@ -1,12 +1,12 @@
-//! The trafilatura-style candidate: a container by what it is called, else the body, and in it every block that
-//! is no boilerplate. After Barbaresi's trafilatura (ACL 2021), as described in heuristics reference §4.
+//! Trafilatura-style candidate: a container by its name, else the body, and in it every block outside of
+//! boilerplate. After Barbaresi's trafilatura (ACL 2021), as described in heuristics reference §4.
 
-use super::{How, Selection, prune};
+use super::{PruneSettings, Selection, prune};
 use crate::{dom::Tag, page::Page};
 use html5ever::local_name;
 
-/// All blocks of the container that are neither boilerplate by name nor made of links.
-pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: How) -> Option<Selection> {
+/// All blocks of the container that are neither boilerplate by name nor consist of links.
+pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> Option<Selection> {
     let root = container(page, mask).unwrap_or(page.body);
     let mut drop = mask.to_vec();
     let roots = vec![root];
@@ -14,8 +14,8 @@ pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: How) -> Option<Sele
     Some(Selection::new(page, roots, drop))
 }
 
-/// The container that one of the known programs or the HTML standard marks as the content. One of several articles
-/// is not it: then it is what holds them all.
+/// The container that a known program or the HTML standard marks as the content. With several articles it is
+/// their common container.
 pub(super) fn container(page: &Page<'_>, mask: &[bool]) -> Option<u32> {
     let dom = &page.dom;
     let least = page.rules.extraction.words.trafilatura;

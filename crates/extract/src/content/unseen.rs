@@ -1,6 +1,7 @@
 //! Text of the chosen content that the page's style sheets hide.
 //!
-//! The sheets are read after the content is chosen: they are looked up for its elements alone, and hide a part of it, never the most.
+//! The sheets are read after the choice of the content: they apply to its elements alone, and hide a part of
+//! it, never the most.
 
 use super::{Selection, prune};
 use crate::{
@@ -17,8 +18,8 @@ struct Hidden {
     nodes: Vec<Range<u32>>,
 }
 
-/// Leaves out of a selection what the page's style sheets hide. Where that is much of it, scripts show it, and it stays: returns its
-/// words.
+/// Drops text that the page's style sheets hide from a selection. Much hidden text stays, since scripts show
+/// it; returns its words.
 pub(crate) fn hide(page: &mut Page<'_>, selection: &mut Selection) -> u32 {
     let part = part(page, selection);
     let rules = &page.rules.extraction.visibility;
@@ -63,7 +64,7 @@ impl Hidden {
     }
 }
 
-/// The elements of a selection that have text, and all around them, in document order.
+/// Elements of a selection that have text, and their ancestors, in document order.
 fn part(page: &Page<'_>, selection: &Selection) -> Vec<u32> {
     let dom = &page.dom;
     let mut part: Vec<u32> = Vec::new();

@@ -1,7 +1,7 @@
-//! A page's tree: one vector in document order, a subtree is a range of it.
+//! Tree of a page: one vector in document order, in which a subtree is a range.
 //!
-//! Built by html5ever (the HTML standard's algorithm) on a sink of our own. Three buffers hold everything: nodes,
-//! the text of all text nodes, the values of all attributes. Nothing here recurses, so depth costs no stack.
+//! Built by html5ever (the HTML standard's algorithm) on our own sink. Three buffers hold everything: nodes,
+//! text, attribute values. No code here recurses, so depth costs no stack.
 
 mod parse;
 mod references;
@@ -20,15 +20,15 @@ pub(crate) use tag::Tag;
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Bounds on what a page may make the parser do. html5ever takes time quadratic in open elements and in the
-/// attributes of one tag, so both are cut before the tree is built.
+/// Bounds on the parser's work. The time of html5ever is quadratic in open elements and in attributes of a
+/// tag, so both are cut first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Elements nested deeper than this are flattened into their ancestor.
+    /// Maximum depth; deeper elements are flattened into their ancestor.
     pub max_depth: u16,
-    /// Attributes of one element beyond this are dropped.
+    /// Maximum attributes of one element; the rest is dropped.
     pub max_attributes: usize,
-    /// After this many nodes the rest of the page is left out.
+    /// Maximum nodes; the rest of the page is left out.
     pub max_nodes: u32,
 }
 
@@ -61,15 +61,15 @@ struct Attr {
 /// A parsed page.
 #[derive(Debug)]
 pub(crate) struct Dom {
-    /// By node: beside the nodes, since most steps look for nodes of a kind.
+    /// Tags by node, apart from the nodes, since most steps search for nodes of a kind.
     tags: Vec<Tag>,
     nodes: Vec<Node>,
     text: String,
     attrs: Vec<Attr>,
     attr_text: String,
-    /// Names of the elements that are [`Tag::Other`], by node, in order.
+    /// Names of [`Tag::Other`] elements, by node, in order.
     custom: Vec<(u32, LocalName)>,
-    /// Invisible characters that were removed and can carry a text.
+    /// Removed invisible characters that can carry a text.
     pub(crate) carriers: u32,
 }
 
@@ -132,7 +132,7 @@ impl Dom {
         self.nodes[id as usize].end
     }
 
-    /// The text of a text node; empty for elements.
+    /// Text of a text node; empty for elements.
     pub(crate) fn text(&self, id: u32) -> &str {
         let node = &self.nodes[id as usize];
         if self.tag(id) == Tag::Text {
@@ -160,7 +160,7 @@ impl Dom {
         self.attr_slice(id).iter().find(|a| a.name == *name).map(|a| self.value(a))
     }
 
-    /// The elements that have an attribute, with its value, in order.
+    /// Elements that have an attribute, with its value, in order.
     pub(crate) fn with_attr(&self, name: LocalName) -> impl Iterator<Item = (u32, &str)> {
         let all = (0..).zip(self.nodes.iter().zip(&self.tags));
         let elements = all.filter(|(_, (node, tag))| node.len > 0 && **tag != Tag::Text);
@@ -175,7 +175,7 @@ impl Dom {
         self.attr_slice(id).iter().map(|a| (&a.name, self.value(a)))
     }
 
-    /// The element's name, whatever it is; empty for text and document.
+    /// Any element's name; empty for text and document.
     pub(crate) fn name(&self, id: u32) -> &str {
         match self.tag(id) {
             Tag::Other => match self.custom.binary_search_by_key(&id, |(node, _)| *node) {
@@ -207,7 +207,7 @@ impl Dom {
         })
     }
 
-    /// The text of a whole subtree as it stands, scripts and all.
+    /// Raw text of a whole subtree, including scripts.
     pub(crate) fn raw_text(&self, id: u32) -> String {
         (id..self.end(id)).map(|node| self.text(node)).collect()
     }

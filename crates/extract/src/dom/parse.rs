@@ -1,4 +1,4 @@
-//! Text to tree: tokens, a filter on them, html5ever's tree builder.
+//! Parsing of text to a tree: tokens, a filter on them, html5ever's tree builder.
 
 use super::{Dom, Limits, sink::Sink, tokens};
 use crate::budget::Budget;
@@ -11,25 +11,25 @@ use html5ever::{
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 
-/// A tree and which bounds it ran into.
+/// A tree, and the bounds that it met.
 pub(crate) struct Parsed {
     /// The tree.
     pub(crate) dom: Dom,
-    /// Elements were flattened, or the page was cut at the node limit.
+    /// True if elements were flattened, or the page was cut at the node limit.
     pub(crate) depth_capped: bool,
     /// Attributes were dropped.
     pub(crate) attributes_capped: bool,
 }
 
-/// Parses a page without a budget of time.
+/// Parses a page without a time limit.
 pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
     parse_within(html, limits, &Budget::unlimited())
 }
 
-/// Parses a page. Never fails: the HTML standard gives every text a tree. Once the budget is over, the rest of the page
-/// is left out.
+/// Parses a page. Never fails: the HTML standard gives every text a tree. Once the budget is over, the rest
+/// of the page is left out.
 ///
-/// Scripting counts as off, so that `noscript` is parsed like everything else.
+/// Scripting counts as off, so that `noscript` is parsed as markup.
 pub(crate) fn parse_within(html: &str, limits: &Limits, budget: &Budget) -> Parsed {
     let sink = Sink::new(html, limits);
     let builder = TreeBuilder::new(sink, TreeBuilderOpts { scripting_enabled: false, ..Default::default() });
@@ -46,8 +46,8 @@ pub(crate) fn parse_within(html: &str, limits: &Limits, budget: &Budget) -> Pars
     Parsed { dom, depth_capped, attributes_capped: attributes_dropped || attributes_capped }
 }
 
-/// Stands between tokenizer and tree builder and keeps elements from nesting too deep: a start tag at the limit is
-/// dropped, and so is the next end tag of its name.
+/// Filter between tokenizer and tree builder against deep nesting: it drops a start tag at the limit, and the
+/// next end tag of its name.
 struct Filter {
     builder: TreeBuilder<u32, Sink>,
     limits: Limits,
@@ -57,7 +57,7 @@ struct Filter {
 }
 
 impl Filter {
-    /// Whether a tag has to be kept from the tree builder.
+    /// Returns true if a tag must not reach the tree builder.
     fn drops(&self, tag: &TagToken) -> bool {
         match tag.kind {
             TagKind::StartTag => {
@@ -65,7 +65,7 @@ impl Filter {
                 if deep && !is_void(&tag.name) {
                     self.capped.set(true);
                     *self.dropped.borrow_mut().entry(tag.name.clone()).or_default() += 1;
-                    // The contents of these are not markup; without their tag they would become it.
+                    // The contents of these are not markup; without their tag they would become markup.
                     return !is_raw(&tag.name);
                 }
                 false

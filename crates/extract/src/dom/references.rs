@@ -4,7 +4,7 @@ use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// The longest name of a character is shorter.
+/// Upper bound of the length of a character name.
 const MAX_NAME: usize = 40;
 
 /// Text with its references replaced.
@@ -12,7 +12,8 @@ pub(crate) fn in_text(text: &str) -> Cow<'_, str> {
     replace(text, false)
 }
 
-/// An attribute's value with its references replaced: one without a semicolon is none where an address goes on.
+/// Resolves the references of an attribute's value. One without a semicolon does not count if the URL
+/// continues after it.
 pub(super) fn in_attribute(value: &str) -> Cow<'_, str> {
     replace(value, true)
 }
@@ -46,7 +47,7 @@ fn replace(text: &str, attribute: bool) -> Cow<'_, str> {
 
 type Found = Option<(char, Option<char>, usize)>;
 
-/// The longest name that the text begins with: its characters and its length.
+/// The longest character name at the start of the text: its characters and its length.
 fn name(text: &str, attribute: bool) -> Found {
     let bytes = text.as_bytes();
     let run = bytes.iter().take(MAX_NAME).position(|b| !b.is_ascii_alphanumeric());
@@ -67,7 +68,7 @@ fn name(text: &str, attribute: bool) -> Found {
     (1..=run).rev().find_map(lookup)
 }
 
-/// A number and its length: from the number sign to the semicolon, if there is one.
+/// Number and length of a reference: from the number sign to the semicolon, if there is one.
 fn number(text: &str) -> Found {
     let hex = matches!(text.as_bytes().get(1), Some(b'x' | b'X'));
     let (start, radix) = if hex { (2, 16) } else { (1, 10) };

@@ -1,4 +1,4 @@
-//! html5ever's tree builder into linked nodes of one vector, and those into a [`Dom`] in document order.
+//! Sink of html5ever's tree builder: linked nodes in one vector, converted to a [`Dom`] in document order.
 
 mod streamed;
 
@@ -15,7 +15,7 @@ use std::{
     cell::{Cell, Ref, RefCell},
 };
 
-/// A node while the tree is being built.
+/// A node during the construction of the tree.
 struct Link {
     /// Index of its name in [`Inner::names`].
     name: u32,
@@ -33,7 +33,7 @@ struct Link {
 #[derive(Default)]
 struct Inner {
     nodes: Vec<Link>,
-    /// Each name of an element once; the first is that of text and document.
+    /// Each element name once; the first is that of text and document.
     names: Vec<(Namespace, LocalName)>,
     /// Index in `names` and tag, by name.
     known: FxHashMap<(Namespace, LocalName), (u32, Tag)>,
@@ -42,16 +42,16 @@ struct Inner {
     attr_text: String,
 }
 
-/// What the token filter in front of the tree builder has to know.
+/// State that the token filter before the tree builder needs.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// Depth at which the last node was put in.
+    /// Depth of the last inserted node.
     pub(super) depth: Cell<u16>,
     /// Nodes made so far.
     pub(super) nodes: Cell<u32>,
 }
 
-/// The name of an open element, as the tree builder asks for it.
+/// Name of an open element, as the tree builder requests it.
 #[derive(Debug)]
 pub(super) struct NameRef<'a>(Ref<'a, (Namespace, LocalName)>);
 
@@ -79,8 +79,8 @@ impl Sink {
     pub(super) fn new(html: &str, limits: &Limits) -> Self {
         let input_bytes = html.len();
         let mut inner = Inner::default();
-        // Start and end tag of an element, and a run of text behind each: about a node for each bracket. Growing the
-        // nodes of a large page would need their memory twice.
+        // Start and end tag of an element, each with a run of text: about a node per bracket. Growing the
+        // nodes of a large page would need twice their memory.
         let tags = memchr::memchr_iter(b'<', html.as_bytes()).count();
         inner.nodes.reserve(tags.min(limits.max_nodes as usize) + 16);
         inner.text.reserve(input_bytes / 2);
@@ -127,7 +127,7 @@ impl Inner {
         id
     }
 
-    /// The index of a name and the tag it stands for.
+    /// Index of a name, and its tag.
     fn name(&mut self, name: QualName) -> (u32, Tag) {
         let names = &mut self.names;
         let key = (name.ns, name.local);
@@ -157,7 +157,7 @@ impl Inner {
         }
     }
 
-    /// Takes a node out of its place; it keeps its children.
+    /// Detaches a node, which keeps its children.
     fn detach(&mut self, id: u32) {
         let (parent, prev, next) = {
             let link = &mut self.nodes[id as usize];
@@ -180,7 +180,7 @@ impl Inner {
         }
     }
 
-    /// Puts a detached node before `next` (or last, if that is `NONE`) under `parent`; returns its depth.
+    /// Inserts a detached node before `next` (or last, if that is `NONE`) under `parent`; returns its depth.
     fn attach(&mut self, parent: u32, next: u32, id: u32) -> u16 {
         self.detach(id);
         let depth = self.nodes[parent as usize].depth.saturating_add(1);
@@ -199,7 +199,7 @@ impl Inner {
         depth
     }
 
-    /// Text goes to the end of the one buffer; a run that ends there already is made longer.
+    /// Appends text to the one buffer; extends a run that ends there.
     fn insert_text(&mut self, parent: u32, next: u32, text: &str) -> u16 {
         let prev =
             if next == NONE { self.nodes[parent as usize].last } else { self.nodes[next as usize].prev };
@@ -300,7 +300,7 @@ impl TreeSink for Sink {
 
     fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
 
-    /// A template's contents are its children here: one tree is enough for reading.
+    /// Template contents are the template's children here, since one tree suffices for reading.
     fn get_template_contents(&self, target: &u32) -> u32 {
         *target
     }
@@ -338,7 +338,7 @@ impl TreeSink for Sink {
         if new.is_empty() {
             return;
         }
-        // An element's attributes lie side by side, so the old ones are written again in front of the new.
+        // An element's attributes are adjacent, so the old ones are copied before the new.
         let moved = inner.attrs.len() as u32;
         inner.attrs.extend_from_within(start..start + len);
         inner.attrs(new);
@@ -364,8 +364,7 @@ impl TreeSink for Sink {
     }
 }
 
-/// Numbers the nodes in document order, so that a subtree is a range. Nodes that were left outside of the tree are
-/// dropped.
+/// Numbers the nodes in document order, so that a subtree is a range. Nodes outside of the tree are dropped.
 fn flatten(inner: Inner) -> Dom {
     let links = &inner.nodes;
     let mut nodes: Vec<Node> = Vec::with_capacity(links.len());
@@ -384,7 +383,7 @@ fn flatten(inner: Inner) -> Dom {
             (at, parent) = (link.first, id);
             continue;
         }
-        // Up, until there is a next sibling; every node left on the way is complete.
+        // Climbs to the next sibling; each node left behind is complete.
         loop {
             if at == 0 {
                 return Dom {

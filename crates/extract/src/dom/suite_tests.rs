@@ -1,15 +1,15 @@
-//! The tree construction suite of html5lib-tests: our tree against the expected one, and a whole extraction of every
+//! The tree construction suite of html5lib-tests: compares our tree with the expected one, and extracts every
 //! case.
 //!
-//! What differs by intention is taken out of the expected trees first: we keep no comments, document types and
-//! processing instructions, no namespaces, and a template's contents are its children.
+//! Intended differences are removed from the expected trees first. We keep no comments, document types,
+//! processing instructions or namespaces, and a template's contents are its children.
 
 use super::{Dom, Limits, Tag, parse};
 use crate::{Input, Options, PageExtractor};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-/// Trees that differ, and why: each is a decision of the tree, not of the test.
+/// Trees that differ, with reasons: each is a decision of the tree, not of the test.
 const DIFFERENT: [(&str, &str); 3] = [
     (
         "<select><button><selectedcontent></button><option>X",
@@ -20,7 +20,7 @@ const DIFFERENT: [(&str, &str); 3] = [
 ];
 const CONTROL: &str = "a control character is whitespace, so that no record holds one";
 
-/// One line of a tree: its depth and what stands there.
+/// One line of a tree: its depth and its content.
 type Line = (usize, String);
 
 fn cases() -> Vec<Value> {
@@ -28,7 +28,7 @@ fn cases() -> Vec<Value> {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// The suite's own notation, one line an element, attribute or text; a text may hold line breaks.
+/// Parses the suite's notation, one line per element, attribute or text; a text may hold line breaks.
 fn expected(document: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for line in document.split('\n') {
@@ -46,7 +46,7 @@ fn expected(document: &str) -> Vec<Line> {
         }
     }
     let mut out: Vec<Line> = Vec::new();
-    // Depths of the templates that are open: what is below their `content` is one less deep.
+    // Depths of the open templates: nodes below their `content` are one level less deep.
     let mut contents: Vec<usize> = Vec::new();
     for (depth, text) in lines {
         while contents.last().is_some_and(|content| depth <= *content) {
@@ -70,7 +70,8 @@ fn expected(document: &str) -> Vec<Line> {
     joined(out)
 }
 
-/// Runs of text that a comment parted are one text. Attributes are sorted anew, since their names lost the namespace.
+/// Joins runs of text that a comment separated. Attributes are sorted again, since their names lost the
+/// namespace.
 fn joined(lines: Vec<Line>) -> Vec<Line> {
     let mut out: Vec<Line> = Vec::new();
     for (depth, text) in lines {

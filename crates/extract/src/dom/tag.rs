@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 macro_rules! tags {
     ($($variant:ident = $name:literal),+ $(,)?) => {
-        /// An element's name, for the names that any rule or renderer asks about. Elements outside of the HTML
-        /// namespace are [`Tag::Svg`], [`Tag::Math`] or [`Tag::Other`], whatever their name.
+        /// Name of an element, for names that a rule or renderer uses. Elements outside of the HTML namespace
+        /// are [`Tag::Svg`], [`Tag::Math`] or [`Tag::Other`], whatever their name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub(crate) enum Tag {
@@ -64,7 +64,7 @@ tags! {
 }
 
 impl Tag {
-    /// The element starts and ends a block of text. Unknown (custom) elements do not.
+    /// Returns true if the element starts and ends a block of text. Unknown (custom) elements do not.
     pub(crate) const fn is_block(self) -> bool {
         matches!(
             self,
@@ -125,7 +125,7 @@ impl Tag {
         )
     }
 
-    /// 1 to 6 for `h1` to `h6`.
+    /// Level 1 to 6 of `h1` to `h6`.
     pub(crate) const fn heading_level(self) -> Option<u8> {
         match self {
             Self::H1 => Some(1),
@@ -138,7 +138,7 @@ impl Tag {
         }
     }
 
-    /// Nothing inside of the element is text of the page for a reader.
+    /// Returns true if a reader sees no text inside of the element.
     pub(crate) const fn is_silent(self) -> bool {
         matches!(
             self,

@@ -1,9 +1,9 @@
-//! Text to tokens for html5ever's tree builder.
+//! Tokenizer for html5ever's tree builder.
 //!
-//! html5ever's own tokenizer goes through its states a character at a time and needs a copy of the page. Nearly all
-//! of a page is runs of text, tags, comments and raw text; here these are cut out of the page by byte searches. What a
-//! token is, is the HTML standard's word (§13.2.5), and a test holds the two tokenizers against each other. Comments
-//! come without their text, which nobody reads.
+//! html5ever's own tokenizer runs its states character by character and needs a copy of the page. Nearly all
+//! of a page consists of text, tags, comments and raw text, which byte searches find here. The tokens are
+//! those of the HTML standard (§13.2.5), and a test compares both tokenizers. Comments come without their
+//! unused text.
 
 mod names;
 mod raw;
@@ -21,9 +21,9 @@ use memchr::{memchr, memmem};
 use names::Names;
 use std::borrow::Cow;
 
-/// Sends the tokens of a page to a sink, the end of the file after them. Of a tag's attributes those behind the first
-/// `max_attributes` are left out, since looking for duplicates is quadratic; says whether there were any. Ends early when
-/// the budget is over.
+/// Sends the tokens of a page to a sink, with the end of the file at last. Drops attributes of a tag after
+/// the first `max_attributes`, since the search for duplicates is quadratic; returns true if there were any.
+/// Ends early when the budget is over.
 pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize, budget: &Budget) -> bool {
     let html = html.strip_prefix('\u{feff}').unwrap_or(html);
     let html = one_line_end(html);
@@ -45,7 +45,7 @@ pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize, bud
     scan.capped
 }
 
-/// Carriage returns, alone or with a line feed, become line feeds (§13.2.3.5).
+/// Converts carriage returns, alone or with a line feed, to line feeds (§13.2.3.5).
 fn one_line_end(html: &str) -> Cow<'_, str> {
     if memchr(b'\r', html.as_bytes()).is_none() {
         return Cow::Borrowed(html);
@@ -77,7 +77,7 @@ struct Scan<'a, S> {
 }
 
 impl<S: TokenSink> Scan<'_, S> {
-    /// One run of text or one piece of markup.
+    /// Reads one run of text or one piece of markup.
     fn step(&mut self) {
         let bytes = self.html.as_bytes();
         let open = markup(bytes, self.at);
@@ -109,12 +109,12 @@ impl<S: TokenSink> Scan<'_, S> {
         }
     }
 
-    /// A token that leaves the tokenizer in the state it is in.
+    /// Sends a token that does not change the tokenizer's state.
     fn send(&self, token: Token) {
         let _ = self.sink.process_token(token, 1);
     }
 
-    /// Text as tokens, which are copies: a page that is one run of megabytes is sent in parts.
+    /// Sends text as tokens, which are copies: a run of megabytes is sent in parts.
     fn chars(&self, mut text: &str) {
         while !text.is_empty() {
             let part = head(text, MAX_RUN);
@@ -123,7 +123,7 @@ impl<S: TokenSink> Scan<'_, S> {
         }
     }
 
-    /// Text in which NULs are tokens of their own.
+    /// Sends text with NULs as separate tokens.
     fn nulls(&self, text: &str) {
         if !self.has_nulls {
             return self.chars(text);
@@ -141,7 +141,7 @@ impl<S: TokenSink> Scan<'_, S> {
         self.at = end;
     }
 
-    /// A document type has many states for what stands in the page once; html5ever reads it.
+    /// Passes a document type to html5ever, since it has many states and occurs once per page.
     fn doctype(&mut self, open: usize) {
         let rest = &self.html[open..];
         let end = memchr(b'>', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
@@ -174,7 +174,7 @@ impl<S: TokenSink> Scan<'_, S> {
         }
     }
 
-    /// Reads a tag; gives it and where it ends.
+    /// Reads a tag; returns it with its end.
     fn read(&mut self, open: usize) -> Option<(Tag, usize)> {
         let bytes = self.html.as_bytes();
         let end_tag = bytes[open + 1] == b'/';
@@ -199,7 +199,7 @@ impl<S: TokenSink> Scan<'_, S> {
                 self.capped = true;
                 continue;
             }
-            // An end tag's are of no use.
+            // An end tag's attributes are not needed.
             if end_tag {
                 continue;
             }
@@ -214,7 +214,7 @@ impl<S: TokenSink> Scan<'_, S> {
     }
 }
 
-/// Passes tokens on, but not the end of a slice as the end of the page.
+/// Forwards tokens, except the end of a slice as the end of the page.
 struct Forward<'a, S>(&'a S);
 
 impl<S: TokenSink> TokenSink for Forward<'_, S> {
@@ -232,7 +232,7 @@ const fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\x0c' | b' ')
 }
 
-/// The first byte from `at` on that passes the test, or the end.
+/// Position of the first byte from `at` on that passes the test, or the end.
 fn position(bytes: &[u8], at: usize, test: impl Fn(u8) -> bool) -> usize {
     bytes[at..].iter().position(|b| test(*b)).map_or(bytes.len(), |found| at + found)
 }
@@ -244,7 +244,7 @@ fn no_nulls(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The first `<` from `at` on that is not text, or the end.
+/// Position of the first `<` from `at` on that is not text, or the end.
 fn markup(bytes: &[u8], mut at: usize) -> usize {
     while let Some(found) = memchr(b'<', &bytes[at..]) {
         let open = at + found;
@@ -279,12 +279,12 @@ fn after_comment(bytes: &[u8], open: usize) -> usize {
     bytes.len()
 }
 
-/// Name and value of the attribute that begins at `at`, and where it ends. `None` if the page ends before it.
+/// Name and value of the attribute that begins at `at`, and its end. `None` if the page ends before it.
 fn attribute(html: &str, at: usize) -> Option<(&str, &str, usize)> {
     let bytes = html.as_bytes();
-    // An equals sign in front belongs to the name.
+    // A leading equals sign belongs to the name.
     let end = position(bytes, at + 1, |b| is_space(b) || matches!(b, b'/' | b'>' | b'='));
-    // Not inside of a character: what was found is ASCII, or the page's end.
+    // Not inside of a character: the match is ASCII, or the page's end.
     let name = html.get(at..end)?;
     let equals = position(bytes, end, |b| !is_space(b));
     if *bytes.get(equals)? != b'=' {
@@ -310,7 +310,7 @@ mod tests {
     use html5ever::tokenizer::states::RawKind;
     use std::cell::RefCell;
 
-    /// Writes tokens down; runs of text as one, comments without their text.
+    /// Logs tokens; runs of text as one, comments without their text.
     #[derive(Default)]
     struct Log(RefCell<Vec<String>>);
 

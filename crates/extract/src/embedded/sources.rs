@@ -1,14 +1,14 @@
-//! Where data for scripts stands in a page, and in which notations.
+//! Positions and notations of data for scripts in a page.
 
 use crate::dom::{Dom, Tag};
 use html5ever::local_name;
 use serde_json::{Map, Value};
 
-/// Data longer than this is not parsed (bytes).
+/// Maximum bytes of data that are parsed.
 const MAX_DATA: usize = 8 << 20;
-/// Shorter data in an attribute holds no text (bytes).
+/// Minimum bytes of data in an attribute.
 const MIN_ATTRIBUTE: usize = 200;
-/// Assignments at the start of a script that are looked at.
+/// Maximum assignments at the start of a script.
 const MAX_ASSIGNMENTS: usize = 16;
 
 /// A piece of data.
@@ -20,7 +20,7 @@ pub(super) struct Data {
     pub(super) assigned: bool,
 }
 
-/// The data of an element: a script of JSON, a script that begins by giving data a name, or an attribute that carries it.
+/// Data of an element: a script of JSON, a script that begins by assigning data, or an attribute.
 pub(super) fn of(dom: &Dom, id: u32) -> Vec<Data> {
     match dom.tag(id) {
         Tag::Text => Vec::new(),
@@ -52,8 +52,8 @@ fn json(text: &str) -> Option<Data> {
     Some(Data { value: unflattened(&value, text.len()).unwrap_or(value), bytes: text.len(), assigned: false })
 }
 
-/// What a script assigns before it does anything else: `window.__INITIAL_STATE__ = {…};`, several in a row, also as
-/// `JSON.parse("…")`. What is not JSON ends the search.
+/// Assignments at the start of a script: `window.__INITIAL_STATE__ = {…};`, possibly several, also as
+/// `JSON.parse("…")`. Other code ends the search.
 fn assigned(script: &str) -> Vec<Data> {
     let mut found = Vec::new();
     let mut rest = script;
@@ -66,7 +66,7 @@ fn assigned(script: &str) -> Vec<Data> {
     found
 }
 
-/// What stands behind `name =` at the start of a script.
+/// Text after `name =` at the start of a script.
 fn after_name(script: &str) -> Option<&str> {
     let mut left = script.trim_start();
     for keyword in ["var ", "let ", "const "] {
@@ -79,7 +79,7 @@ fn after_name(script: &str) -> Option<&str> {
     (!name.is_empty() && name.chars().all(is_name)).then(|| right.trim_start())
 }
 
-/// The value in front of a text, and the length of its notation.
+/// Value at the start of a text, and its length.
 fn parsed(text: &str) -> Option<(Value, usize)> {
     if let Some(call) = text.strip_prefix("JSON.parse(") {
         let (literal, length) = literal(call)?;
@@ -93,7 +93,7 @@ fn parsed(text: &str) -> Option<(Value, usize)> {
     Some((value, values.byte_offset()))
 }
 
-/// A string of JavaScript in front of a text, and the length of its notation.
+/// JavaScript string at the start of a text, and its length.
 fn literal(text: &str) -> Option<(String, usize)> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let mut out = String::new();
@@ -105,7 +105,7 @@ fn literal(text: &str) -> Option<(String, usize)> {
                 c @ ('\\' | '"' | '\'' | '/') => out.push(c),
                 'n' => out.push('\n'),
                 't' => out.push('\t'),
-                // the rest is an escape of JSON too, which is read after this one
+                // other escapes are those of JSON, which is read next
                 c => out.extend(['\\', c]),
             },
             c => out.push(c),
@@ -114,9 +114,9 @@ fn literal(text: &str) -> Option<(String, usize)> {
     None
 }
 
-/// The notation of devalue (Nuxt's payload): a list in which objects and lists hold places in the list instead of values.
-/// `None` if this is none. Of each object only the texts are put back: nothing else is read, and nothing grows, since
-/// what is put back is at most so long as the notation was.
+/// Unflattens devalue's notation (Nuxt's payload): a list in which objects and lists hold indexes of the list
+/// instead of values. `None` for other data. Only the texts of each object are restored, so the result is at
+/// most as long as the notation.
 fn unflattened(value: &Value, bytes: usize) -> Option<Value> {
     let list = value.as_array().filter(|list| list.len() > 1)?;
     let is_place = |value: &Value| value.as_u64().is_some_and(|place| place < list.len() as u64);

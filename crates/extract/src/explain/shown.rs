@@ -1,4 +1,4 @@
-//! The page as its reader sees it, block by block, each part with what became of it.
+//! Page in blocks as its reader sees it, each part with its fate.
 
 use super::{consent_rule, described, left_out_each, names};
 use crate::{
@@ -13,11 +13,11 @@ use serde::Serialize;
 /// A block of the source page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shown {
-    /// The name of the block element that holds it.
+    /// Name of its block element.
     pub tag: String,
     /// The element, as `tag#id.class`.
     pub element: String,
-    /// Its text in order, cut where the fate changes.
+    /// Its text in order, split where the fate changes.
     pub spans: Vec<Span>,
 }
 
@@ -26,24 +26,24 @@ pub struct Shown {
 pub struct Span {
     /// The text; whitespace is folded except in preformatted text.
     pub text: String,
-    /// Why it is not part of the content; `None` if it is.
+    /// Reason of the drop; `None` for content.
     pub dropped: Option<String>,
 }
 
-/// The nodes that the steps have dropped, with the step.
-pub(super) struct Fates<'a> {
-    /// By node: the pass that left it out of a candidate.
+/// Nodes that the steps have dropped, with the step.
+pub(super) struct DroppedNodes<'a> {
+    /// Pass that dropped a node from a candidate.
     pub(super) marks: &'a FxHashMap<u32, &'static str>,
-    /// By text node: the last pass that dropped its line.
+    /// Last pass that dropped the line of a text node.
     pub(super) lines: &'a FxHashMap<u32, &'static str>,
 }
 
-/// The blocks of the body. `in_content` tells by node what went into the text.
+/// Blocks of the body. `in_content` marks the nodes whose text was written.
 pub(super) fn blocks(
     page: &Page<'_>,
     selection: &Selection,
     in_content: &[bool],
-    fates: &Fates<'_>,
+    fates: &DroppedNodes<'_>,
 ) -> Vec<Shown> {
     let mut reasons = Reasons::new(page, selection, fates);
     let mut out: Vec<Shown> = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn blocks(
         }
         if tag != Tag::Text {
             if tag == Tag::A {
-                // Links that touch are words of their own, parted by style.
+                // Adjacent links are separate words, divided by style.
                 if id == link_end
                     && let Some(span) =
                         out.last_mut().filter(|_| last != NONE).and_then(|b| b.spans.last_mut())
@@ -64,7 +64,7 @@ pub(super) fn blocks(
                 }
                 link_end = page.dom.end(id);
             }
-            // A block that begins or ends parts its parent's text in two.
+            // A block splits its parent's text.
             if tag.is_block() {
                 last = NONE;
             } else if tag == Tag::Br
@@ -124,15 +124,15 @@ fn folded(raw: &str) -> String {
 /// Looks reasons up, each element's once.
 struct Reasons<'p, 'a> {
     page: &'p Page<'a>,
-    fates: &'p Fates<'p>,
-    /// By outermost dropped element of the chosen part: its rule.
+    fates: &'p DroppedNodes<'p>,
+    /// Rule of each outermost dropped element of the chosen part.
     left_out: FxHashMap<u32, String>,
     roots: &'p [u32],
     consent: FxHashMap<u32, String>,
 }
 
 impl<'p, 'a> Reasons<'p, 'a> {
-    fn new(page: &'p Page<'a>, selection: &'p Selection, fates: &'p Fates<'p>) -> Self {
+    fn new(page: &'p Page<'a>, selection: &'p Selection, fates: &'p DroppedNodes<'p>) -> Self {
         let mut left_out = FxHashMap::default();
         left_out_each(page, selection, fates.marks, |id, rule| {
             left_out.insert(id, rule);
@@ -173,7 +173,7 @@ impl<'p, 'a> Reasons<'p, 'a> {
         }
     }
 
-    /// The rule of the outermost element of the banner.
+    /// Rule of the outermost element of the banner.
     fn consent_of(&mut self, id: u32) -> String {
         let page = self.page;
         let mut outermost = id;

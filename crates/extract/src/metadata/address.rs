@@ -1,14 +1,14 @@
-//! Titles that the address of a page repeats.
+//! Titles that the URL of a page repeats.
 
 use super::headings::{MAX_NAME, share};
 use crate::text;
 use url::Url;
 
-/// Words of the last parts of a path, of the part with the most; without numbers.
+/// Words of a path's last parts, of the part with the most; without numbers.
 pub(super) struct Slug(Vec<String>);
 
 impl Slug {
-    /// Returns the words of an address that has enough of them.
+    /// Words of a URL that has enough of them.
     pub(super) fn of(url: &Url) -> Option<Self> {
         let parts = url.path_segments()?.rev().filter(|part| !part.is_empty()).take(PARTS);
         let longest = parts
@@ -17,9 +17,9 @@ impl Slug {
         (longest.len() >= MIN_WORDS).then_some(Self(longest))
     }
 
-    /// Returns the name that holds the most words of the address, if it holds clearly more than the chosen title.
+    /// The name with the most words of the URL, if it has clearly more than the chosen title.
     ///
-    /// Programs make the address of a page from its title. Where heading and data disagree, the address names the title.
+    /// Programs derive the URL of a page from its title. So if heading and data disagree, the URL decides.
     pub(super) fn better<'a>(&self, chosen: &str, names: &[&'a str]) -> Option<&'a str> {
         let best = names.iter().map(|name| (self.share_in(name), *name));
         // Among equals the first.
@@ -27,13 +27,13 @@ impl Slug {
         (share >= self.share_in(chosen) + CLEARLY).then_some(name)
     }
 
-    /// Share of the words of the address that stand in a name.
+    /// Share of the URL's words in a name.
     fn share_in(&self, name: &str) -> f32 {
         share(self.0.iter(), &words(text::head(name, MAX_NAME)).collect())
     }
 }
 
-/// The words of a part of a path, without numbers and the ending of a file.
+/// Words of a part of a path, without numbers and file extension.
 fn words_of_part(part: &str) -> Vec<String> {
     let part = percent_encoding::percent_decode_str(part).decode_utf8_lossy();
     let name =
@@ -42,28 +42,28 @@ fn words_of_part(part: &str) -> Vec<String> {
     words(text::head(name, MAX_NAME)).filter(|word| !is_number(word)).take(MAX_WORDS).collect()
 }
 
-/// A name holds clearly more words of an address from this share on.
+/// Minimum lead of a name in its share of the URL's words.
 const CLEARLY: f32 = 0.25;
-/// An address of fewer words says too little.
+/// Minimum words of a URL that is used.
 const MIN_WORDS: usize = 4;
-/// Words of an address that are compared.
+/// Maximum words of a URL that are compared.
 const MAX_WORDS: usize = 40;
-/// The parts of a path, from its end, that are looked at.
+/// Parts of a path, from its end, that are used.
 const PARTS: usize = 2;
-/// A longer end behind a full stop is no ending of a file (bytes).
+/// Maximum bytes of a file extension.
 const MAX_ENDING: usize = 5;
 
-/// The words of a text, as addresses write them.
+/// Words of a text, as URLs write them.
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric() && !is_in_word(c)).map(folded).filter(|word| !word.is_empty())
 }
 
-/// A sign that addresses leave out of a word.
+/// Returns true for a sign that URLs drop from a word.
 const fn is_in_word(c: char) -> bool {
     matches!(c, '\'' | '’' | '\u{ad}')
 }
 
-/// The word in lower case, without accents. "für" is "fuer" or "fur": both are one word here.
+/// Folds a word to lower case without accents. "für" is "fuer" or "fur": both become one word here.
 fn folded(word: &str) -> String {
     let mut out = String::with_capacity(word.len());
     let mut last = None;
@@ -76,7 +76,7 @@ fn folded(word: &str) -> String {
     out
 }
 
-/// Pairs of letters that stand for the first of them.
+/// Pairs of letters that are written for the first of them.
 const DIGRAPHS: [(char, char); 5] = [('a', 'e'), ('o', 'e'), ('u', 'e'), ('a', 'a'), ('s', 's')];
 
 /// A lower-case letter without its accents.

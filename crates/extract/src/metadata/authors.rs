@@ -1,4 +1,4 @@
-//! Who wrote a page.
+//! Authors of a page.
 
 use super::{
     Sources, bylines, jsonld, near, non_empty,
@@ -10,7 +10,7 @@ use html5ever::{LocalName, local_name};
 use serde_json::Value;
 use std::{cell::OnceCell, ops::Range};
 
-/// Meta names that hold an author, best first.
+/// Meta names of authors, best first.
 const METAS: [&str; 14] = [
     "author",
     "article:author",
@@ -27,14 +27,14 @@ const METAS: [&str; 14] = [
     "article_author",
     "byline",
 ];
-/// Nodes in front of the heading and behind it in which a byline that says more than the data is looked for.
+/// Nodes before and after the heading that are searched for a byline with more names than the data.
 const BESIDE: u32 = 250;
 const MAX_AUTHORS: usize = 20;
-/// Authors of a list in JSON-LD that are looked at.
+/// Maximum authors of a list in JSON-LD that are read.
 const MAX_LISTED: usize = 5 * MAX_AUTHORS;
 
-/// The authors' names: JSON-LD, then meta elements, then what the page marks as its author, then a byline near the
-/// heading.
+/// Names of the authors: from JSON-LD, then meta elements, then elements marked as author, then a byline near
+/// the heading.
 pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     let some = |names: Vec<String>| Some(names).filter(|names| !names.is_empty());
     let (metas, byline) = (OnceCell::new(), OnceCell::new());
@@ -46,9 +46,9 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
         || s.near().iter().find_map(|line| bylines::beside_date(s, line)).map(|name| vec![name]);
     let labelled = || some(bylines::labelled(s)).inspect(|_| s.by_label.set(true));
     let signature = || bylines::signature(s).map(|name| vec![name]);
-    // The name of the site, or of an organization that is not the one of a person, stands back behind a byline.
+    // A byline precedes the name of the site, or of an organization other than the author's.
     let person = |names: Vec<String>| names.iter().any(|name| !is_publisher(s, name)).then_some(names);
-    // A single word beside an organization is as likely a place or an account.
+    // A single word beside an organization may as well be a place or an account.
     let full = |names: Vec<String>| names.iter().all(|name| is_full(name)).then(|| person(names)).flatten();
     let json = from_json(s);
     let if_listed = |names: &dyn Fn() -> Option<Vec<String>>| {
@@ -88,7 +88,7 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     ]);
     let Some((rule, names)) = found else { return Vec::new() };
     let is_whole = names.iter().all(|name| is_full(name));
-    // The lines are dear, and say more than a full name only seldom.
+    // The lines are expensive, and rarely add to a full name.
     let in_lines = || if is_whole { Vec::new() } else { line().or_else(label).unwrap_or_default() };
     let shown = beside_heading();
     let data = [json.iter().map(|(name, _)| name.clone()).collect(), in_metas().unwrap_or_default()];
@@ -99,7 +99,7 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     distinct(names)
 }
 
-/// The authors in the first meta name that has any.
+/// Authors in the first meta name that has any.
 fn from_metas(s: &Sources<'_>) -> Option<Vec<String>> {
     METAS.iter().find_map(|name| {
         let names: Vec<String> = s.metas.all(name).flat_map(split).filter_map(|n| clean(s, &n)).collect();
@@ -112,14 +112,14 @@ fn holds(names: &[String], name: &str) -> bool {
     names.iter().any(|other| letters(other) == letters(name))
 }
 
-/// The author that previews of the page show.
+/// Author in the page's previews.
 fn written_by(s: &Sources<'_>) -> Option<Vec<String>> {
     let label = s.metas.get("twitter:label1")?;
     let named = text::fold_lower(label).starts_with("written by").then(|| s.metas.get("twitter:data1"))??;
     clean(s, named).map(|name| vec![name])
 }
 
-/// Each name once, and no more than [`MAX_AUTHORS`].
+/// Each name once, at most [`MAX_AUTHORS`].
 fn distinct(names: Vec<String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for name in names {
@@ -130,8 +130,8 @@ fn distinct(names: Vec<String>) -> Vec<String> {
     out
 }
 
-/// The names that the page shows, where they hold all of those found, and say more: further names, the family name, or the name of a person
-/// for an account.
+/// Visible names, if they include all those found and add further names, the family name, or the name of a
+/// person for an account.
 fn more_of(found: Vec<String>, shown: &[&dyn Fn() -> Vec<String>]) -> Vec<String> {
     if found.is_empty() {
         return found;
@@ -146,7 +146,7 @@ fn more_of(found: Vec<String>, shown: &[&dyn Fn() -> Vec<String>]) -> Vec<String
     shown.iter().map(|names| names()).find(|names| !names.is_empty() && says_more(names)).unwrap_or(found)
 }
 
-/// "Ada" for "Ada Holm", and the account "ada.holm".
+/// Returns true for "Ada" and "Ada Holm", and for the account "ada.holm".
 fn is_short_for(name: &str, full: &str) -> bool {
     let first = full.split(' ').next().unwrap_or_default();
     let account = letters(name);
@@ -154,10 +154,10 @@ fn is_short_for(name: &str, full: &str) -> bool {
     !name.contains(' ') && (letters(first) == account || is_account())
 }
 
-/// A shorter name may stand in an account by chance (bytes).
+/// Minimum bytes of a name in an account; a shorter one occurs by chance.
 const MIN_ACCOUNT: usize = 6;
 
-/// Who `twitter:creator` names: a handle as it stands (`@jane`), or a name. The account of the site is no author.
+/// Name in `twitter:creator`: an unchanged handle (`@jane`), or a name. The account of the site is no author.
 fn creator(s: &Sources<'_>) -> Option<String> {
     let named = s.metas.get("twitter:creator").map(text::fold)?;
     let bare = |name: &str| name.trim_start_matches('@').to_ascii_lowercase();
@@ -177,23 +177,23 @@ fn creator(s: &Sources<'_>) -> Option<String> {
     }
 }
 
-/// A shorter part of a host's name says nothing about whose account a handle is (bytes).
+/// Minimum bytes of a part of a host's name that identifies an account.
 const MIN_LABEL: usize = 4;
-/// Handles of templates that nobody has filled in.
+/// Handles of unfilled templates.
 const PLACEHOLDERS: [&str; 5] = ["handle", "username", "yourhandle", "yourusername", "twitter"];
 
 /// Longer names are no handles (bytes).
 const MAX_HANDLE: usize = 15;
 
-/// Who wrote the first post of a thread, or of comments.
+/// Author of a thread's first post, or of comments.
 fn posted(s: &Sources<'_>, thread: bool) -> Option<String> {
     let authors = near::in_posts(s, Part::PostAuthor, thread);
-    // The post may stand in a noscript, so it need not be visible; an avatar's initial is no name.
+    // The post may be in a noscript, so it need not be visible; an avatar's initial is no name.
     let mut names = authors.map(|id| text::fold(&s.page.dom.raw_text(id)));
     clean(s, &names.find(|name| name.chars().count() > 1)?)
 }
 
-/// Two to four words with capitals: a first and a last name.
+/// Returns true for a first and a last name: two to four words with capitals.
 pub(super) fn is_full(name: &str) -> bool {
     let mut words = name.split_whitespace();
     (2..=4).contains(&name.split_whitespace().count())
@@ -201,7 +201,7 @@ pub(super) fn is_full(name: &str) -> bool {
         && words.all(|word| !word.starts_with(char::is_lowercase))
 }
 
-/// The name is the site's, the publisher's or the host's.
+/// Returns true for the name of the site, the publisher or the host.
 fn is_publisher(s: &Sources<'_>, name: &str) -> bool {
     let name = letters(name);
     let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
@@ -213,7 +213,7 @@ fn is_publisher(s: &Sources<'_>, name: &str) -> bool {
         || domain.is_some_and(|label| label.len() >= MIN_LABEL && name.starts_with(&label))
 }
 
-/// The names in JSON-LD; true marks the name of an organization.
+/// Names in JSON-LD; true marks the name of an organization.
 fn from_json(s: &Sources<'_>) -> Vec<(String, bool)> {
     let Some(author) = s.main.and_then(|main| main.get("author").or_else(|| main.get("creator"))) else {
         return Vec::new();
@@ -223,7 +223,7 @@ fn from_json(s: &Sources<'_>) -> Vec<(String, bool)> {
         one => vec![one],
     };
     let mut names = Vec::new();
-    // Each may have to be looked for among all objects.
+    // Each may need a search of all objects.
     for value in list.into_iter().take(MAX_LISTED) {
         let value = s.json.by_id(&s.nodes, value).unwrap_or(value);
         let org = jsonld::types(value).iter().any(|kind| kind.ends_with("Organization"));
@@ -241,7 +241,7 @@ fn from_json(s: &Sources<'_>) -> Vec<(String, bool)> {
     names
 }
 
-/// The given and the family name of a person, as one name.
+/// Given and family name of a person as one name.
 fn full_name(person: &serde_json::Map<String, Value>) -> Option<String> {
     let part = |key: &str| person.get(key).and_then(jsonld::text);
     let names: Vec<&str> =
@@ -251,11 +251,11 @@ fn full_name(person: &serde_json::Map<String, Value>) -> Option<String> {
 
 /// Several names in one string.
 fn split(text: &str) -> Vec<String> {
-    // An address of a profile is not a name.
+    // The URL of a profile is not a name.
     if text.contains("://") {
         return Vec::new();
     }
-    // A character reference ends with the sign that stands between names.
+    // A character reference ends with the sign that separates names.
     let plain = super::title::plain(text).unwrap_or_default();
     plain
         .split([';', '|', '\n', '·', '•'])
@@ -278,7 +278,7 @@ fn split(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A name as it should stand in a record, or nothing if it is none.
+/// Cleans a name for a record; returns none if it is no name.
 pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     let folded = text::fold(name);
     let mut name = folded.as_str();
@@ -294,8 +294,7 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     let ends_in_date_word =
         |text: &str| text.trim_end().rsplit_once(' ').is_some_and(|(_, last)| is_date_word(last));
     let name = match name.find(|c: char| c.is_ascii_digit()) {
-        // Digits alone at the end belong to a user's name.
-        // "2016: 3:42 PM" is a time.
+        // Digits alone at the end belong to a user's name. "2016: 3:42 PM" is a time.
         Some(0) if name.contains(':') || counts(s, name) => return None,
         Some(at)
             if at > 3
@@ -307,7 +306,7 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
         _ => name,
     };
     let mut name = name.trim();
-    // "Ada Holm am", "Ada Holm March": the date that stood behind was cut off.
+    // "Ada Holm am", "Ada Holm March": the date after it was cut off.
     while let Some((head, last)) = name.rsplit_once(' ')
         && name.len() < folded.len()
         && is_date_word(last)
@@ -319,7 +318,7 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
             matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '●' | '@' | '"' | ' ' | '(' | ')')
         })
         .to_owned();
-    // "Jan Koch", "April Ho": the name of a month alone, or with digits behind it, is a date.
+    // "Jan Koch", "April Ho": the name of a month alone, or with digits after it, is a date.
     let mut parts = name.split([' ', '.']).filter(|part| !part.is_empty());
     let month = parts.next().is_some_and(|word| s.page.rules.dates.is_month(&word.to_lowercase()));
     let is_name =
@@ -343,8 +342,8 @@ pub(super) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     (!bad).then_some(name)
 }
 
-/// The end of the digits at a place of a name, if they are the last part of an account in front of something else: "Holm13 Member", but not
-/// "Holm5/3/2024" nor "Holm5 March".
+/// End of the digits at a position of a name, if they end an account before other text. That holds for
+/// "Holm13 Member", but not for "Holm5/3/2024" or "Holm5 March".
 fn end_of_account(s: &Sources<'_>, name: &str, at: usize) -> Option<usize> {
     let digits = name[at..].bytes().take_while(u8::is_ascii_digit).count();
     let behind = name[at + digits..].strip_prefix(' ')?;
@@ -353,7 +352,7 @@ fn end_of_account(s: &Sources<'_>, name: &str, at: usize) -> Option<usize> {
     (name[..at].ends_with(char::is_alphabetic) && !is_date).then_some(at + digits)
 }
 
-/// "5 min read", "20 Dec" and "1 silver badge" count something; "98 Buck Social" is a name.
+/// Returns true for counts such as "5 min read", "20 Dec" and "1 silver badge"; "98 Buck Social" is a name.
 fn counts(s: &Sources<'_>, name: &str) -> bool {
     name.split_once(' ').is_some_and(|(number, rest)| {
         let word = rest.split(' ').next().unwrap_or_default();
@@ -366,7 +365,7 @@ fn counts(s: &Sources<'_>, name: &str) -> bool {
 /// Words between a name and a date.
 const DATE_WORDS: [&str; 12] = ["am", "on", "at", "le", "el", "il", "op", "um", "vom", "den", "em", "dnia"];
 
-/// How well an element's attributes say that it names the author, best first.
+/// Rank of an element's attributes as marks of an author, best first.
 fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
     let is = |word: &str, names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name));
     let ranked = |(name, value): (&LocalName, &str)| match *name {
@@ -384,16 +383,16 @@ fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
     page.dom.attrs(id).filter_map(ranked).min()
 }
 
-/// Elements above a link that may say that it names the author.
+/// Ancestors of a link that may mark it as the author.
 const MARKED_ABOVE: usize = 2;
 
-/// Returns true if the link, or an element close above it, is marked as the author.
+/// Returns true if the link, or a close ancestor, is marked as the author.
 pub(super) fn is_marked_link(s: &Sources<'_>, id: u32) -> bool {
     let marked = |id: &u32| author_rank(s.page, *id).is_some();
     marked(&id) || s.page.dom.ancestors(id).take(MARKED_ABOVE).any(|up| marked(&up))
 }
 
-/// The letters of "author" or "byline" are in the value, but for the first, in any case.
+/// Returns true if the value contains the letters of "author" or "byline" after the first, in any case.
 fn may_name_author(value: &str) -> bool {
     value.as_bytes().windows("uthor".len()).any(|part| match part[0] | 0x20 {
         b'u' => part.eq_ignore_ascii_case(b"uthor"),
@@ -402,7 +401,7 @@ fn may_name_author(value: &str) -> bool {
     })
 }
 
-/// The last word of a name such as `documentAuthor`; of `postAuthorName` the last two.
+/// Last word of a name such as `documentAuthor`; the last two of `postAuthorName`.
 fn end_of_camel_case(name: &str) -> &str {
     let starts = |(at, c): &(usize, char)| c.is_uppercase() && name[..*at].ends_with(char::is_lowercase);
     let last = |name: &str| name.char_indices().rfind(starts).map_or(0, |(at, _)| at);
@@ -410,7 +409,7 @@ fn end_of_camel_case(name: &str) -> &str {
     if name[at..].eq_ignore_ascii_case("name") { &name[last(&name[..at])..] } else { &name[at..] }
 }
 
-/// The address of a link is that of an author's page: `/author/jane-holm`.
+/// Returns true if a link leads to an author's page: `/author/jane-holm`.
 fn is_profile(page: &Page<'_>, href: &str) -> bool {
     let end = href.bytes().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(href.len());
     let mut segments = href[..end].trim_end_matches('/').rsplit('/');
@@ -419,10 +418,11 @@ fn is_profile(page: &Page<'_>, href: &str) -> bool {
     segments.next().is_some_and(|name| !name.is_empty()) && segments.take(2).any(is_word)
 }
 
-/// Characters of an element that names the authors and little else.
+/// Maximum characters of an element that names only the authors.
 const MAX_BYLINE: u32 = 100;
 
-/// `rel=author`, `itemprop=author`, classes that say byline or author, and links to an author's page.
+/// Authors in `rel=author`, `itemprop=author`, classes that contain byline or author, and links to an
+/// author's page.
 fn visible(s: &Sources<'_>, range: Range<u32>) -> Vec<String> {
     let page = s.page;
     let dom = &page.dom;
@@ -452,12 +452,12 @@ fn visible(s: &Sources<'_>, range: Range<u32>) -> Vec<String> {
     best.map(|(.., names)| names).unwrap_or_default()
 }
 
-/// A byline in a figure or its caption names who made the picture.
+/// Returns true for a byline in a figure or its caption, which names the picture's author.
 fn is_caption(page: &Page<'_>, id: u32) -> bool {
     page.dom.ancestors(id).any(|up| matches!(page.dom.tag(up), Tag::Figure | Tag::Figcaption))
 }
 
-/// Two elements that stand in one short element name the authors of one text.
+/// Returns true for two elements within one short element: they name the authors of one text.
 fn are_close(page: &Page<'_>, first: u32, next: u32) -> bool {
     let around = page.dom.ancestors(first).find(|up| page.dom.end(*up) > next);
     let class = |id: u32| page.dom.attr(id, &local_name!("class"));
@@ -465,10 +465,10 @@ fn are_close(page: &Page<'_>, first: u32, next: u32) -> bool {
     is_like && around.is_some_and(|up| next >= page.dom.end(first) && page.amount(up).chars <= MAX_LIST)
 }
 
-/// A longer element holds more than a list of authors (characters).
+/// Maximum characters of a list of authors.
 const MAX_LIST: u32 = 160;
 
-/// The names in an element that is marked as the author's.
+/// Names in an element that is marked as the author's.
 fn names_in(s: &Sources<'_>, id: u32) -> Vec<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let named = (id..dom.end(id)).find(|down| {
@@ -477,7 +477,7 @@ fn names_in(s: &Sources<'_>, id: u32) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut goes_on = true;
     for phrase in phrases(page, named.unwrap_or(id)) {
-        // Behind a name there may be an office or a date; a sign or a word between two names leads to the next one.
+        // An office or a date may follow a name; a sign or a word between two names leads to the next one.
         if names.is_empty() || goes_on || is_between(phrase.split(' ').next().unwrap_or_default()) {
             names.extend(split(&phrase).iter().filter_map(|name| clean(s, name)));
             goes_on = is_between(phrase.rsplit(' ').next().unwrap_or_default());
@@ -485,19 +485,20 @@ fn names_in(s: &Sources<'_>, id: u32) -> Vec<String> {
             break;
         }
     }
-    // Several full names are several authors; behind one name that is none, anything may stand.
+    // Several full names are several authors; other text may follow a single partial name.
     let is_code = |name: &String| !name.contains(' ') && name.starts_with(char::is_lowercase);
     let full = names.iter().all(|name| is_full(name)) || names.iter().all(is_code);
     if full { names } else { names.into_iter().take(1).collect() }
 }
 
-/// What stands between two names of a list.
+/// Returns true for words between two names of a list.
 fn is_between(word: &str) -> bool {
     word.ends_with([',', '&', '/', '|'])
         || matches!(word, "and" | "und" | "et" | "y" | "e" | "en" | "og" | "och" | "i")
 }
 
-/// The texts of an element, parted where two elements meet without a space between them: "Ada Holm" and "2 March" in two blocks or spans.
+/// Texts of an element, split where two elements meet without a space between them: "Ada Holm" and "2 March"
+/// in two blocks or spans.
 fn phrases(page: &Page<'_>, id: u32) -> Vec<String> {
     let dom = &page.dom;
     let texts = (id..dom.end(id)).filter(|down| dom.tag(*down) == Tag::Text && page.is_visible(*down));

@@ -1,4 +1,4 @@
-//! Lines and signatures that say who wrote a page, where nothing marks them as such.
+//! Unmarked lines and signatures that name the author of a page.
 
 use super::{
     Sources,
@@ -8,7 +8,7 @@ use super::{
 use crate::{dom::Tag, page::Page, rules::Roles, text};
 use html5ever::local_name;
 
-/// The authors that a line names: "By Ada Holm and Ivo Rask on 2 March".
+/// Authors in a line: "By Ada Holm and Ivo Rask on 2 March".
 pub(super) fn names(s: &Sources<'_>, line: &str) -> Vec<String> {
     pieces(line).map(|piece| after_word(s, piece, false)).find(|names| !names.is_empty()).unwrap_or_default()
 }
@@ -17,7 +17,7 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
     line.split(['|', '·', '•', '–', '—', '/']).map(str::trim).filter(|piece| !piece.is_empty())
 }
 
-/// The names behind a word such as "by"; `strong` leaves out prepositions, which begin other lines as well.
+/// Names after a word such as "by"; `strong` excludes prepositions, which begin other lines as well.
 fn after_word(s: &Sources<'_>, line: &str, strong: bool) -> Vec<String> {
     let words = &s.page.rules.boilerplate.author_words;
     let mut words = words.iter().filter(|word| !strong || is_strong(word));
@@ -25,7 +25,7 @@ fn after_word(s: &Sources<'_>, line: &str, strong: bool) -> Vec<String> {
     rest.map(|rest| list(s, rest)).unwrap_or_default()
 }
 
-/// The text behind a word in lower case that it begins with in any case.
+/// Text after a lower-case word with which it begins in any case.
 pub(super) fn behind<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let head = text.get(..word.len())?;
     // Most texts differ in the first byte; a text in another script needs a copy.
@@ -34,12 +34,12 @@ pub(super) fn behind<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     is_word.then(|| &text[word.len()..])
 }
 
-/// The word is a label or a phrase; a preposition begins other lines as well.
+/// Returns true for a label or a phrase, false for a preposition, which begins other lines as well.
 fn is_strong(word: &str) -> bool {
     word.ends_with(':') || word.trim_end().contains(' ')
 }
 
-/// The names of a list, up to the first part that is none.
+/// Names of a list, up to the first part that is none.
 fn list(s: &Sources<'_>, text: &str) -> Vec<String> {
     let Some(text) = text.split(['(', '|']).next() else { return Vec::new() };
     let parts = text.split([',', ';', '&']).flat_map(|part| BETWEEN.iter().fold(vec![part], split_all));
@@ -63,10 +63,10 @@ fn split_all<'a>(parts: Vec<&'a str>, word: &&'static str) -> Vec<&'a str> {
 /// Words between the names of a list.
 const BETWEEN: [&str; 6] = [" and ", " und ", " et ", " y ", " og ", " och "];
 
-/// At most five words, of which half have a capital or are in a script without capitals.
+/// Returns true for at most five words, half of them with a capital or in a script without capitals.
 fn may_be_name(text: &str) -> bool {
     let name = text.split(" on ").next().unwrap_or_default();
-    // The date behind a name counts no words.
+    // The words of a date after the name do not count.
     let name =
         name.split(|c: char| c.is_ascii_digit()).next().filter(|name| !name.is_empty()).unwrap_or(name);
     let capital = |word: &&str| word.chars().next().is_some_and(|c| c.is_uppercase() || !c.is_lowercase());
@@ -74,7 +74,7 @@ fn may_be_name(text: &str) -> bool {
     (1..=5).contains(&words.len()) && words.iter().filter(|word| capital(word)).count() * 2 >= words.len()
 }
 
-/// The full name in a line that has a date and no more than a few parts: "21 Jan 2022 // Ada Holm".
+/// Full name in a line that has a date and few parts: "21 Jan 2022 // Ada Holm".
 pub(super) fn beside_date(s: &Sources<'_>, line: &str) -> Option<String> {
     let rules = &s.page.rules.dates;
     let is_date = |piece: &str| dates::is_bare_date(rules, &piece.to_lowercase());
@@ -85,7 +85,7 @@ pub(super) fn beside_date(s: &Sources<'_>, line: &str) -> Option<String> {
     clean(s, first?).filter(|name| is_name(s, name))
 }
 
-/// A full name, as far as its words tell: no sign of a heading, and no phrase of templates.
+/// Returns true for a full name by its words: no sign of a heading, and no phrase of templates.
 fn is_name(s: &Sources<'_>, name: &str) -> bool {
     let lower = name.to_lowercase();
     let rules = &s.page.rules.boilerplate;
@@ -96,12 +96,12 @@ fn is_name(s: &Sources<'_>, name: &str) -> bool {
     is_full(name) && !name.contains(NO_NAME) && !is_phrase()
 }
 
-/// Parts of a line with a date and a name.
+/// Maximum parts of a line with a date and a name.
 const MAX_PARTS: usize = 5;
-/// Signs that stand in headings and not in names.
+/// Signs of headings that names do not have.
 const NO_NAME: [char; 6] = [':', '?', '!', ',', '&', '+'];
 
-/// Places in which a line names the author of something else.
+/// Roles of elements in which a line names the author of another text.
 const ELSEWHERE: Roles = Roles::COMMENTS
     .and(Roles::RELATED)
     .and(Roles::SIDEBAR)
@@ -109,10 +109,11 @@ const ELSEWHERE: Roles = Roles::COMMENTS
     .and(Roles::OVERLAY)
     .and(Roles::ADVERTISEMENT);
 
-/// The names in a short line anywhere that begins with a label ("Author:", "written by"), or in the text behind such a label.
+/// Names in a short line that begins with a label ("Author:", "written by"), or in the text after such a
+/// label.
 pub(super) fn labelled(s: &Sources<'_>) -> Vec<String> {
     let (page, dom) = (s.page, &s.page.dom);
-    // The strong words by their first byte: few texts begin with one.
+    // Strong words by their first byte: few texts begin with one.
     let mut words: Vec<Vec<&str>> = vec![Vec::new(); 256];
     for word in page.rules.boilerplate.author_words.iter().filter(|word| is_strong(word)) {
         let first = word.bytes().next().unwrap_or_default();
@@ -139,14 +140,14 @@ pub(super) fn labelled(s: &Sources<'_>) -> Vec<String> {
 
 /// Shorter texts are no label (characters).
 const MIN_LABEL: u32 = 4;
-/// A longer line says more than who wrote the page (characters).
+/// Maximum characters of a line that names the author.
 const MAX_LINE: u32 = 100;
 
-/// The text of the block around a text, if it is short; with the next text behind it if the block is no more than a label.
+/// Text of the block around a text, if it is short; with the next text if the block is only a label.
 fn line_of(page: &Page<'_>, id: u32) -> String {
     let dom = &page.dom;
     let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block());
-    // The line begins with the label, so what stands in front of it in the block is left out.
+    // The line begins with the label, so earlier text of the block is left out.
     let end = block.filter(|up| page.amount(*up).chars <= MAX_LINE).map_or(id + 1, |up| dom.end(up));
     let is_text = |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id);
     let mut line = String::new();
@@ -170,10 +171,11 @@ fn is_label(line: &str) -> bool {
     line.trim_end().ends_with([':', '：'])
 }
 
-/// Nodes behind a label in which its value is looked for.
+/// Nodes after a label that are searched for its value.
 const MAX_STEPS: u32 = 12;
 
-/// A full name alone in the last paragraph of a text, set apart by its type or place: how blogs and agencies sign.
+/// A full name alone in the last paragraph of a text, distinguished by type or position: the signature of
+/// blogs and agencies.
 pub(super) fn signature(s: &Sources<'_>) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let is_prose = |id: u32| dom.tag(id) == Tag::P && page.amount(id).chars >= MIN_PROSE;
@@ -197,13 +199,13 @@ pub(super) fn signature(s: &Sources<'_>) -> Option<String> {
     })
 }
 
-/// A paragraph that is shorter is no text in front of a signature (characters).
+/// Minimum characters of the paragraph before a signature.
 const MIN_PROSE: u32 = 80;
 const MIN_NAME: u32 = 6;
 /// Longer text is no name (characters).
 const MAX_NAME: u32 = 40;
 
-/// All text of the paragraph is emphasized or in brackets, or the paragraph stands at the right.
+/// Returns true if all text of the paragraph is emphasized or in brackets, or the paragraph is right-aligned.
 fn is_set_apart(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let is_emphasis = |down: u32| {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{dom::Tag, page::Page, text};
 
-/// The date of the last change: JSON-LD, meta elements, then what the page shows with a word for a change.
+/// Date of the last change: from JSON-LD, meta elements, then visible text with a word for a change.
 pub(super) fn modified(s: &Sources<'_>, order: Order) -> Option<String> {
     let shown = || Some((Rule::ShownChange, shown_change(s, order, &|_| true)?));
     let (rule, date) = in_data(s, order).or_else(shown)?;
@@ -15,7 +15,7 @@ pub(super) fn modified(s: &Sources<'_>, order: Order) -> Option<String> {
     Some(date)
 }
 
-/// The date of the last change in JSON-LD, else in meta elements, with its rule.
+/// Date of the last change in JSON-LD, else in meta elements, with its rule.
 pub(super) fn in_data(s: &Sources<'_>, order: Order) -> Option<(Rule, String)> {
     let rules = &s.page.rules.dates;
     let parse = |text: &str| dates::parse(rules, text, order);
@@ -24,20 +24,21 @@ pub(super) fn in_data(s: &Sources<'_>, order: Order) -> Option<(Rule, String)> {
     in_json.map(|date| (Rule::JsonLd, date)).or_else(|| Some((Rule::Meta, in_meta()?)))
 }
 
-/// Returns the date of the last change. The text is at least as old. A review says nothing about the age of the text.
+/// Date of the last change as an upper bound of the publication date. The date of a review says nothing about
+/// the age of the text.
 pub(super) fn only_change(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let is_newer = |line: &str| !shown::has_word(&rules.reviewed_words, &line.to_lowercase());
     let near = || {
         s.near()
             .iter()
-            .filter(|line| is_newer(line) && !shown::speaks_of_member(rules, line))
+            .filter(|line| is_newer(line) && !shown::is_about_member(rules, line))
             .find_map(|line| dates::parse(rules, line, order))
     };
     shown_change(s, order, &is_newer).or_else(near).or_else(|| Some(in_data(s, order)?.1))
 }
 
-/// The date of a `time` element or a short line that has a word for a change beside it, of the lines that are accepted.
+/// Date of a `time` element or an accepted short line with a word for a change.
 fn shown_change(s: &Sources<'_>, order: Order, accept: &dyn Fn(&str) -> bool) -> Option<String> {
     let page = s.page;
     let dom = &page.dom;
@@ -51,7 +52,7 @@ fn shown_change(s: &Sources<'_>, order: Order, accept: &dyn Fn(&str) -> bool) ->
     let mut times = (page.body..dom.end(page.body)).take_while(|_| !page.budget.is_over()).filter(is_change);
     let is_line = |line: &&String| {
         line.chars().count() <= MAX_LABELLED as usize
-            && speaks_of_change(rules, &line.to_lowercase())
+            && is_about_change(rules, &line.to_lowercase())
             && accept(line)
     };
     let near = || s.near().iter().filter(is_line).find_map(|line| dates::parse(rules, line, order));
@@ -59,8 +60,8 @@ fn shown_change(s: &Sources<'_>, order: Order, accept: &dyn Fn(&str) -> bool) ->
     times.find_map(|id| shown::stamp(s, id, order)).or_else(labelled).or_else(near)
 }
 
-/// The text of the smallest short element around a date that has a word for a change in front of it, in lower case; none if it has
-/// one for publication too, or if a smaller element has.
+/// Text of the smallest short element around a date that has a word for a change before it, in lower case.
+/// None if it also has a word for publication, or if a smaller element has one.
 pub(super) fn change_line(page: &Page<'_>, id: u32) -> Option<String> {
     let rules = &page.rules.dates;
     let around = std::iter::once(id).chain(page.dom.ancestors(id).take(LABEL_LEVELS));
@@ -73,16 +74,16 @@ pub(super) fn change_line(page: &Page<'_>, id: u32) -> Option<String> {
     })?;
     // "3 December. Updated: 7 December" begins with the date of publication.
     let before = line.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
-    (speaks_of_change(rules, &line) && shown::has_word(&rules.modified_words, before)).then_some(line)
+    (is_about_change(rules, &line) && shown::has_word(&rules.modified_words, before)).then_some(line)
 }
 
-/// Elements around a date in which the word for it is looked for.
+/// Ancestors of a date that are searched for its label.
 const LABEL_LEVELS: usize = 4;
 
-/// An element with more nodes is no line.
+/// Maximum nodes of a line.
 const LABEL_NODES: u32 = 64;
 
-/// The line, in lower case, has a word for the last change and none for publication.
-pub(super) fn speaks_of_change(rules: &DateRules, line: &str) -> bool {
+/// Returns true if the lower-case line has a word for the last change and none for publication.
+pub(super) fn is_about_change(rules: &DateRules, line: &str) -> bool {
     shown::has_word(&rules.modified_words, line) && !shown::has_word(&rules.published_words, line)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     DateRules, Order, Sources,
-    changed::{change_line, speaks_of_change},
+    changed::{change_line, is_about_change},
     dates::{Token, from_tokens, tokens},
     shown,
 };
@@ -10,9 +10,10 @@ use crate::{dom::Tag, text};
 use html5ever::local_name;
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
-/// The same instant in the zone of the page, if the page shows that the day differs there; else the stamp itself.
+/// Converts a stamp to the zone of the page, if the page shows another day for the same instant; else returns
+/// it unchanged.
 ///
-/// Programs stamp in UTC. Readers in another zone may see another day for the same instant.
+/// Programs stamp in UTC. Readers in another zone may see another day.
 pub(super) fn in_zone_of_page(s: &Sources<'_>, stamp: String, order: Order) -> String {
     zoned(s, &stamp, order).unwrap_or(stamp)
 }
@@ -27,14 +28,14 @@ fn zoned(s: &Sources<'_>, stamp: &str, order: Order) -> Option<String> {
     };
     let in_meta = || rules.published.iter().find_map(|name| s.metas.all(name).find_map(offset));
     let is_of_page =
-        |line: &str| !speaks_of_change(rules, &line.to_lowercase()) && !shown::speaks_of_member(rules, line);
+        |line: &str| !is_about_change(rules, &line.to_lowercase()) && !shown::is_about_member(rules, line);
     let in_line = || s.near().iter().find_map(|line| offset(line).filter(|_| is_of_page(line)));
     let seconds = in_meta().or_else(|| in_times(s, &offset)).or_else(in_line)?;
     let zone = TimeZone::fixed(jiff::tz::Offset::from_seconds(seconds).ok()?);
     Some(instant.to_zoned(zone).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
 }
 
-/// The offset that the text of a visible `time` element gives.
+/// Offset by the text of a visible `time` element.
 fn in_times(s: &Sources<'_>, offset: &dyn Fn(&str) -> Option<i32>) -> Option<i32> {
     let (page, dom) = (s.page, &s.page.dom);
     let is_time = |id: &u32| dom.tag(*id) == Tag::Time && page.is_visible(*id);
@@ -47,7 +48,7 @@ fn in_times(s: &Sources<'_>, offset: &dyn Fn(&str) -> Option<i32>) -> Option<i32
     })
 }
 
-/// A local time of day with its date, as a text shows them: "03-16-2014, 07:25 PM".
+/// A local time of day with its date in a text: "03-16-2014, 07:25 PM".
 fn parse_time(rules: &DateRules, text: &str, order: Order) -> Option<DateTime> {
     let text = text.trim();
     if text.len() > MAX_TIME_LINE || !text.contains(':') {
@@ -78,10 +79,10 @@ fn parse_time(rules: &DateRules, text: &str, order: Order) -> Option<DateTime> {
     Some(date.to_datetime(time))
 }
 
-/// A longer line says more than a date and a time (bytes).
+/// Maximum bytes of a line with only a date and a time.
 const MAX_TIME_LINE: usize = 90;
 
-/// Seconds between UTC and a local time of the same instant, if both could be one and fall on different days.
+/// Seconds between UTC and a local time of the same instant, if that is possible and the days differ.
 fn offset(utc: DateTime, local: DateTime) -> Option<i32> {
     if utc.date() == local.date() {
         return None;
@@ -98,15 +99,15 @@ fn offset(utc: DateTime, local: DateTime) -> Option<i32> {
 
 const MINUTES_OF_DAY: i64 = 24 * 60;
 const MINUTES_OF_HOUR: i64 = 60;
-/// Zones that are no whole hours: Newfoundland, Marquesas, Iran, Afghanistan, India, Nepal, Myanmar, Central Australia,
-/// Chatham Islands (minutes).
+/// Zones with fractional hours: Newfoundland, Marquesas, Iran, Afghanistan, India, Nepal, Myanmar, Central
+/// Australia, Chatham Islands (minutes).
 const BETWEEN_HOURS: [i64; 12] = [-570, -210, -150, 210, 270, 330, 345, 390, 570, 630, 765, 825];
 /// First and last zone of whole hours (minutes).
 const WEST: i64 = -12 * 60;
 const EAST: i64 = 14 * 60;
 /// Elements that are looked at.
 const MAX_TIMES: usize = 20;
-/// A longer text says more than a date and a time (characters).
+/// Maximum characters of a text with only a date and a time.
 const MAX_CHARS: u32 = 80;
 
 #[cfg(test)]

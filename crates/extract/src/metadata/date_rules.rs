@@ -36,7 +36,7 @@ pub(crate) struct DateFile {
 #[derive(Debug)]
 pub(crate) struct DateRules {
     months: FxHashMap<String, i8>,
-    /// Names that are another month in Croatian than in other languages.
+    /// Names that mean another month in Croatian than in other languages.
     croatian_months: FxHashMap<String, i8>,
     weekdays: FxHashSet<String>,
     /// Meta names, best first.
@@ -52,13 +52,13 @@ pub(crate) struct DateRules {
     pub(crate) published_sentences: Vec<String>,
     /// Keys of data in scripts.
     pub(crate) script_keys: Vec<String>,
-    /// Words in front of the day on which a person joined.
+    /// Words before the day on which a person joined.
     pub(crate) member_words: Vec<String>,
     /// Those of `published` in which many programs write the date of the last change.
     pub(crate) published_or_modified: Vec<String>,
     /// Starts of lines that name an author and a date.
     pub(crate) byline_words: Vec<String>,
-    /// Ends of meta names behind a prefix of the site.
+    /// Suffixes of meta names after a prefix of the site.
     pub(crate) published_suffixes: Vec<String>,
 }
 
@@ -96,18 +96,18 @@ impl DateRules {
 }
 
 impl DateRules {
-    /// The name or abbreviation of a month, in lower case.
+    /// Returns true for the name or abbreviation of a month, in lower case.
     pub(crate) fn is_month(&self, word: &str) -> bool {
         self.months.contains_key(word)
     }
 
-    /// The number of a month by its name or abbreviation, in lower case.
+    /// Number of a month by its name or abbreviation, in lower case.
     pub(super) fn month(&self, word: &str, order: Order) -> Option<i16> {
         let croatian = (order == Order::Croatian).then(|| self.croatian_months.get(word)).flatten();
         croatian.or_else(|| self.months.get(word)).map(|month| i16::from(*month))
     }
 
-    /// The name of a day of the week, in lower case.
+    /// Returns true for the name of a weekday, in lower case.
     pub(super) fn is_weekday(&self, word: &str) -> bool {
         self.weekdays.contains(word)
     }

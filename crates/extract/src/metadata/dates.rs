@@ -1,9 +1,9 @@
-//! Dates in the forms people and programs write them.
+//! Dates in the forms that people and programs write.
 
 use super::DateRules;
 use jiff::{Zoned, civil::Date, fmt::rfc2822, tz::TimeZone};
 
-/// In which order a date of numbers alone is read where both are possible.
+/// Order of a numeric date that is ambiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// 5/4 is the fifth of April.
@@ -14,12 +14,12 @@ pub(crate) enum Order {
     Croatian,
 }
 
-/// Years before are not dates of web pages; the year after the last is not checked against a clock, since there is none.
+/// Range of years of web pages. The upper end is fixed, since extraction has no clock.
 const YEARS: std::ops::RangeInclusive<i16> = 1990..=2039;
-/// Longer texts are not looked through for a date.
+/// Maximum bytes of a text that is searched for a date.
 const MAX_TEXT: usize = 400;
 
-/// The first date in a text: `YYYY-MM-DD`, or RFC 3339 where a time and an offset are written.
+/// The first date in a text: `YYYY-MM-DD`, or RFC 3339 if it has a time and an offset.
 pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<String> {
     let text = crate::text::head(text.trim(), MAX_TEXT);
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
@@ -32,7 +32,7 @@ pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<Strin
     })
 }
 
-/// The date that a text begins with, behind a weekday at most.
+/// Date at the start of a text; only a weekday may precede it.
 pub(crate) fn leading(rules: &DateRules, text: &str, order: Order) -> Option<String> {
     let tokens = tokens(crate::text::head(text.trim(), MAX_LEADING));
     let is_weekday = |token: &Token| match token {
@@ -44,11 +44,11 @@ pub(crate) fn leading(rules: &DateRules, text: &str, order: Order) -> Option<Str
     (!is_version(&tokens, at)).then(|| from_tokens(rules, &tokens[at..], order))?.map(|date| date.to_string())
 }
 
-/// A date at the start of a text ends before this (bytes).
+/// Maximum end of a date at the start of a text (bytes).
 const MAX_LEADING: usize = 40;
 
-/// Numbers with dots between them that are no date as people write it: "3.2.25" after "version", "v" or a name, "1.10.3.2".
-/// A day or a month with dots and a year of two digits is written with two digits each: 03.02.25.
+/// Returns true for numbers with dots that are a version: "3.2.25" after "version", "v" or a name,
+/// "1.10.3.2". In a date with dots and a year of two digits, day and month have two digits each: 03.02.25.
 fn is_version(tokens: &[Token], at: usize) -> bool {
     let dotted = matches!(tokens.get(at + 1), Some(Token::Sign('.')))
         && matches!(tokens.get(at + 3), Some(Token::Sign('.')));
@@ -57,13 +57,13 @@ fn is_version(tokens: &[Token], at: usize) -> bool {
     else {
         return false;
     };
-    // One more number, before or behind, makes four: that is no date.
+    // One more number, before or after, makes four: that is no date.
     let before = at >= 2 && tokens[at - 1] == Token::Sign('.') && matches!(tokens[at - 2], Token::Number(..));
     dotted && *first < 4 && *third < 4 && (before || *first < 2 || *second < 2)
 }
 
-/// A line that says no more than a date: at most a weekday, a time of day and a word such as "published" besides.
-/// `line` is in lower case.
+/// Returns true for a lower-case line with only a date: besides at most a weekday, a time of day and a word
+/// such as "published".
 pub(crate) fn is_date_line(rules: &DateRules, line: &str) -> bool {
     if line.len() > MAX_DATE_LINE || !line.bytes().any(|b| b.is_ascii_digit()) {
         return false;
@@ -77,7 +77,7 @@ pub(crate) fn is_date_line(rules: &DateRules, line: &str) -> bool {
     others <= MAX_DATE_WORDS && parse(rules, line, Order::DayFirst).is_some()
 }
 
-/// A date in lower case, with at most a weekday, a time of day and a time zone besides.
+/// Returns true for a lower-case date with at most a weekday, a time of day and a time zone.
 pub(crate) fn is_bare_date(rules: &DateRules, text: &str) -> bool {
     let beside =
         |word: &str| word.chars().count() > MAX_ZONE && !rules.is_month(word) && !rules.is_weekday(word);
@@ -86,15 +86,15 @@ pub(crate) fn is_bare_date(rules: &DateRules, text: &str) -> bool {
         && !tokens(text).iter().any(|token| matches!(token, Token::Word(word) if beside(word)))
 }
 
-/// Longer words beside a date are no time zone (characters).
+/// Maximum characters of a time zone.
 const MAX_ZONE: usize = 3;
 
-/// A longer line says more than a date (bytes).
+/// Maximum bytes of a line with only a date.
 const MAX_DATE_LINE: usize = 70;
-/// Words of more than two letters beside the month.
+/// Maximum words of more than two letters beside the month.
 const MAX_DATE_WORDS: usize = 2;
 
-/// ISO 8601 at the start of the text, with time and offset if they are there and make sense.
+/// ISO 8601 at the start of the text, with a valid time and offset if present.
 fn iso(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let number = |range: std::ops::Range<usize>| -> Option<i16> {
@@ -119,7 +119,7 @@ fn iso(text: &str) -> Option<String> {
     let with_zone = format!("{date}T{}", time.trim().replace(' ', ""));
     let stamp = with_zone.parse::<jiff::Timestamp>().ok().or_else(|| {
         let (head, tail) = with_zone.split_at_checked(with_zone.len().checked_sub(2)?)?;
-        // An offset without a colon in it: +0100.
+        // An offset without a colon: +0100.
         format!("{head}:{tail}").parse::<jiff::Timestamp>().ok()
     });
     if stamp.is_none() || time.is_empty() {
@@ -135,13 +135,13 @@ fn written_out(time: &Zoned) -> String {
     time.strftime(if is_utc { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" }).to_string()
 }
 
-/// The form of mail and of HTTP, with a zone: "Sat, 19 Oct 2019 00:04:00 +0200".
+/// Date in the format of mail and HTTP, with a zone: "Sat, 19 Oct 2019 00:04:00 +0200".
 fn mail(text: &str) -> Option<String> {
     let time = (text.len() <= MAX_MAIL && text.contains(':')).then(|| rfc2822::parse(text).ok())??;
     YEARS.contains(&time.year()).then(|| written_out(&time))
 }
 
-/// A longer text says more than a date of mail.
+/// Maximum bytes of a mail date.
 const MAX_MAIL: usize = 40;
 
 fn offset_of(time: &str) -> Option<jiff::tz::Offset> {
@@ -167,7 +167,7 @@ fn valid(year: i16, month: i16, day: i16) -> Option<Date> {
 /// A piece of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// Its value and the number of its digits.
+    /// Value and number of digits.
     Number(i32, usize),
     Word(String),
     Sign(char),
@@ -244,7 +244,7 @@ fn numeric(tokens: &[Token], order: Order) -> Option<Date> {
     valid(year, month, day).or_else(|| valid(year, day, month))
 }
 
-/// A month by its name, with day and year around it.
+/// A date with the name of a month, surrounded by day and year.
 fn written(rules: &DateRules, tokens: &[Token], order: Order) -> Option<Date> {
     let filler = |token: &Token| match token {
         Token::Word(word) => {
@@ -268,7 +268,7 @@ fn written(rules: &DateRules, tokens: &[Token], order: Order) -> Option<Date> {
         _ => None,
     };
     if let Some(month) = month(a) {
-        // "Aug 03 12:45:00 EDT 2015": the year stands behind the time.
+        // "Aug 03 12:45:00 EDT 2015": the year follows the time.
         let is_time = matches!(c, Token::Number(_, 1 | 2)) && parts.next() == Some(&Token::Sign(':'));
         let year =
             if is_time { parts.take(LATE_YEAR).find_map(|p| number(p, &[4])) } else { number(c, &[4]) };
@@ -281,10 +281,10 @@ fn written(rules: &DateRules, tokens: &[Token], order: Order) -> Option<Date> {
     valid(number(a, &[4])?, month, number(c, &[1, 2])?)
 }
 
-/// Tokens behind the hour of a time in which the year is looked for: minutes, seconds, zone, year.
+/// Tokens after the hour of a time that are searched for the year: minutes, seconds, zone, year.
 const LATE_YEAR: usize = 5;
 
-/// A date in a URL's path: `/2024/01/05/`, `/2024-01-05-`, `/20240105/`.
+/// Date in a URL's path: `/2024/01/05/`, `/2024-01-05-`, `/20240105/`.
 pub(crate) fn from_path(path: &str) -> Option<String> {
     let bytes = path.as_bytes();
     let digits = |from: usize, len: usize| -> Option<i16> {
@@ -297,7 +297,7 @@ pub(crate) fn from_path(path: &str) -> Option<String> {
             let mut numbers = part.splitn(3, '-');
             let mut number = |len: usize| numbers.next().filter(|n| n.len() == len)?.parse::<i16>().ok();
             let (first, second, year) = (number(2)?, number(2)?, number(4)?);
-            // With two numbers up to twelve the order is open.
+            // With two numbers up to twelve the order is ambiguous.
             let found = if first > 12 { valid(year, second, first) } else { valid(year, first, second) };
             found.filter(|_| first.max(second) > 12 || first == second).map(|date| date.to_string())
         })

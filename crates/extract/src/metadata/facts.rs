@@ -1,4 +1,4 @@
-//! Section, access, addresses of authors, and the object of a recipe, a product or the like.
+//! Section, access, URLs of authors, and the object of a recipe, a product or the like.
 
 use super::{Sources, authors::is_marked_link, jsonld, microdata, non_empty, types};
 use crate::dom::Tag;
@@ -7,7 +7,7 @@ use html5ever::local_name;
 use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
 
-/// Types of objects that a record passes on, best first: <https://schema.org/docs/full.html>.
+/// Types of objects that a record includes, best first: <https://schema.org/docs/full.html>.
 const PASSED_ON: [&str; 12] = [
     "Recipe",
     "Product",
@@ -23,7 +23,7 @@ const PASSED_ON: [&str; 12] = [
     "Review",
 ];
 
-/// Properties of an object that repeat the page's text, or that speak of other pages.
+/// Properties of an object that repeat the page's text, or describe other pages.
 const LEFT_OUT: [&str; 13] = [
     "@context",
     "@id",
@@ -40,11 +40,11 @@ const LEFT_OUT: [&str; 13] = [
     "reviewBody",
 ];
 
-/// Objects in objects below this depth are left out.
+/// Maximum depth of nested objects.
 const MAX_DEPTH: usize = 6;
-/// Entries of a list beyond this many are left out.
+/// Maximum entries of a list.
 const MAX_ENTRIES: usize = 100;
-/// A longer object is not passed on (bytes of JSON).
+/// Maximum bytes of an object's JSON.
 const MAX_BYTES: usize = 32 << 10;
 
 /// The section of the site that the page calls its own.
@@ -53,7 +53,7 @@ pub(super) fn section(s: &Sources<'_>) -> Option<String> {
     s.metas.first(&["article:section"]).or_else(in_json).and_then(non_empty)
 }
 
-/// The page's data says if it is free to read: of itself, else of a part of it (`hasPart`).
+/// Access to the page by its data: its own value, else that of a part (`hasPart`).
 pub(super) fn accessible(s: &Sources<'_>) -> Option<bool> {
     let told = |node: &Value| match node.get("isAccessibleForFree")? {
         Value::Bool(free) => Some(*free),
@@ -68,8 +68,8 @@ pub(super) fn accessible(s: &Sources<'_>) -> Option<bool> {
     s.nodes.iter().find_map(|node| told(node)).or_else(|| s.nodes.iter().find_map(parts))
 }
 
-/// The addresses of the pages about authors: of JSON-LD, then of links that say their name and have `rel=author`, or stand in an element
-/// that is marked as the author or lead to an author's page.
+/// URLs of the authors' pages: from JSON-LD, then from links with their name. Such a link has `rel=author`,
+/// is marked as the author, or leads to an author's page.
 pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl> {
     if authors.is_empty() {
         return Vec::new();
@@ -107,13 +107,13 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     found.collect()
 }
 
-/// Words of a text, without marks, in lower case.
+/// Words of a text, without punctuation, in lower case.
 fn words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
 }
 
-/// The first address of something that is called by a name, else of what has the name among other words ("By Ada Holm").
+/// The first URL with a label equal to a name, else with a label that contains it ("By Ada Holm").
 fn best<T: Copy>(
     named: &[(T, Vec<String>)],
     name: &str,
@@ -132,20 +132,20 @@ fn best<T: Copy>(
     of(&|text| text == name).or_else(|| of(&holds))
 }
 
-/// More words around a name say something else.
+/// Maximum further words around a name.
 const MAX_AROUND: usize = 5;
 /// Characters of those words.
 const MAX_AROUND_CHARS: usize = 24;
 
-/// The address of a person's page. An `@id` may be one as well.
+/// URL of a person's page, possibly from `@id`.
 fn address_of(person: &Value) -> Option<&str> {
     let of = |key: &str| person.get(key).and_then(jsonld::text);
     let page = |id: &&str| id.starts_with("http") && !id.contains('#');
     of("url").or_else(|| of("sameAs")).or_else(|| of("@id").filter(page))
 }
 
-/// The object of the best passed-on type in JSON-LD, as JSON; else the one in microdata; else price and availability of a product from
-/// meta elements.
+/// Object of the best included type as JSON: in JSON-LD, else in microdata. Else price and availability of a
+/// product from meta elements.
 pub(super) fn structured(s: &Sources<'_>) -> Option<String> {
     let of = |kind: &&str| s.nodes.iter().copied().find(|node| types(node).contains(kind));
     let object = PASSED_ON.iter().find_map(of).and_then(|node| trimmed(node, 0));
@@ -154,7 +154,7 @@ pub(super) fn structured(s: &Sources<'_>) -> Option<String> {
     (text.len() <= MAX_BYTES).then_some(text)
 }
 
-/// The value without properties that are left out and without empty ones; texts with single spaces.
+/// Value without excluded and empty properties; texts with single spaces.
 fn trimmed(value: &Value, depth: usize) -> Option<Value> {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! The headings of a page that may be its title.
+//! Headings of a page that may be its title.
 
 use super::{
     Sources, non_empty,
@@ -10,10 +10,10 @@ use rustc_hash::FxHashSet;
 /// Longer headings are no titles (bytes).
 const MAX_HEADING: usize = 250;
 
-/// More headings of the first level than this are not looked at.
+/// Maximum headings of level one that are read.
 const MAX_HEADINGS: usize = 12;
 
-/// A visible heading of the first levels.
+/// A visible heading of levels one to three.
 pub(super) struct Heading {
     pub(super) id: u32,
     pub(super) level: u8,
@@ -23,7 +23,7 @@ pub(super) struct Heading {
     pub(super) names_site: bool,
 }
 
-/// The visible headings of the first three levels, those of the first before the others.
+/// Visible headings of the first three levels, level one first.
 pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
     let dom = &s.page.dom;
     let mut out: Vec<Heading> = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
     out
 }
 
-/// The headings of the first level that are not the site's name.
+/// Headings of level one that are not the site's name.
 pub(super) fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for heading in seen.iter().filter(|heading| heading.level == 1 && !heading.names_site) {
@@ -54,13 +54,13 @@ pub(super) fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> V
     out
 }
 
-/// The heading that agrees with a name of the page, and of several the one nearest to a name.
+/// The heading that agrees with a name of the page; of several the one most similar to a name.
 ///
 /// `declared`: data other than the title element names the page.
 pub(super) fn agreeing<'a>(headings: &'a [String], named: &[String], declared: bool) -> Option<&'a String> {
     let agrees = |heading: &str, name: &str| {
         let share = shared(heading, name);
-        // A heading that shares few words both ways is that of a section, or an advertisement.
+        // A heading with few common words both ways is that of a section, or an advertisement.
         share >= CLEARLY_AGREES || share >= AGREES && (!declared || shared(name, heading) >= COVERS)
     };
     headings
@@ -70,15 +70,15 @@ pub(super) fn agreeing<'a>(headings: &'a [String], named: &[String], declared: b
         .reduce(|best, next| if both(named, next) > both(named, best) { next } else { best })
 }
 
-/// A heading agrees with a name of the page if this share of its words stands in it.
+/// Minimum share of a heading's words in a name of the page for an agreement.
 const AGREES: f32 = 0.5;
-/// From this share on a heading agrees, however little of the name it covers.
+/// Share from which a heading agrees, however little of the name it covers.
 const CLEARLY_AGREES: f32 = 0.6;
-/// Below that a heading has to cover this share of the words of a declared name.
+/// Below that, minimum share of a declared name's words in the heading.
 const COVERS: f32 = 0.4;
 
-/// A name of the page in its data that an element of the heading ends with or begins behind: what else stands in the heading is a
-/// kicker, a date or a subtitle.
+/// A declared name of the page that an element of the heading ends with, or that starts after an element. The
+/// rest of the heading is a kicker, a date or a subtitle.
 pub(super) fn part_of(
     s: &Sources<'_>,
     heading: &Heading,
@@ -97,7 +97,7 @@ pub(super) fn part_of(
     is_element(s, heading.id, whole, &letters(&name)).then_some(name)
 }
 
-/// The longer part of a name that a separator cuts in two, if the heading shows the shorter part in front of it.
+/// The longer part of a name that a separator splits, if the heading shows the shorter part before it.
 fn behind_kicker(name: &str, whole: &str) -> Option<String> {
     SEPARATORS.iter().flat_map(|sep| name.match_indices(sep)).take(MAX_CUTS).find_map(|(at, sep)| {
         let (head, tail) = (&name[..at], &name[at + sep.len()..]);
@@ -110,7 +110,7 @@ fn behind_kicker(name: &str, whole: &str) -> Option<String> {
     })
 }
 
-/// The part of the heading begins with the text of an element, or ends with one.
+/// Returns true if the part of the heading begins or ends with the text of an element.
 fn is_element(s: &Sources<'_>, heading: u32, whole: &str, part: &str) -> bool {
     let (page, dom) = (s.page, &s.page.dom);
     let mut texts =
@@ -123,23 +123,23 @@ fn is_element(s: &Sources<'_>, heading: u32, whole: &str, part: &str) -> bool {
     })
 }
 
-/// A shorter part of a heading is not taken for the title (bytes).
+/// Minimum bytes of a part of a heading that may be the title.
 const MIN_PART: usize = 8;
 
-/// How much a heading and the name nearest to it share, both ways.
+/// Mutual share of words of a heading and the most similar name.
 fn both(named: &[String], heading: &str) -> f32 {
     named.iter().map(|name| shared(heading, name) * shared(name, heading)).fold(0.0, f32::max)
 }
 
-/// Longest part of a name that is compared (bytes).
+/// Maximum bytes of a name that are compared.
 pub(super) const MAX_NAME: usize = 4 * MAX_HEADING;
 
-/// Share of the heading's words that stand in the name.
+/// Share of the heading's words in the name.
 pub(super) fn shared(heading: &str, name: &str) -> f32 {
     share(words(heading), &words(text::head(name, MAX_NAME)).collect())
 }
 
-/// Share of the words that a name has; short words count less.
+/// Share of words in a name; short words have less weight.
 pub(super) fn share(words: impl Iterator<Item = impl AsRef<str>>, name: &FxHashSet<String>) -> f32 {
     let (mut all, mut found) = (0.0, 0.0);
     for word in words {

@@ -1,4 +1,4 @@
-//! JSON-LD of a page, as far as it speaks about the page itself.
+//! JSON-LD about the page itself.
 
 use crate::{dom::Tag, page::Page};
 use html5ever::local_name;
@@ -6,24 +6,24 @@ use serde_json::Value;
 
 /// Longer scripts are not parsed.
 const MAX_SCRIPT: usize = 2 << 20;
-/// Objects beyond this many are not looked at.
+/// Maximum objects that are read.
 const MAX_NODES: usize = 2000;
 
-/// All objects of the page's JSON-LD, graphs and lists flattened, outermost first.
+/// All objects of the page's JSON-LD, with flattened graphs and lists, outermost first.
 #[derive(Debug, Default)]
 pub(crate) struct JsonLd {
     roots: Vec<Value>,
 }
 
 impl JsonLd {
-    /// Parses the page's `application/ld+json` scripts. What is broken is left out.
+    /// Parses the page's `application/ld+json` scripts; skips invalid ones.
     pub(crate) fn of(page: &Page<'_>) -> Self {
         let dom = &page.dom;
         let roots = (0..dom.len())
             .filter(|id| dom.tag(*id) == Tag::Script)
             .filter(|id| match dom.attr(*id, &local_name!("type")) {
                 Some(kind) => kind.trim().to_ascii_lowercase().starts_with("application/ld+json"),
-                // Some pages leave out the type; a script of theirs that is one object says so itself.
+                // Some pages omit the type; their script is a single object with a context.
                 None => {
                     let mut children = dom.children(*id);
                     children.next().is_some_and(|text| is_context(dom.text(text)))
@@ -39,7 +39,7 @@ impl JsonLd {
         &self.roots
     }
 
-    /// Every object that stands for itself: at the top, in a list, in a graph, or the main entity of another.
+    /// Every independent object: at the top, in a list, in a graph, or as the main entity of another.
     pub(crate) fn nodes(&self) -> Vec<&Value> {
         let mut out = Vec::new();
         let mut stack: Vec<&Value> = self.roots.iter().rev().collect();
@@ -63,7 +63,7 @@ impl JsonLd {
         out
     }
 
-    /// An object that another one names by its `@id`.
+    /// Object that another one references by `@id`.
     pub(crate) fn by_id<'a>(&self, nodes: &[&'a Value], reference: &Value) -> Option<&'a Value> {
         let id = reference.get("@id")?.as_str()?;
         nodes.iter().copied().find(|node| {
@@ -73,7 +73,7 @@ impl JsonLd {
     }
 }
 
-/// The script begins with the context of an object of JSON-LD.
+/// Returns true if the script begins with the context of a JSON-LD object.
 fn is_context(script: &str) -> bool {
     let start = crate::text::head(script.trim_start(), 80);
     start.starts_with('{') && start.contains("\"@context\"") && start.contains("schema.org")
@@ -91,7 +91,7 @@ pub(crate) fn types(node: &Value) -> Vec<&str> {
     }
 }
 
-/// A text, from a string, the first of a list, or an object's `name`, `@value` or `url`.
+/// Text of a string, of the first entry of a list, or of an object's `name`, `@value` or `url`.
 pub(crate) fn text(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) => Some(text.trim()).filter(|t| !t.is_empty()),
@@ -125,11 +125,11 @@ fn parse(script: &str) -> Option<Value> {
         .trim_end_matches("]]>")
         .trim()
         .trim_end_matches(';');
-    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&mend(text)).ok())
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repair(text)).ok())
 }
 
-/// Line breaks and tabs inside of strings are not JSON, but common; so are commas before a closing bracket.
-fn mend(text: &str) -> String {
+/// Repairs common errors: line breaks and tabs within strings, and commas before a closing bracket.
+fn repair(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
     for c in text.chars() {

@@ -1,10 +1,11 @@
-//! The language that a page declares, and tags of languages.
+//! Declared language of a page, and language tags.
 
 use super::{Sources, jsonld};
 use crate::dom::Tag;
 use html5ever::local_name;
 
-/// Declared language (heuristics reference §8): the html element, `og:locale`, JSON-LD, meta elements; else none.
+/// Declared language (heuristics reference §8): from the html element, `og:locale`, JSON-LD, meta elements;
+/// else none.
 pub(super) fn declared(s: &Sources<'_>) -> Option<String> {
     let dom = &s.page.dom;
     let html = dom.find(0..dom.len().min(16), Tag::Html);
@@ -30,7 +31,7 @@ fn primary_of(locale: &str) -> Option<String> {
     tag_of(locale.split(['_', '-']).next()?)
 }
 
-/// A language tag with hyphens, in the case that BCP 47 recommends; the first of a list. Nothing that is no tag.
+/// Language tag with hyphens, in the case that BCP 47 recommends; the first of a list. None for other text.
 fn tag_of(text: &str) -> Option<String> {
     let tag = text
         .split([',', ';', ' '])
@@ -46,7 +47,8 @@ fn tag_of(text: &str) -> Option<String> {
     fine.then(|| in_case(&tag))
 }
 
-/// A tag in the case of RFC 5646 §2.1.1: regions in capitals (`en-US`), scripts with one (`zh-Hant`), all else in lower case.
+/// Tag in the case of RFC 5646 §2.1.1: regions in capitals (`en-US`), scripts with one capital (`zh-Hant`),
+/// the rest in lower case.
 pub(super) fn in_case(tag: &str) -> String {
     let mut out = String::with_capacity(tag.len());
     let mut lower = false;
@@ -58,7 +60,7 @@ pub(super) fn in_case(tag: &str) -> String {
         out.push_str(part);
         out[start..].make_ascii_lowercase();
         match part.len() {
-            // Behind a singleton (`x`, `u`) nothing is a region or a script.
+            // After a singleton (`x`, `u`) no part is a region or a script.
             1 => lower = true,
             2 if at > 0 && !lower => out[start..].make_ascii_uppercase(),
             4 if at > 0 && !lower => {

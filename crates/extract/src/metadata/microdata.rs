@@ -5,14 +5,14 @@ use crate::dom::Tag;
 use html5ever::{LocalName, local_name};
 use serde_json::{Map, Value};
 
-/// Objects in objects below this depth are left out.
+/// Maximum depth of nested objects.
 const MAX_DEPTH: usize = 6;
-/// Bytes of the values of one object, with those of the objects in it.
+/// Maximum bytes of the values of one object, including nested objects.
 const MAX_TOTAL: usize = 64 << 10;
-/// Names in one `itemprop`; the rest is left out.
+/// Maximum names in one `itemprop`.
 const MAX_NAMES: usize = 8;
 
-/// The first object of the first type in the list that the page has, as JSON-LD would say it.
+/// The first object of the first type in the list that the page has, in the form of JSON-LD.
 pub(super) fn object(s: &Sources<'_>, kinds: &[&str]) -> Option<Value> {
     let dom = &s.page.dom;
     let scopes =
@@ -22,13 +22,13 @@ pub(super) fn object(s: &Sources<'_>, kinds: &[&str]) -> Option<Value> {
     Some(read(s, id, 0, &mut MAX_TOTAL.clone()))
 }
 
-/// The type of an object, without its namespace.
+/// Type of an object, without its namespace.
 fn type_of<'a>(s: &'a Sources<'_>, id: u32) -> Option<&'a str> {
     let named = s.page.dom.attr(id, &local_name!("itemtype"))?.split_ascii_whitespace().next()?;
     named.rsplit(['/', '#', ':']).next()
 }
 
-/// Reads an object of which `left` more bytes are taken.
+/// Reads an object, with at most `left` more bytes.
 fn read(s: &Sources<'_>, item: u32, depth: usize, left: &mut usize) -> Value {
     let dom = &s.page.dom;
     let mut out = Map::new();
@@ -50,13 +50,13 @@ fn read(s: &Sources<'_>, item: u32, depth: usize, left: &mut usize) -> Value {
                 value.iter().for_each(|value| add(&mut out, name, value.clone()));
             }
         }
-        // what stands in another object is its own
+        // properties within a nested object belong to it
         at = if is_item { dom.end(at) } else { at + 1 };
     }
     Value::Object(out)
 }
 
-/// Adds a value to a property; a property with several has a list.
+/// Adds a value to a property; several values become a list.
 fn add(object: &mut Map<String, Value>, name: &str, value: Value) {
     match object.get_mut(name) {
         None => {
@@ -67,7 +67,8 @@ fn add(object: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// The value of a property that is no object: an attribute or the text, by the element. A text of more than `most` bytes is none.
+/// Value of a property that is no object: an attribute or the text, by the element. None for a text of more
+/// than `most` bytes.
 fn value(s: &Sources<'_>, id: u32, most: usize) -> Option<String> {
     let dom = &s.page.dom;
     let attribute = |name: LocalName| dom.attr(id, &name).and_then(non_empty);

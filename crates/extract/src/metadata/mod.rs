@@ -1,4 +1,4 @@
-//! What a page says about itself.
+//! Metadata that a page declares.
 
 mod address;
 mod authors;
@@ -35,13 +35,13 @@ use serde_json::Value;
 use sources::{Noted, Rule};
 use std::cell::{Cell, OnceCell, RefCell};
 
-/// Lists of keywords, breadcrumbs and the like are cut here.
+/// Maximum entries of keywords, breadcrumbs and similar lists.
 const MAX_LIST: usize = 64;
 
-/// Names that are read of an attribute of a `meta` element.
+/// Maximum names in an attribute of a `meta` element.
 const MAX_NAMES: usize = 8;
 
-/// The `meta` elements of a page: name, property, itemprop or http-equiv in lower case, and the content.
+/// `meta` elements of a page: name, property, itemprop or http-equiv in lower case, and the content.
 pub(crate) struct Metas<'a> {
     list: Vec<(String, &'a str)>,
 }
@@ -92,47 +92,48 @@ impl<'a> Metas<'a> {
     }
 }
 
-/// The metadata, and what else its collectors know.
+/// Metadata, and further results of its collectors.
 pub(crate) struct Collected {
     pub(crate) metadata: PageMetadata,
-    /// A meta element holds a date, or `datePublished` of the page's JSON-LD does.
+    /// True if a meta element, or `datePublished` of the page's JSON-LD, holds a date.
     pub(crate) dated: bool,
-    /// The data, a mark or a byline names an author; a label somewhere on the page says less about its kind.
+    /// True if the data, a mark or a byline names an author; a label elsewhere says less about the type of
+    /// page.
     pub(crate) credited: bool,
-    /// The page says that it is free to read, or that it is not.
+    /// True or false if the page declares that it is free to read or not.
     pub(crate) accessible: Option<bool>,
-    /// JSON-LD or OpenGraph was too long to be passed on.
+    /// True if JSON-LD or OpenGraph was too long.
     pub(crate) is_cut: bool,
 }
 
-/// What the collectors look at.
+/// Input of the collectors.
 pub(crate) struct Sources<'a> {
     pub(crate) page: &'a Page<'a>,
     pub(crate) metas: Metas<'a>,
     pub(crate) json: &'a JsonLd,
     pub(crate) nodes: Vec<&'a Value>,
-    /// The object that describes the page: an article before a product, a product before a web page.
+    /// Object that describes the page: an article before a product, a product before a web page.
     pub(crate) main: Option<&'a Value>,
     near: OnceCell<Vec<String>>,
-    /// The authors come from a label somewhere on the page.
+    /// True if the authors come from a label somewhere on the page.
     by_label: Cell<bool>,
     noted: RefCell<Noted>,
     numbered: OnceCell<Vec<u32>>,
 }
 
 impl Sources<'_> {
-    /// The short lines near the heading ([`near::lines`]), looked for once.
+    /// Short lines near the heading ([`near::lines`]), computed once.
     fn near(&self) -> &[String] {
         self.near.get_or_init(|| near::lines(self.page))
     }
 
-    /// The texts that may hold a date ([`shown::numbered`]), looked for once.
+    /// Texts that may hold a date ([`shown::numbered`]), computed once.
     fn numbered(&self) -> &[u32] {
         self.numbered.get_or_init(|| shown::numbered(self.page))
     }
 }
 
-/// Returns the first value that a lookup finds, and its rule.
+/// The first value that a lookup finds, and its rule.
 fn first<T>(lookups: &[(Rule, Lookup<'_, T>)]) -> Option<(Rule, T)> {
     lookups.iter().find_map(|&(rule, lookup)| Some((rule, lookup()?)))
 }
@@ -180,7 +181,7 @@ const MAIN_TYPES: [&[&str]; 4] = [
     &["WebPage"],
 ];
 
-/// Collects the metadata of a page; `raw`: with all JSON-LD and OpenGraph.
+/// Collects the metadata of a page; `raw` includes all JSON-LD and OpenGraph.
 pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
     let nodes = json.nodes();
     let main = MAIN_TYPES
@@ -244,7 +245,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
     Collected { metadata, dated, credited, accessible, is_cut: raw.is_cut }
 }
 
-/// Removes invisible characters, which JSON can write as escapes.
+/// Removes invisible characters, which JSON can contain as escapes.
 pub(crate) fn remove_invisible(metadata: &mut PageMetadata) {
     let texts = [
         &mut metadata.title,

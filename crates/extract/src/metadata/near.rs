@@ -1,4 +1,4 @@
-//! Short lines around the heading of a page: where bylines and dates stand that nothing marks as such.
+//! Short lines around the heading of a page, where unmarked bylines and dates are.
 
 use super::{Sources, types};
 use crate::{
@@ -8,22 +8,22 @@ use crate::{
     text,
 };
 
-/// Lines looked at in front of the heading and behind it.
+/// Maximum lines before the heading, and after it.
 const BEFORE: usize = 12;
 const AFTER: usize = 24;
-/// Lines behind the heading and in front of it that come first.
+/// Lines after and before the heading that come first.
 const CLOSE_BEHIND: usize = 6;
 const CLOSE_BEFORE: usize = 2;
-/// A longer line is text of the page (characters).
+/// Maximum characters of a line; a longer one is text of the page.
 const MAX_CHARS: u32 = 120;
 
-/// What stands behind more text of the page is not near the heading (characters of long paragraphs).
+/// Maximum characters of long paragraphs between the heading and a near line.
 const MAX_PROSE: u32 = 1500;
 
-/// A footer or an aside close to the heading that is not longer says who wrote the page and when (characters).
+/// Maximum characters of a footer or an aside near the heading that names author and date.
 const MAX_BESIDE: u32 = 200;
 
-/// Names of what speaks of other pages, or by other people.
+/// Roles of elements about other pages, or by other people.
 const ELSEWHERE: Roles = Roles::COMMENTS
     .and(Roles::RELATED)
     .and(Roles::SIDEBAR)
@@ -32,10 +32,10 @@ const ELSEWHERE: Roles = Roles::COMMENTS
     .and(Roles::OVERLAY)
     .and(Roles::ADVERTISEMENT);
 
-/// The element stands among comments, related pages, menus and the like, or in a listing.
+/// Returns true if the element is among comments, related pages, menus and the like, or in a listing.
 pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
-    // What holds the heading, or most of the page, is no place beside the page.
+    // An element with the heading, or with most of the page, is not beside the page.
     let most = page.amount(page.body).words / 2;
     let holds_heading = |up: u32| {
         page.heading.is_some_and(|heading| up <= heading && heading < dom.end(up))
@@ -54,7 +54,7 @@ pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
     )
 }
 
-/// The element stands in one with one of the roles, other than the page itself.
+/// Returns true if an ancestor other than the page itself has one of the roles.
 pub(super) fn stands_in(page: &Page<'_>, id: u32, roles: Roles) -> bool {
     let most = page.amount(page.body).words / 2;
     let mut around =
@@ -62,8 +62,8 @@ pub(super) fn stands_in(page: &Page<'_>, id: u32, roles: Roles) -> bool {
     around.any(|up| page.dom.tag(up) == Tag::Nav || page.roles[up as usize].has(roles))
 }
 
-/// Elements of a part of forum programs. In a thread: those that stand in a post of a program whose names no others use, and all of them if the
-/// page's data or address calls it a thread.
+/// Elements of a part of forum programs. In a thread these are the elements in a post of a program with
+/// unique names. If the page's data or URL call it a thread, all elements count.
 pub(super) fn in_posts<'a>(s: &'a Sources<'_>, wanted: Part, thread: bool) -> impl Iterator<Item = u32> + 'a {
     let page = s.page;
     let platforms = &page.rules.platforms;
@@ -89,10 +89,10 @@ pub(super) fn in_posts<'a>(s: &'a Sources<'_>, wanted: Part, thread: bool) -> im
     parts.filter(move |(_, index, id)| is_called_thread || in_post(*index, *id)).map(|(.., id)| *id)
 }
 
-/// Authors or dates of posts that are looked at.
+/// Maximum authors or dates of posts that are read.
 const MAX_PARTS: usize = 200;
 
-/// The short lines, nearest to the heading first: those close behind it, close in front of it, then the others.
+/// Short lines by distance from the heading: those shortly after it, shortly before it, then the others.
 pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
     let dom = &page.dom;
     let lower = |tag| dom.find(page.body..dom.end(page.body), tag);
@@ -124,7 +124,7 @@ pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
     out
 }
 
-/// Lines looked at on a page without headings.
+/// Maximum lines on a page without headings.
 const FIRST: usize = 60;
 
 /// The first short lines of a page without headings, up to its first long paragraph.
@@ -144,7 +144,7 @@ pub(super) fn first_lines(page: &Page<'_>) -> Option<Vec<String>> {
     Some(out)
 }
 
-/// The lines, in document order, with a label ("Last reviewed:") in front of what it stands over.
+/// Lines in document order, each with the preceding label ("Last reviewed:").
 fn with_labels(page: &Page<'_>, lines: Vec<String>) -> Vec<String> {
     let rules = &page.rules.dates;
     let is_label = |line: &str| {
@@ -165,7 +165,7 @@ fn with_labels(page: &Page<'_>, lines: Vec<String>) -> Vec<String> {
     out
 }
 
-/// Takes a block's line if it is one, and goes on to the node behind it.
+/// Adds a block's line if it is one, and returns the node after it.
 fn take(page: &Page<'_>, id: u32, out: &mut Vec<String>) -> u32 {
     let dom = &page.dom;
     if !page.is_visible(id) {

@@ -1,27 +1,28 @@
-//! The name of a page in the title of its own feed: that of its comments, or of its category's entries.
+//! Name of a page in the title of its own feed: that of its comments, or of its category's entries.
 //!
-//! Such a feed has an address below that of the page, and a title made of the site's name, the page's, and words for the feed
-//! (`Example » On ferries Comments Feed`). The title element may be written for search engines, or be the same on all pages.
+//! Such a feed has a URL below that of the page. Its title consists of the names of site and page, and words
+//! for the feed (`Example » On ferries Comments Feed`). The title element, in contrast, may be written for
+//! search engines, or be the same on all pages.
 
 use super::{Sources, headings::Heading, title::letters};
 use crate::{dom::Tag, text};
 use html5ever::local_name;
 use url::Url;
 
-/// Separator between the names of the site and the page.
+/// Separator between the names of site and page.
 const SEPARATOR: char = '»';
-/// A shorter text names no page (letters).
+/// Minimum letters of a page's name.
 const MIN_LETTERS: usize = 4;
-/// Words for the feed, behind the name of the page (letters).
+/// Maximum letters of the words for the feed after the page's name.
 const MAX_SUFFIX: usize = 24;
-/// A longer text is no title (bytes).
+/// Maximum bytes of a title.
 const MAX_TEXT: usize = 250;
 
-/// Returns the heading that the page's own feed names, else the line. A page whose headings of the first level have other names has
-/// no such line.
+/// Heading that the page's own feed names, else such a line. No line is used if headings of level one have
+/// other names.
 pub(super) fn shown_name(s: &Sources<'_>, seen: &[Heading]) -> Option<String> {
     let feed = own_feed(s)?;
-    // A title may have the separator too.
+    // A title may contain the separator too.
     let names: Vec<String> = feed.match_indices(SEPARATOR).map(|(at, _)| letters(&feed[at..])).collect();
     let is_named = |text: &str| {
         let text = letters(text);
@@ -31,7 +32,7 @@ pub(super) fn shown_name(s: &Sources<'_>, seen: &[Heading]) -> Option<String> {
                     .is_some_and(|suffix| (1..=MAX_SUFFIX).contains(&suffix.chars().count()))
             })
     };
-    // A list of entries may cut the title short.
+    // A list of entries may truncate the title.
     let named = seen.iter().map(|heading| heading.text.as_str()).filter(|text| is_named(text));
     let longer = |best, next| if letters(next).len() > letters(best).len() { next } else { best };
     if let Some(heading) = named.reduce(longer) {
@@ -48,7 +49,7 @@ pub(super) fn shown_name(s: &Sources<'_>, seen: &[Heading]) -> Option<String> {
     texts.max_by_key(|text| letters(text).len()).map(text::fold)
 }
 
-/// Returns the title of the feed whose address is below that of the page.
+/// Title of the feed whose URL is below that of the page.
 fn own_feed<'a>(s: &Sources<'a>) -> Option<&'a str> {
     let (page, dom) = (s.page, &s.page.dom);
     let own = page.url.filter(|url| url.path() != "/" || url.query().is_some())?;
@@ -65,7 +66,7 @@ fn own_feed<'a>(s: &Sources<'a>) -> Option<&'a str> {
         })
 }
 
-/// Returns true if the path of an address, or its query, goes on from that of the page.
+/// Returns true if the path of a URL, or its query, extends that of the page.
 fn is_below(target: &Url, own: &Url) -> bool {
     let (path, below) = (own.path().trim_end_matches('/'), target.path());
     let by_path = !path.is_empty()

@@ -8,7 +8,7 @@ use super::{
 use crate::text;
 use html5ever::local_name;
 
-/// Only US English and a few others write the month first.
+/// Order of numeric dates by language: US English and few others write the month first.
 pub(super) fn order_of(language: Option<&str>) -> Order {
     match language {
         None | Some("en" | "en-US" | "en-PH") => Order::MonthFirst,
@@ -17,7 +17,8 @@ pub(super) fn order_of(language: Option<&str>) -> Order {
     }
 }
 
-/// Returns true if a meta element holds a date, or `datePublished` of the page's JSON-LD does (heuristics reference §1).
+/// Returns true if a meta element, or `datePublished` of the page's JSON-LD, holds a date (heuristics
+/// reference §1).
 pub(super) fn is_declared(s: &Sources<'_>, order: Order) -> bool {
     let rules = &s.page.rules.dates;
     let is_date = |text: &str| dates::parse(rules, text, order).is_some();
@@ -26,7 +27,8 @@ pub(super) fn is_declared(s: &Sources<'_>, order: Order) -> bool {
     names.any(|name| s.metas.all(name).any(is_date)) || in_json()
 }
 
-/// The date of publication: JSON-LD, meta elements, `time`, elements named like dates, the URL, lines of text, data in scripts.
+/// Date of publication: from JSON-LD, meta elements, `time`, elements named like dates, the URL, lines of
+/// text, data in scripts.
 pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let in_data = || in_json(s, order).or_else(|| in_meta(s, order));
@@ -59,14 +61,15 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
     Some(clock::in_zone_of_page(s, found, order))
 }
 
-/// The date of publication in the page's JSON-LD.
+/// Date of publication in the page's JSON-LD.
 pub(super) fn in_json(s: &Sources<'_>, order: Order) -> Option<String> {
     let keys = ["datePublished", "dateCreated", "uploadDate"];
     let parse = |text: &str| dates::parse(&s.page.rules.dates, text, order);
     s.main.and_then(|main| keys.iter().find_map(|key| jsonld::text(main.get(*key)?).and_then(parse)))
 }
 
-/// The date of publication in the first meta element that holds one; last, in one whose name has a prefix of the site.
+/// Date of publication in the first meta element that holds one; last, in one whose name has a prefix of the
+/// site.
 pub(super) fn in_meta(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let parse = |text: &str| dates::parse(rules, text, order);
@@ -84,10 +87,10 @@ pub(super) fn day(date: &str) -> &str {
     text::head(date, DAY)
 }
 
-/// The length of a date without a time of day.
+/// Length of a date without a time of day.
 pub(super) const DAY: usize = "2026-01-01".len();
 
-/// A date of publication in an RDFa property of any element.
+/// Date of publication in an RDFa property of any element.
 fn in_rdfa(s: &Sources<'_>, order: Order) -> Option<String> {
     let dom = &s.page.dom;
     let is_date = |name: &str| {

@@ -1,12 +1,12 @@
-//! JSON-LD and OpenGraph of a page, passed on as they are.
+//! Unchanged JSON-LD and OpenGraph of a page.
 
 use super::Sources;
 use serde_json::{Map, Value};
 
-/// More JSON than this is left out, of each of the two (bytes).
+/// Maximum JSON of each of the two (bytes).
 pub(crate) const MAX_RAW: usize = 256 << 10;
 
-/// Prefixes of the names of OpenGraph's properties (<https://ogp.me>), and of those of X and Facebook, which stand beside them.
+/// Prefixes of OpenGraph's properties (<https://ogp.me>), and of those of X and Facebook.
 const PREFIXES: [&str; 11] = [
     "og:",
     "article:",
@@ -24,18 +24,18 @@ const PREFIXES: [&str; 11] = [
 /// A page's data as JSON.
 #[derive(Default)]
 pub(super) struct Raw {
-    /// A list of the objects of all scripts.
+    /// List of the objects of all scripts.
     pub(super) json_ld: Option<String>,
-    /// An object with a list of contents for each name, in the order of the page.
+    /// Object with a list of contents for each name, in page order.
     pub(super) open_graph: Option<String>,
-    /// Something was longer than [`MAX_RAW`] and left out.
+    /// True if data longer than [`MAX_RAW`] was left out.
     pub(super) is_cut: bool,
 }
 
 /// All JSON-LD and OpenGraph of a page.
 pub(super) fn find(s: &Sources<'_>) -> Raw {
     let mut out = Raw::default();
-    // the brackets of the list, and a comma behind each
+    // the brackets of the list, and a comma after each
     let mut left = MAX_RAW - 2;
     let mut fits = |json: &String, is_cut: &mut bool| {
         let fits = json.len() < left;
@@ -51,7 +51,7 @@ pub(super) fn find(s: &Sources<'_>) -> Raw {
     for (name, content) in
         s.metas.list.iter().filter(|(name, _)| PREFIXES.iter().any(|p| name.starts_with(p)))
     {
-        // as it is written, with the marks around a name and its list
+        // length as written, with the marks around a name and its list
         let length = name.len() + Value::from(*content).to_string().len() + r#""":[],"#.len();
         if length > left {
             out.is_cut = true;

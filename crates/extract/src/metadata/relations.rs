@@ -5,7 +5,7 @@ use crate::{dom::Tag, links::tokens, page::Page};
 use crawl_model::{Hreflang, PageMetadata};
 use html5ever::local_name;
 
-/// Reads `link` elements, the licence that an anchor names, and the tags of a page whose data has no keywords.
+/// Reads `link` elements, the licence in an anchor, and the tags of a page whose data has no keywords.
 pub(super) fn read(page: &Page<'_>, metadata: &mut PageMetadata) {
     let dom = &page.dom;
     let mut tagged: Vec<String> = Vec::new();

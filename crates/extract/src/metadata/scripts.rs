@@ -1,4 +1,4 @@
-//! Dates of publication in the data that scripts of a page hold.
+//! Publication dates in data of a page's scripts.
 
 use super::{Order, Sources, dates, jsonld, published::day, types};
 use crate::{dom::Tag, text};
@@ -6,9 +6,9 @@ use html5ever::local_name;
 use memchr::memmem;
 use serde_json::Value;
 
-/// The date of publication in scripts and in attributes with data, if all of them name one day.
+/// Date of publication in scripts and data attributes, if all of them have one day.
 ///
-/// Data with several days speaks of other pages too. Of JSON-LD, an object that describes a web page counts.
+/// Data with several days also describes other pages. In JSON-LD, objects that describe a web page count.
 pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
     let dom = &s.page.dom;
     let mut found = None;
@@ -33,7 +33,7 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
     found.filter(|_| is_one)
 }
 
-/// The dates behind keys for a publication: `"published_at":"2026-03-05"`, also with escaped quotation marks.
+/// Dates after keys for a publication: `"published_at":"2026-03-05"`, also with escaped quotation marks.
 fn dates_in(s: &Sources<'_>, data: &str, order: Order) -> Vec<String> {
     let rules = &s.page.rules.dates;
     let at_value = |at: usize| {
@@ -49,7 +49,7 @@ fn dates_in(s: &Sources<'_>, data: &str, order: Order) -> Vec<String> {
 /// Start of a date in quotation marks.
 const CENTURY: &str = "\"20";
 
-/// The dates of objects in JSON-LD that describe a web page: the page's own object may be a product.
+/// Dates of JSON-LD objects that describe a web page, since the page's own object may be a product.
 fn dates_of_pages(s: &Sources<'_>, order: Order) -> impl Iterator<Item = String> {
     let is_page = |node: &&&Value| types(node).iter().any(|kind| kind.ends_with("Page"));
     let pages = s.nodes.iter().filter(is_page);
@@ -68,7 +68,7 @@ fn is_data(value: &str) -> bool {
     value.len() >= MIN_DATA && value.starts_with('{')
 }
 
-/// A page with more bytes in scripts and attributes gives no date: the rest may name another day.
+/// Maximum bytes of scripts and attributes: beyond it no date is used, since the rest may have another day.
 const MAX_BYTES: usize = 4 << 20;
 /// A shorter attribute is no data.
 const MIN_DATA: usize = 40;

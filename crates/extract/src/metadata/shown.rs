@@ -2,7 +2,7 @@
 
 use super::{
     DateRules, Order, Sources, bylines,
-    changed::{change_line, speaks_of_change},
+    changed::{change_line, is_about_change},
     dates, near,
     published::day,
 };
@@ -14,12 +14,13 @@ use crate::{
 };
 use html5ever::{LocalName, local_name};
 
-/// The date in the first line near the heading that holds one, unless the line speaks of a change or of a person.
+/// Date in the first line near the heading that holds one, unless the line is about a change or a person.
 pub(super) fn near_heading(s: &Sources<'_>, order: Order) -> Option<String> {
     s.near().iter().find_map(|line| dated_line(s, line, order))
 }
 
-/// The date in the first lines of a page without headings, if all of them have one day: those of a list are of other pages.
+/// Date in the first lines of a page without headings, if all have one day, since a list's dates belong to
+/// other pages.
 pub(super) fn without_heading(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let lines = near::first_lines(s.page)?;
@@ -29,20 +30,20 @@ pub(super) fn without_heading(s: &Sources<'_>, order: Order) -> Option<String> {
     dates.all(|other| day(&other) == day(&first)).then_some(first)
 }
 
-/// The date in a line, unless the line speaks of a change or of the day on which a person joined.
+/// Date in a line, unless the line is about a change or the day on which a person joined.
 fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let date = dates::parse(rules, line, order)?;
-    (!speaks_of_change(rules, &line.to_lowercase()) && !speaks_of_member(rules, line)).then_some(date)
+    (!is_about_change(rules, &line.to_lowercase()) && !is_about_member(rules, line)).then_some(date)
 }
 
-/// Returns true if a word for the day on which a person joined begins the line or stands in front of its date.
-pub(super) fn speaks_of_member(rules: &DateRules, line: &str) -> bool {
+/// Returns true if a word for joining begins the line or precedes its date.
+pub(super) fn is_about_member(rules: &DateRules, line: &str) -> bool {
     let lower = line.to_lowercase();
     let line = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
     let behind =
         |at: usize| rules.member_words.iter().find_map(|word| line[at..].strip_prefix(word.as_str()));
-    // "Registered nurse, 5 March" has a word between that belongs to no date.
+    // "Registered nurse, 5 March": the word between belongs to no date.
     let is_of_date = |word: &str| {
         word.chars().count() <= MAX_PREPOSITION || rules.is_month(word) || rules.is_weekday(word)
     };
@@ -53,11 +54,11 @@ pub(super) fn speaks_of_member(rules: &DateRules, line: &str) -> bool {
     word_starts(line).any(|at| behind(at).is_some_and(|behind| at == 0 || is_label(behind)))
 }
 
-/// Longer words between a label and a date belong to neither (characters).
+/// Maximum characters of a word between a label and a date.
 const MAX_PREPOSITION: usize = 3;
 
-/// A short line anywhere, or a part of one, that begins with one of the words, is accepted and holds a date; last, if wanted, one beside the
-/// text.
+/// Date in a short line, or a part of one, that begins with one of the words and is accepted. On request, a
+/// date beside the text is the last choice.
 pub(super) fn labelled(
     s: &Sources<'_>,
     words: &[String],
@@ -78,7 +79,7 @@ pub(super) fn labelled(
         let named = words.iter().any(|word| lower.starts_with(word.as_str()));
         (named && accept(line)).then(|| dates::parse(&page.rules.dates, line, order))?
     };
-    // "Published", and the date in the next cell or element.
+    // "Published", with the date in the next cell or element.
     let behind_label = |id: u32| {
         if page.amount(id).chars > MAX_DATE {
             return None;
@@ -102,7 +103,7 @@ pub(super) fn labelled(
         let whole = || {
             let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
             let chars = page.amount(block).chars;
-            // a block that holds no more than the text has been asked
+            // a block that equals the text was checked before
             let is_line = chars <= MAX_LABELLED && chars > page.amount(id).chars;
             is_line.then(|| dated(&text::fold(&page.visible_text(block))))?
         };
@@ -110,7 +111,7 @@ pub(super) fn labelled(
         if !near::is_elsewhere(page, id) {
             return Some(found);
         }
-        if beside && other.is_none() && !is_of_others(page, id) {
+        if beside && other.is_none() && !belongs_to_other_pages(page, id) {
             other = Some(found);
         }
         None
@@ -118,16 +119,17 @@ pub(super) fn labelled(
     found.or(other)
 }
 
-/// A longer text is no bare date, and no label of one (characters).
+/// Maximum characters of a bare date, or of its label.
 pub(super) const MAX_DATE: u32 = 40;
 
-/// Nodes in front of a date in which its label is looked for.
+/// Nodes before a date that are searched for its label.
 pub(super) const LABEL_STEPS: u32 = 10;
 
-/// A longer line says more than a date (characters).
+/// Maximum characters of a line with only a date.
 pub(super) const MAX_LABELLED: u32 = 60;
 
-/// The date in a line that begins with an author, if all such lines have one day: those of a board are of its threads.
+/// Date in a line that begins with an author, if all such lines have one day: those of a board belong to its
+/// threads.
 pub(super) fn in_byline(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let is_byline = |line: &str| names_author(rules, line);
@@ -140,7 +142,8 @@ pub(super) fn in_byline(s: &Sources<'_>, order: Order) -> Option<String> {
     labelled(s, &rules.byline_words, &is_other, true, order).is_none().then_some(found)
 }
 
-/// Returns true if a capitalized word other than a month or a weekday stands behind a word such as "by", in front of the first digit.
+/// Returns true if a capitalized word other than a month or a weekday follows a word such as "by", before the
+/// first digit.
 fn names_author(rules: &DateRules, line: &str) -> bool {
     let rest = rules.byline_words.iter().find_map(|word| bylines::behind(line, word)).unwrap_or_default();
     let before_date = rest.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
@@ -151,8 +154,9 @@ fn names_author(rules: &DateRules, line: &str) -> bool {
     })
 }
 
-/// The element stands among comments, teasers of other pages or menus; what stands beside the text may speak of it.
-fn is_of_others(page: &Page<'_>, id: u32) -> bool {
+/// Returns true if the element is among comments, teasers of other pages or menus; elements beside the text
+/// may belong to it.
+fn belongs_to_other_pages(page: &Page<'_>, id: u32) -> bool {
     near::stands_in(
         page,
         id,
@@ -160,21 +164,21 @@ fn is_of_others(page: &Page<'_>, id: u32) -> bool {
     )
 }
 
-/// The day that all visible `time` elements of the page name, if it is one.
+/// Day of all visible `time` elements, if it is the same.
 pub(super) fn only_time(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let is_time = |id: &u32| dom.tag(*id) == Tag::Time && page.is_visible(*id);
     let times = (page.body..dom.end(page.body)).filter(is_time).take(MAX_TIMES);
     let mut dates = times.filter_map(|id| Some((id, stamp(s, id, order)?)));
     let (first, date) = dates.next()?;
-    let is_own = !is_of_others(page, first) && change_line(page, first).is_none();
+    let is_own = !belongs_to_other_pages(page, first) && change_line(page, first).is_none();
     (is_own && dates.all(|(_, other)| day(&other) == day(&date))).then_some(date)
 }
 
-/// A page with more `time` elements is a list of other pages.
+/// Maximum `time` elements; a page with more lists other pages.
 const MAX_TIMES: usize = 20;
 
-/// The date that one of the first paragraphs behind the heading begins with: "5 March 2024. The ferry …".
+/// Date at the start of one of the first paragraphs after the heading: "5 March 2024. The ferry …".
 pub(super) fn dateline(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let behind = dom.end(page.heading?)..dom.end(page.body);
@@ -189,7 +193,8 @@ pub(super) fn dateline(s: &Sources<'_>, order: Order) -> Option<String> {
 /// Paragraphs that may begin with the date.
 const DATELINES: usize = 3;
 
-/// The date in a sentence such as "This entry was posted on Monday, March 4th, 2024", which blogs put behind a text.
+/// Date in a sentence such as "This entry was posted on Monday, March 4th, 2024", which blogs put after a
+/// text.
 pub(super) fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let rules = &page.rules.dates;
@@ -209,10 +214,10 @@ pub(super) fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
     })
 }
 
-/// A shorter text is no sentence (characters).
+/// Minimum characters of a sentence.
 const MIN_SENTENCE: u32 = 24;
 
-/// By first byte: one of the words may begin with it, in any case.
+/// First bytes of the words, in any case.
 pub(super) fn starts<'a>(words: impl IntoIterator<Item = &'a String>) -> [bool; 256] {
     let mut starts = [false; 256];
     for byte in words.into_iter().filter_map(|word| word.bytes().next()) {
@@ -224,7 +229,7 @@ pub(super) fn starts<'a>(words: impl IntoIterator<Item = &'a String>) -> [bool; 
     starts
 }
 
-/// The short visible texts that may hold a date: those with three digits, since of a date there are at least day and year.
+/// Short visible texts that may hold a date: those with three digits, since a date has at least day and year.
 pub(super) fn numbered(page: &Page<'_>) -> Vec<u32> {
     let dom = &page.dom;
     let may_hold_date = |id: &u32| {
@@ -236,22 +241,22 @@ pub(super) fn numbered(page: &Page<'_>) -> Vec<u32> {
     (page.body..dom.end(page.body)).filter(may_hold_date).collect()
 }
 
-/// The date of a `time` element, or of one with `itemprop`: its attribute, else its text.
+/// Date of a `time` element, or of one with `itemprop`: from its attribute, else its text.
 pub(super) fn stamp(s: &Sources<'_>, id: u32, order: Order) -> Option<String> {
     let (page, rules) = (s.page, &s.page.rules.dates);
     let attribute = |name| page.dom.attr(id, &name);
     let stamp = attribute(local_name!("datetime")).or_else(|| attribute(local_name!("content")));
     stamp.and_then(|stamp| dates::parse(rules, stamp, order)).or_else(|| {
-        // An element that was never closed holds the rest of the page.
+        // An unclosed element holds the rest of the page.
         let short = page.amount(id).chars <= MAX_STAMP;
         short.then(|| dates::parse(rules, &text::fold(&page.visible_text(id)), order)).flatten()
     })
 }
 
-/// Text of an element for dates that is longer says more than a date (characters).
+/// Maximum characters of an element's text with only a date.
 const MAX_STAMP: u32 = 200;
 
-/// The date of a thread's first post, or of a comment's.
+/// Date of a thread's first post, or of a comment's.
 pub(super) fn posted(s: &Sources<'_>, thread: bool, order: Order) -> Option<String> {
     let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
     let parse = |id: u32| dates::parse(rules, &text::fold(&page.visible_text(id)), order);
@@ -261,7 +266,7 @@ pub(super) fn posted(s: &Sources<'_>, thread: bool, order: Order) -> Option<Stri
             .or_else(|| dom.attrs(id).find(|(name, _)| &***name == "ts").map(|(_, value)| value));
         stamp.and_then(|stamp| dates::parse(rules, stamp, order)).or_else(|| parse(id))
     };
-    // Some programs write the date behind the name: "by Ada » 5 March 2024".
+    // Some programs write the date after the name: "by Ada » 5 March 2024".
     let beside_author = || {
         let author = near::in_posts(s, Part::PostAuthor, thread).next()?;
         let line = dom.ancestors(author).find(|up| dom.tag(*up).is_block())?;
@@ -270,15 +275,16 @@ pub(super) fn posted(s: &Sources<'_>, thread: bool, order: Order) -> Option<Stri
     near::in_posts(s, Part::PostDate, thread).next().and_then(stamped).or_else(beside_author)
 }
 
-/// A longer line beside a name says more than when the post was written: since when the author is a member (characters).
+/// Maximum characters of a line with a name and a date; a longer one tells since when the author is a member.
 const MAX_AUTHOR_LINE: u32 = 80;
 
-/// The line, in lower case, has one of the words, at the start of a word: "date" is not found in "updated".
+/// Returns true if the lower-case line has one of the words, at the start of a word: "date" is not found in
+/// "updated".
 pub(super) fn has_word(words: &[String], line: &str) -> bool {
     word_starts(line).any(|at| words.iter().any(|word| line[at..].starts_with(word.as_str())))
 }
 
-/// The places at which no letter stands in front.
+/// Positions that no letter precedes.
 fn word_starts(line: &str) -> impl Iterator<Item = usize> + '_ {
     let mut in_word = false;
     line.char_indices().filter_map(move |(at, c)| {
@@ -287,7 +293,7 @@ fn word_starts(line: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// A date that a reader sees, and its element.
+/// Visible date, and its element.
 pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
     let page = s.page;
     let dom = &page.dom;
@@ -305,7 +311,7 @@ pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
         let itemprop = dom.attr(id, &local_name!("itemprop")).unwrap_or_default();
         let is_time = tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished");
         let is_named = fallback.is_none() && is_named_as_date(page, id, &mut known);
-        // Last, since it is dear: all that stands above the element is looked at.
+        // Last, since it is expensive: it reads all ancestors of the element.
         if !is_time && !is_named || near::is_elsewhere(page, id) {
             continue;
         }
@@ -320,7 +326,7 @@ pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
         }
         if is_named {
             let mut date = dates::parse(rules, &text::fold(&page.visible_text(id)), order);
-            // In front of the heading may stand the day on which the page is read.
+            // The current day may precede the heading.
             if date.is_some() && heading.is_some_and(|heading| id < heading) {
                 date = near_heading(s, order).or(date);
             }
@@ -330,12 +336,12 @@ pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
     fallback
 }
 
-/// The text may hold a date: of a date there are at least day and year.
+/// Returns true if the text may hold a date, which has at least day and year.
 fn has_digits(text: &str) -> bool {
     text.bytes().filter(u8::is_ascii_digit).take(3).count() == 3
 }
 
-/// A short element whose class or id speaks of a date.
+/// Returns true for a short element whose class or id is about a date.
 fn is_named_as_date<'a>(page: &'a Page<'_>, id: u32, known: &mut KnownNames<'a>) -> bool {
     let mut named = |name: LocalName| {
         let names = page.dom.attr(id, &name).filter(|names| !names.is_empty());
@@ -345,5 +351,5 @@ fn is_named_as_date<'a>(page: &'a Page<'_>, id: u32, known: &mut KnownNames<'a>)
         && (named(local_name!("class")) || named(local_name!("id")))
 }
 
-/// Longer text of an element that is named as a date says more (characters).
+/// Maximum characters of an element that is named as a date.
 const MAX_NAMED: u32 = 60;

@@ -1,9 +1,9 @@
-//! The rules that give the fields of the metadata, with their names.
+//! Rules of the metadata fields, with their names.
 
 use super::Sources;
 use crawl_model::{Confidence, MetadataConfidence, MetadataSources};
 
-/// Place of dates in scripts and in attributes with data.
+/// Place name of dates in scripts and data attributes.
 pub(crate) const IN_SCRIPT: &str = "script";
 
 /// A rule that gives a title, authors or a date.
@@ -120,7 +120,8 @@ impl Rule {
         }
     }
 
-    /// Rules whose place is neither JSON-LD nor a meta element nor an element marked as the author.
+    /// Returns true for rules whose place is neither JSON-LD nor a meta element nor an element marked as the
+    /// author.
     pub(super) const fn is_of_text(self) -> bool {
         matches!(
             self,
@@ -157,15 +158,15 @@ impl Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Strength {
     Plain,
-    /// Data on a title that no heading of the page repeats.
+    /// Title in data that no heading of the page repeats.
     Unseen,
-    /// The place may hold a name or a date of something else.
+    /// Place that may hold a name or a date of another text.
     Weak,
 }
 
 impl Sources<'_> {
-    /// Notes the rule that gave a field, for the explanation and for the record, and how sure the field is. `confirmed`: another
-    /// place of the page says the same.
+    /// Notes the rule of a field and its certainty, for the explanation and for the record. `confirmed`:
+    /// another place of the page agrees.
     pub(super) fn note(&self, field: Field, rule: Rule, confirmed: bool) {
         let (words, place) = rule.names();
         self.page.trace.source(field.name(), words);

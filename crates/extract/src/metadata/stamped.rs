@@ -1,4 +1,4 @@
-//! Dates of publication in a page's data that what the page shows corrects.
+//! Publication dates in a page's data, corrected by visible dates.
 
 use super::{
     Order, Sources, bylines, changed, dates, near,
@@ -7,9 +7,9 @@ use super::{
 };
 use crate::{dom::Tag, text};
 
-/// The date of the meta elements, if JSON-LD names another day and the page shows that of the meta elements.
+/// Date of the meta elements, if JSON-LD has another day and the page shows that of the meta elements.
 ///
-/// Days that follow each other may be one day in two zones.
+/// Consecutive days may be one day in two zones.
 pub(super) fn shown_of_two(s: &Sources<'_>, order: Order) -> Option<String> {
     let (json, meta) = (in_json(s, order)?, in_meta(s, order)?);
     let apart = civil(&json)?.duration_since(civil(&meta)?).as_hours().abs();
@@ -19,14 +19,14 @@ pub(super) fn shown_of_two(s: &Sources<'_>, order: Order) -> Option<String> {
 
 const HOURS_OF_DAY: i64 = 24;
 
-/// The day of a date, to reckon with.
+/// Day of a date, for calculations.
 fn civil(date: &str) -> Option<jiff::civil::Date> {
     day(date).parse().ok()
 }
 
-/// An earlier date that the page shows, if the only date in the data stands in a meta element such as `date`.
+/// An earlier visible date, if the only date in the data is in a meta element such as `date`.
 ///
-/// Many programs write the last change into these elements.
+/// Many programs write the last change to these elements.
 pub(super) fn before_meta(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let parse = |text: &str| dates::parse(rules, text, order);
@@ -45,7 +45,7 @@ pub(super) fn before_meta(s: &Sources<'_>, order: Order) -> Option<String> {
     (day(&shown) < day(&stamped)).then_some(shown)
 }
 
-/// Returns true if the text of an element is most of a line near the heading that is no sentence.
+/// Returns true if the text of an element is most of a line near the heading, and no sentence.
 fn is_near(s: &Sources<'_>, id: u32) -> bool {
     let text = text::fold(&s.page.visible_text(id));
     let is_most = |line: &String| {
@@ -55,19 +55,20 @@ fn is_near(s: &Sources<'_>, id: u32) -> bool {
     !text.is_empty() && s.near().iter().any(is_most)
 }
 
-/// A line with more text beside a date is no byline (bytes).
+/// Maximum bytes of further text beside a date in a byline.
 const MAX_BESIDE: usize = 60;
 
-/// An earlier day that the page shows beside its heading, if publication and change have the day on which a program built the page.
+/// An earlier day beside the heading, if publication and change have the day on which a program built the
+/// page.
 pub(super) fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> {
     let modified = changed::in_data(s, order)?.1;
     if day(&modified) != day(stamped) {
         return None;
     }
-    // Built in one go, both have one time; an article that was changed later on the day was published on it. A time in UTC
-    // may fall on the day after the one that the page shows.
+    // Both have one time if built in one run; an article changed later on the day was published on it. A time
+    // in UTC may be a day after the visible one.
     let instant = |date: &str| date.parse::<jiff::Timestamp>().ok();
-    // A change before the publication is none.
+    // A change before the publication is invalid.
     let is_before = || instant(&modified).zip(instant(stamped)).is_some_and(|(change, built)| change < built);
     let in_one_go = modified.len().min(stamped.len()) == DAY || modified == stamped || is_before();
     let shown = shown::near_heading(s, order)?;
@@ -76,14 +77,15 @@ pub(super) fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Opti
     (day(&shown) < day(stamped) && (in_one_go || day_before())).then_some(shown)
 }
 
-/// The earlier day of a line on the publication, if the data gives the day of the last change as that of publication.
+/// An earlier day in a line on the publication, if the data gives the day of the last change as that of
+/// publication.
 pub(super) fn before_change(s: &Sources<'_>, stamped: &str, order: Order) -> Option<String> {
     let modified = changed::in_data(s, order)?.1;
     let is_late = day(stamped) >= day(&modified);
     is_late.then(|| line_on_publication(s, order))?.filter(|found| day(found) < day(stamped))
 }
 
-/// The date of the first short line that begins with a long word for publication.
+/// Date of the first short line that begins with a long word for publication.
 fn line_on_publication(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
     let words: Vec<&String> = rules.published_words.iter().filter(|word| word.len() > MIN_WORD).collect();
@@ -115,5 +117,5 @@ fn line_on_publication(s: &Sources<'_>, order: Order) -> Option<String> {
     })
 }
 
-/// Shorter words stand in front of other dates as well (bytes): "date", "post".
+/// Minimum bytes of such a word: "date" and "post" precede other dates as well.
 const MIN_WORD: usize = 8;

@@ -1,4 +1,4 @@
-//! The title of a page, without the name of its site.
+//! Title of a page, without the name of its site.
 
 use super::{
     Sources,
@@ -10,22 +10,22 @@ use super::{
 use crate::{dom::Tag, text};
 use html5ever::local_name;
 
-/// What stands between a title and the site's name.
+/// Separators between a title and the site's name.
 pub(super) const SEPARATORS: [&str; 12] =
     [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " > ", " ~ "];
 
-/// Further separators in front of a name that is known to be the site's; they also stand within titles.
+/// Further separators before a known name of the site; they also occur within titles.
 const MORE_SEPARATORS: [&str; 4] = [" : ", ": ", " _ ", "｜"];
 
 fn site_separators() -> impl Iterator<Item = &'static str> {
     SEPARATORS.into_iter().chain(MORE_SEPARATORS)
 }
 
-/// Meta names that hold a title, best first.
+/// Meta names of titles, best first.
 const DECLARED: [&str; 6] =
     ["og:title", "twitter:title", "dc.title", "citation_title", "parsely-title", "sailthru.title"];
 
-/// The title: the heading that the page's own data agrees with, else what the data calls the page.
+/// The title: the heading that agrees with the page's own data, else the declared name.
 pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     let declared = s.metas.first(&DECLARED);
     let headline = s.main.and_then(|main| main.get("headline").and_then(jsonld::text));
@@ -38,12 +38,12 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     sites.extend(element.as_deref().and_then(|element| site_in_title(s, element, &named, &seen, &known)));
     sites.extend(seen.iter().filter(|heading| heading.names_site).map(|heading| heading.text.clone()));
     let sites = sites.as_slice();
-    // A name of the page that equals the site's is left out if there is another one.
+    // A name of the page that equals the site's is dropped if there is another one.
     let says_more = |name: &String| !is_site(name, sites, s);
     if named.iter().any(says_more) {
         named.retain(says_more);
     }
-    // In "| Example" the name of the page was left empty.
+    // In "| Example" the name of the page is empty.
     let is_filled = |name: &String| !name.starts_with(['|', '–', '—', '»', '·', '•']);
     if !seen.is_empty() {
         named.retain(is_filled);
@@ -76,7 +76,7 @@ struct Names<'a> {
     /// Names of the site.
     sites: &'a [String],
     element: Option<&'a str>,
-    /// Data other than the title element names the page.
+    /// True if data other than the title element names the page.
     declared: bool,
     /// The rule of the first name.
     data: Rule,
@@ -97,12 +97,13 @@ fn chosen(
             None => (heading.clone(), Rule::AgreeingHeading),
         });
     }
-    // Only the title element names the site by custom; other data does so where it repeats the element.
+    // By convention only the title element includes the site's name; other data does so if it repeats the
+    // element.
     let may_hold_site = |full: &str| sites.is_empty() || element == Some(full);
     let full = named.first().map(|full| without_site(full, sites, s, may_hold_site(full)));
     match (full, headings) {
         (None, [first, ..]) => Some((first.clone(), Rule::FirstHeading)),
-        // The data calls the page by its site's name; its one heading says more.
+        // The data gives the site's name; the only heading says more.
         (Some(full), [only])
             if is_site(&full, sites, s) || shared(only, &full) > 0.55 && words(only).count() > 2 =>
         {
@@ -116,7 +117,7 @@ fn chosen(
     }
 }
 
-/// A heading, or a name in OpenGraph, that the address of the page repeats where the chosen title does not.
+/// A heading, or a name in OpenGraph, that the URL of the page repeats and the chosen title does not.
 fn addressed(
     s: &Sources<'_>,
     chosen: &str,
@@ -138,10 +139,11 @@ fn addressed(
     Some((better.to_owned(), rule))
 }
 
-/// Contents of `og:title` that are compared with the address.
+/// Maximum contents of `og:title` that are compared with the URL.
 const MAX_CONTENTS: usize = 4;
 
-/// The title, after its rule was noted. A heading is confirmed by a name in the data that is the same, such a name by another one.
+/// Returns the title after noting its rule. An equal name in the data confirms a heading, and another equal
+/// name confirms such a name.
 fn noted(s: &Sources<'_>, title: String, rule: Rule, named: &[String]) -> String {
     let same = named.iter().filter(|name| letters(name) == letters(&title)).count();
     let is_name =
@@ -150,9 +152,8 @@ fn noted(s: &Sources<'_>, title: String, rule: Rule, named: &[String]) -> String
     title
 }
 
-/// The part of the title element that names the site, as the page shows it: one end of the title is a name of the page in its
-/// data or a heading, or the other end
-/// is the text of a link to a start page above it.
+/// Site's name in the title element, by evidence of the page. Either one end of the title is a declared name
+/// or a heading, or the other end is a link text to a start page.
 fn site_in_title(
     s: &Sources<'_>,
     element: &str,
@@ -161,7 +162,7 @@ fn site_in_title(
     known: &[String],
 ) -> Option<String> {
     let element = plain(element)?;
-    // A colon stands within titles too: it counts where what stands behind it is a name in the data or the first heading.
+    // A colon occurs within titles too: it counts if a declared name or the first heading follows it.
     let in_data_of = |element: &str, sep: &str| {
         element.split_once(sep).is_some_and(|(_, tail)| {
             let tail = letters(tail);
@@ -186,7 +187,7 @@ fn site_in_title(
         |part: &str| seen_with(part, &|h, part| h.level == 1 && part.starts_with(&h.letters));
     let in_data = |part: &str| names.contains(&letters(part));
     let is_lower = |part: &str| seen_with(part, &|h, part| h.level > 1 && h.letters == part);
-    // A heading of the first level says more than the rest of the title: that is a section then.
+    // A heading of level one says more than the rest of the title, which is then a section.
     let holds_more = |site: &str, page: &str| {
         let (site, page) = (letters(site), letters(page));
         seen.iter()
@@ -194,7 +195,8 @@ fn site_in_title(
             .any(|h| h.letters.len() > page.len() && site.contains(&h.letters) && site != h.letters)
     };
     let ends = || cuts().flat_map(|(head, tail)| [(head, tail, false), (tail, head, true)]);
-    // In front the site's name is one only if it is the page's first heading: a lower heading may well repeat the site's name.
+    // At the front the site's name counts only if it is the page's first heading, since a lower heading may
+    // repeat the site's name.
     let is_beside = |page: &str, site: &str, in_front: bool| {
         let evident = in_data(page) || is_lower(page) && (!in_front || starts_with_first(site));
         evident && !in_data(site) && !is_lower(site) && !letters(site).is_empty() && !holds_more(site, page)
@@ -221,13 +223,13 @@ fn site_in_title(
     named_beside.or_else(first_level).or_else(linked).map(|(_, site, _)| site.trim().to_owned())
 }
 
-/// Places at which a title is cut to look for the site's name.
+/// Maximum splits of a title in the search for the site's name.
 pub(super) const MAX_CUTS: usize = 8;
 
-/// Links of a page that are looked at for the site's name.
+/// Maximum links of a page that are searched for the site's name.
 const MAX_LINKS: usize = 400;
 
-/// The letters of the texts of links to the start pages of the folders the page stands in, as far as they stand in the title.
+/// Letters of the link texts to start pages of parent folders, if they occur in the title.
 fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let title = letters(title);
@@ -243,7 +245,7 @@ fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
     named.collect()
 }
 
-/// The address is that of a start page of a folder above the page.
+/// Returns true for the URL of a start page of a parent folder.
 fn is_above(target: &str, own: &url::Url) -> bool {
     let Ok(target) = url::Url::parse(target) else { return false };
     let (folder, file) = target.path().rsplit_once('/').unwrap_or_default();
@@ -255,7 +257,7 @@ fn is_above(target: &str, own: &url::Url) -> bool {
         && if target.path() == own.path() { own.query().is_some() } else { below }
 }
 
-/// The whole heading is a link to a start page above the page: it names the site or the manual, not the page.
+/// Returns true if the whole heading links to a start page above the page: it names the site or the manual.
 pub(super) fn leads_up(s: &Sources<'_>, heading: u32) -> bool {
     let (page, dom) = (s.page, &s.page.dom);
     let Some(own) = page.url else { return false };
@@ -268,10 +270,10 @@ pub(super) fn leads_up(s: &Sources<'_>, heading: u32) -> bool {
     })
 }
 
-/// A longer text of a link does not name a site (characters).
+/// Maximum characters of a link text that names a site.
 const MAX_SITE: u32 = 60;
 
-/// The letters and digits of a text, in lower case.
+/// Letters and digits of a text, in lower case.
 pub(super) fn letters(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -284,7 +286,7 @@ pub(super) fn letters(text: &str) -> String {
     out
 }
 
-/// Text of an attribute or of JSON that may hold character references a second time.
+/// Text of an attribute or of JSON that may hold doubly encoded character references.
 pub(super) fn plain(text: &str) -> Option<String> {
     if text.contains('&') && text.contains(';') {
         let dom = crate::dom::parse(&text.replace('<', "&lt;"), &crate::dom::Limits::default()).dom;
@@ -299,7 +301,7 @@ fn title_element(s: &Sources<'_>) -> Option<String> {
     non_empty(&dom.raw_text(id))
 }
 
-/// The text is the site's name, or its host's.
+/// Returns true for the name of the site or its host.
 pub(super) fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
     let host = s.page.url.and_then(|url| url.host_str()).unwrap_or_default();
     let part = letters(part);
@@ -315,14 +317,14 @@ pub(super) fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
     !part.is_empty() && (sites.iter().any(is) || part.len() > 2 && is_host())
 }
 
-/// Cuts the site's name off a title, at either end.
+/// Removes the site's name from either end of a title.
 pub(super) fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess: bool) -> String {
     let is_site = |part: &str| is_site(part, sites, s);
     let is_whole = |part: &str| sites.iter().any(|site| letters(site) == letters(part));
     for sep in site_separators() {
         for (at, sep) in title.match_indices(sep).take(MAX_CUTS) {
             let (head, tail) = (title[..at].trim(), title[at + sep.len()..].trim());
-            // Behind the site's name there may be its slogan.
+            // The site's slogan may follow its name.
             let next = site_separators().filter_map(|sep| tail.find(sep)).min().unwrap_or(tail.len());
             if !head.is_empty() && (is_whole(tail) || is_whole(&tail[..next])) {
                 return head.to_owned();
@@ -343,7 +345,7 @@ pub(super) fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess
     if is_site(&title[..first.0]) && !is_site(tail) {
         return title[first.0 + first.1..].trim().to_owned();
     }
-    // A short tail behind a longer head is the site or a section of it.
+    // A short tail after a longer head is the site or a section of it.
     let count = |t: &str| t.split_whitespace().count();
     if is_site(tail) || guess && count(tail) <= 3 && count(head) >= 3 {
         return head.trim().to_owned();

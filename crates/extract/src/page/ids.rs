@@ -4,7 +4,8 @@ use super::MIN_PROSE;
 use crate::dom::{Dom, Tag};
 use html5ever::local_name;
 
-/// An id of many words is made from the heading that it stands for ("sharing-with-a-friend"): it names no part of the page.
+/// Returns true for an id of many words, derived from its heading ("sharing-with-a-friend"): it names no part
+/// of the page.
 pub(super) fn is_slug(id: &str) -> bool {
     id.split(['-', '_'])
         .filter(|word| word.bytes().all(|b| b.is_ascii_alphabetic()))
@@ -12,8 +13,8 @@ pub(super) fn is_slug(id: &str) -> bool {
         .is_some()
 }
 
-/// Returns true if an id is an anchor of what the element says: that of a heading or a section with the same words, or of a
-/// paragraph of prose. A section with fields to fill in is a form, whatever its heading.
+/// Returns true if an id is an anchor: of a heading or section with the same words, or of a paragraph of
+/// prose. A section with input fields is a form, whatever its heading.
 pub(super) fn names_topic(dom: &Dom, id: u32, own_id: &str) -> bool {
     let is_heading = |node: u32| dom.tag(node).heading_level().is_some();
     let inside = || id + 1..dom.end(id);
@@ -40,8 +41,8 @@ pub(super) fn names_topic(dom: &Dom, id: u32, own_id: &str) -> bool {
     !inside().any(|node| is_field(dom.tag(node)) || dom.tag(node) != Tag::Text && is_named(node))
 }
 
-/// Nodes from the start of a section within which its heading begins.
+/// Nodes at the start of a section within which its heading begins.
 const HEADING_WITHIN: usize = 6;
 
-/// Words that make an id a slug.
+/// Minimum words of a slug.
 const SLUG_WORDS: usize = 5;

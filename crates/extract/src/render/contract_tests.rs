@@ -1,5 +1,5 @@
-//! The Markdown contract (docs/markdown.md), held by a library for CommonMark: random trees are written as HTML, rendered
-//! to Markdown, and read again. Text, blocks and marks have to be those of the tree.
+//! Tests of the Markdown contract (docs/markdown.md) by a CommonMark library: random trees are written as
+//! HTML, rendered to Markdown, and parsed again. Text, blocks and marks must be those of the tree.
 
 mod tree;
 
@@ -19,7 +19,7 @@ use url::Url;
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded().unwrap());
 
-/// The Markdown of a fragment of HTML, all of it.
+/// Markdown of a whole HTML fragment.
 fn markdown_of(body: &str, links: LinkStyle, images: bool) -> String {
     let options = Options { links, images, ..Options::default() };
     let url = Url::parse("https://quay.test/dir/page").unwrap();
@@ -31,7 +31,8 @@ fn markdown_of(body: &str, links: LinkStyle, images: bool) -> String {
     join(&pieces, &references)
 }
 
-/// Names of blocks, and characters without gaps. Two breaks part a paragraph, so paragraphs that follow each other are one.
+/// Names of blocks, and characters without whitespace. Two breaks split a paragraph, so consecutive
+/// paragraphs count as one.
 fn text_of(leaves: &[Leaf]) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     for (path, chars) in leaves.iter().filter(|(_, chars)| !chars.is_empty()) {
@@ -45,7 +46,8 @@ fn text_of(leaves: &[Leaf]) -> Vec<(String, String)> {
     out
 }
 
-/// The same trees in each run, so that a fault of one tree in 30,000 fails no unrelated change; `PROPTEST_RNG_SEED` plays others.
+/// Fixed seed, so that a fault of one tree in 30,000 fails no unrelated change; `PROPTEST_RNG_SEED` selects
+/// others.
 fn config() -> ProptestConfig {
     let config = ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() };
     let seed = if config.rng_seed == RngSeed::Random { RngSeed::Fixed(15) } else { config.rng_seed };

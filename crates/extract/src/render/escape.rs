@@ -1,20 +1,20 @@
-//! Characters of prose that Markdown would read as marks. Only what would be read otherwise is escaped: a backslash costs
-//! every reader of the text.
+//! Escapes of characters that Markdown would read as marks. Only necessary escapes are written, since a
+//! backslash disturbs readers of the text.
 
-/// Marks that a paragraph holds, which decide its escapes.
+/// Marks of a paragraph, which decide its escapes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Paragraph {
     stars: bool,
     underscores: bool,
     tildes: bool,
     dollars: bool,
-    /// `[1]` refers to an address below the text.
+    /// True if `[1]` refers to a URL below the text.
     numbers: bool,
 }
 
 impl Paragraph {
-    /// Reads the prose of a paragraph, and the whole of it with a sign for each mark. `marked`: marks are put around parts of
-    /// it; `formula`: a formula stands in it.
+    /// Reads the prose of a paragraph, and the whole of it with a sign for each mark. `marked`: parts of it
+    /// get marks; `formula`: it contains a formula.
     pub(super) fn of(prose: &str, whole: &str, marked: bool, formula: bool, numbers: bool) -> Self {
         let several = |mark: u8| memchr::memchr_iter(mark, prose.as_bytes()).take(2).count() > 1;
         let any = |mark: u8| memchr::memchr(mark, prose.as_bytes()).is_some();
@@ -28,7 +28,7 @@ impl Paragraph {
     }
 }
 
-/// Two dollar signs that a reader of Markdown takes for the marks of a formula.
+/// Returns true for two dollar signs that Markdown readers take for the marks of a formula.
 fn encloses(prose: &str) -> bool {
     let bytes = prose.as_bytes();
     let is_gap = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
@@ -44,14 +44,14 @@ fn encloses(prose: &str) -> bool {
     false
 }
 
-/// The surroundings of a run of prose.
+/// Context of a run of prose.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around {
-    /// The character of the output behind the run.
+pub(super) struct RunContext {
+    /// Character of the output after the run.
     pub(super) next: Option<char>,
-    /// The run stands in the text of a link.
+    /// True if the run is in the text of a link.
     pub(super) in_link: bool,
-    /// In front of it stands a reference to a footnote.
+    /// True if a reference to a footnote precedes it.
     pub(super) behind_note: bool,
 }
 
@@ -59,8 +59,8 @@ const fn may_be_mark(c: char) -> bool {
     matches!(c, '\\' | '`' | '*' | '_' | '~' | '[' | ']' | '!' | '<' | '&' | '$')
 }
 
-/// Adds a run of prose with the escapes that it needs.
-pub(super) fn push(out: &mut String, prose: &str, around: Around, paragraph: Paragraph) {
+/// Adds a run of prose with the necessary escapes.
+pub(super) fn push(out: &mut String, prose: &str, around: RunContext, paragraph: Paragraph) {
     if around.behind_note && prose.starts_with(['(', ':', '[']) {
         out.push('\\');
     }
@@ -84,13 +84,13 @@ pub(super) fn push(out: &mut String, prose: &str, around: Around, paragraph: Par
     out.push_str(rest);
 }
 
-/// Returns true if a character is read as a mark where it stands.
+/// Returns true if a character is read as a mark at its position.
 fn is_read(
     mark: char,
     prev: Option<char>,
     next: Option<char>,
     rest: &str,
-    around: Around,
+    around: RunContext,
     paragraph: Paragraph,
 ) -> bool {
     let is_gap = |c: Option<char>| c.is_none_or(char::is_whitespace);
@@ -121,8 +121,8 @@ fn is_read(
 /// Longest name of a character reference, in bytes.
 const LONGEST_NAME: usize = 31;
 
-/// Returns true if the text behind an ampersand makes it a character reference. The search for its end is bounded, since a text may
-/// consist of ampersands.
+/// Returns true if the text after an ampersand makes it a character reference. The search for its end is
+/// bounded, since a text may consist of ampersands.
 fn is_entity(rest: &str) -> bool {
     let bytes = rest.as_bytes();
     let start = &bytes[..bytes.len().min(LONGEST_NAME + 1)];
@@ -140,8 +140,8 @@ fn is_entity(rest: &str) -> bool {
     }
 }
 
-/// Escapes what at the start of a line would be read as a heading, a list, a quotation, a rule, a fence, an address or the
-/// border of a table. `first`: the line begins a paragraph; `item`: that of an item of a list.
+/// Escapes a line start that would be read as heading, list, quotation, rule, fence, URL or border of a
+/// table. `first`: the line begins a paragraph; `item`: that of a list item.
 pub(super) fn escape_start(line: &mut String, first: bool, item: bool) {
     let bytes = line.as_bytes();
     let ends = |at: usize| bytes.get(at).is_none_or(|b| *b == b' ');
@@ -164,7 +164,7 @@ pub(super) fn escape_start(line: &mut String, first: bool, item: bool) {
     }
 }
 
-/// Three and more of one mark, and nothing else.
+/// Returns true for at least three of one mark, and nothing else.
 fn is_rule(bytes: &[u8]) -> bool {
     let Some(mark @ (b'-' | b'_' | b'*')) = bytes.first() else { return false };
     let marks = bytes.iter().filter(|b| *b == mark).count();
@@ -173,7 +173,7 @@ fn is_rule(bytes: &[u8]) -> bool {
     only && (marks > 2 || *mark == b'-')
 }
 
-/// The line below the head of a table.
+/// Returns true for the line below a table header.
 fn is_border(bytes: &[u8]) -> bool {
     bytes.contains(&b'-') && bytes.iter().all(|b| matches!(b, b'|' | b':' | b'-' | b' '))
 }
@@ -184,7 +184,7 @@ mod tests {
 
     fn escaped(prose: &str) -> String {
         let mut out = String::new();
-        let around = Around { next: None, in_link: false, behind_note: false };
+        let around = RunContext { next: None, in_link: false, behind_note: false };
         push(&mut out, prose, around, Paragraph::of(prose, prose, false, false, false));
         out
     }

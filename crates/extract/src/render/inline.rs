@@ -1,13 +1,13 @@
-//! The text of one block while it is being put together.
+//! Text of one block during its construction.
 
 use std::ops::Range;
 
-/// An inline element that is open, and where its text begins.
+/// An open inline element, and the start of its text.
 #[derive(Clone, Debug)]
 pub(super) struct Open {
     pub(super) id: u32,
     pub(super) start: usize,
-    /// The mark of the parts that end before the element does: a block ends inside of it.
+    /// Mark of the parts that end before the element does: a block ends inside of it.
     pub(super) mark: Option<Mark>,
 }
 
@@ -20,12 +20,12 @@ pub(super) enum Mark {
     Code,
     Sup,
     Sub,
-    /// A link: what stands behind its text, from the closing bracket on, and its address.
+    /// A link: the output after its text, from the closing bracket on, and its URL.
     Link {
         after: String,
         url: String,
     },
-    /// The range is Markdown already: an image, a formula, a reference to a footnote.
+    /// The range is Markdown already: an image, a formula, a footnote reference.
     Raw,
 }
 
@@ -36,18 +36,18 @@ pub(super) struct Span {
     pub(super) mark: Mark,
 }
 
-/// Text of a block, whitespace folded, and the marks of its parts. The text is what a reader sees; only [`Mark::Raw`] ranges
-/// are written otherwise.
+/// Text of a block, whitespace folded, and the marks of its parts. The text is the visible one; only
+/// [`Mark::Raw`] ranges are written differently.
 #[derive(Debug, Default)]
 pub(super) struct Inline {
     pub(super) text: String,
     pub(super) open: Vec<Open>,
-    /// In the order in which their elements end.
+    /// Spans in the order in which their elements end.
     pub(super) spans: Vec<Span>,
     pub(super) chars: u32,
     pub(super) link_chars: u32,
     pub(super) nodes: Vec<u32>,
-    /// The text is plain: characters that say where a line may break stay.
+    /// True for plain text, in which line-break characters stay.
     pub(super) plain: bool,
 }
 
@@ -84,14 +84,14 @@ impl Inline {
         self.spans.push(Span { range: start..self.text.len(), mark: Mark::Raw });
     }
 
-    /// One space, unless there is one or nothing yet.
+    /// Adds one space, unless there is one or no text yet.
     pub(super) fn space(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
             self.text.push(' ');
         }
     }
 
-    /// A line break inside of the block; a second one begins a paragraph if `paragraphs`.
+    /// Adds a line break within the block; a second one begins a paragraph if `paragraphs`.
     pub(super) fn newline(&mut self, paragraphs: bool) {
         let len = self.text.trim_end_matches(' ').len();
         self.text.truncate(len);
@@ -106,8 +106,7 @@ impl Inline {
         self.open.push(Open { id, start: self.text.len(), mark });
     }
 
-    /// Closes an inline element; gives the byte range of its text without whitespace at the ends, if it has any, and the mark
-    /// that it was opened with.
+    /// Closes an inline element; returns the byte range of its trimmed text, if any, and its opening mark.
     pub(super) fn close(&mut self, id: u32) -> Option<(Range<usize>, Option<Mark>)> {
         let at = self.open.iter().rposition(|open| open.id == id)?;
         let open = self.open.swap_remove(at);
@@ -115,7 +114,7 @@ impl Inline {
         Some((self.trimmed(open.start)?, open.mark))
     }
 
-    /// The range from a place to the end without whitespace at its ends.
+    /// The trimmed range from a position to the end.
     fn trimmed(&self, start: usize) -> Option<Range<usize>> {
         let inner = self.text.get(start..)?;
         let trimmed = inner.trim_matches([' ', '\n']);
@@ -138,8 +137,8 @@ impl Inline {
         }
     }
 
-    /// Starts the next block: elements that are still open go on in it. What is open has its mark on what was written, and a
-    /// link is spelled in the first block that it holds.
+    /// Starts the next block, in which open elements continue. Open elements mark the written text, and a
+    /// link's URL is written in its first block.
     pub(super) fn end_block(&mut self) -> Vec<Span> {
         let empty = self.text.trim_matches([' ', '\n']).is_empty();
         let mut seen: Vec<std::mem::Discriminant<Mark>> = Vec::new();
@@ -163,7 +162,7 @@ impl Inline {
         std::mem::take(&mut self.spans)
     }
 
-    /// Everything but the elements that are open.
+    /// Takes everything but the open elements.
     pub(super) fn take(&mut self) -> Self {
         let open = std::mem::take(&mut self.open);
         let plain = self.plain;
@@ -171,17 +170,18 @@ impl Inline {
     }
 }
 
-/// What HTML folds, and the no-break space, which in text is a space.
+/// Returns true for whitespace that HTML folds, and for the no-break space.
 pub(super) const fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c' | '\u{a0}' | '\u{2028}')
 }
 
-/// Characters that only say where a line may break; the joiners of Persian and of emoji are none of them.
+/// Returns true for characters that only permit a line break; the joiners of Persian and of emoji are no such
+/// characters.
 pub(super) const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}')
 }
 
-/// The place where a word may be parted.
+/// Position at which a word may be hyphenated.
 const SOFT_HYPHEN: char = '\u{ad}';
 
 const fn is_special(c: char) -> bool {

@@ -1,30 +1,30 @@
-//! From a block's text and the marks of its parts to Markdown that renders as that block.
+//! Conversion of a block's text and marks to Markdown that renders as that block.
 
 mod fit;
 mod writer;
 
 use super::{
-    escape::{self, Around, Paragraph},
+    escape::{self, Paragraph, RunContext},
     inline::{Mark, Span},
 };
 use std::{cmp::Reverse, ops::Range};
 
-/// The kind of block that a text is written for.
+/// Kind of the block for which a text is written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct BlockContext {
     /// A heading: one line, without bold.
     pub(super) heading: bool,
-    /// A cell of a table: one line.
+    /// True for a table cell: one line.
     pub(super) cell: bool,
-    /// The first block of an item of a list.
+    /// True for the first block of a list item.
     pub(super) item: bool,
-    /// All of it is bold: a defined term, or a heading in an item.
+    /// True if all of it is bold: a defined term, or a heading in an item.
     pub(super) bold: bool,
-    /// `[1]` refers to an address below the text.
+    /// True if `[1]` refers to a URL below the text.
     pub(super) numbers: bool,
 }
 
-/// A mark on a range; what was set later encloses what was set before.
+/// A mark on a range; later marks enclose earlier ones.
 #[derive(Clone, Debug)]
 struct Part<'a> {
     range: Range<usize>,
@@ -33,7 +33,7 @@ struct Part<'a> {
 }
 
 /// Writes a block.
-pub(super) fn write(text: &str, spans: &[Span], place: Place) -> String {
+pub(super) fn write(text: &str, spans: &[Span], place: BlockContext) -> String {
     let one_line = place.heading || place.cell;
     let mut out = String::with_capacity(text.len() + 16);
     let mut parts: Vec<Part<'_>> = spans
@@ -43,7 +43,7 @@ pub(super) fn write(text: &str, spans: &[Span], place: Place) -> String {
         .collect();
     parts.sort_by_key(|part| part.range.start);
     let mut parts = parts.into_iter().peekable();
-    // Marks that go on in the next paragraph.
+    // Marks that continue in the next paragraph.
     let mut open: Vec<Part<'_>> = Vec::new();
     let mut from = 0;
     loop {
@@ -65,27 +65,27 @@ pub(super) fn write(text: &str, spans: &[Span], place: Place) -> String {
     }
 }
 
-/// Marks that depend on each other deeper than this are left as they are.
+/// Maximum passes over marks that depend on each other.
 const MAX_FITS: usize = 8;
 
 const BOLD: Mark = Mark::Strong;
 
-fn paragraph(text: &str, parts: Vec<Part<'_>>, range: Range<usize>, place: Place) -> String {
+fn paragraph(text: &str, parts: Vec<Part<'_>>, range: Range<usize>, place: BlockContext) -> String {
     let Some(range) = trimmed(text, range) else { return String::new() };
     let mut parts = clipped(text, parts, &range);
-    // Code and links stand out by themselves.
+    // Code and links stand out already.
     let stands_out =
         |part: &Part<'_>| part.range == range && matches!(part.mark, Mark::Code | Mark::Link { .. });
     if place.bold && !parts.iter().any(stands_out) {
         parts.push(Part { range: range.clone(), mark: &BOLD, order: usize::MAX });
     }
     if place.heading {
-        // A heading is bold as it is.
+        // A heading is bold anyway.
         parts.retain(|part| *part.mark != Mark::Strong || part.range != range);
     }
     sort(&mut parts);
     let mut parts = fit::nested(text, parts);
-    // A mark that goes was the border of another one.
+    // A removed mark may be the border of another one.
     for _ in 0..MAX_FITS {
         if !fit::fit(text, &mut parts, &range) {
             break;
@@ -103,7 +103,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// The parts as far as they stand in a paragraph.
+/// Parts clipped to a paragraph.
 fn clipped<'a>(text: &str, parts: Vec<Part<'a>>, range: &Range<usize>) -> Vec<Part<'a>> {
     let inside = parts.into_iter().filter_map(|part| {
         let inside = part.range.start.max(range.start)..part.range.end.min(range.end);
@@ -122,8 +122,8 @@ fn sort(parts: &mut [Part<'_>]) {
     parts.sort_by_key(|part| (part.range.start, Reverse(part.range.end), Reverse(part.order)));
 }
 
-/// Escapes the starts of lines; a line that ends inside of a paragraph is broken there.
-fn starts(lines: &str, place: Place) -> String {
+/// Escapes the starts of lines; a line that ends within a paragraph is broken there.
+fn starts(lines: &str, place: BlockContext) -> String {
     if place.heading {
         let text = lines.trim_end_matches('#');
         // Marks at the end of a heading close it.
@@ -147,7 +147,7 @@ fn starts(lines: &str, place: Place) -> String {
     out
 }
 
-/// Adds lines of plain text with the escapes that they need, each behind its indent.
+/// Adds lines of plain text with the necessary escapes, each after its indent.
 pub(super) fn push_plain(out: &mut String, text: &str) {
     let paragraph = Paragraph::of(text, text, false, false, false);
     for (at, line) in text.split('\n').enumerate() {
@@ -157,17 +157,17 @@ pub(super) fn push_plain(out: &mut String, text: &str) {
         let bare = line.trim_start();
         out.push_str(&line[..line.len() - bare.len()]);
         let mut escaped = String::with_capacity(bare.len());
-        let around = Around { next: None, in_link: false, behind_note: false };
+        let around = RunContext { next: None, in_link: false, behind_note: false };
         escape::push(&mut escaped, bare, around, paragraph);
         escape::escape_start(&mut escaped, at == 0, false);
         out.push_str(&escaped);
     }
 }
 
-/// Writes what stands in the brackets of an image.
-pub(super) fn write_label(text: &str, place: Place) -> String {
+/// Writes the label of an image.
+pub(super) fn write_label(text: &str, place: BlockContext) -> String {
     let mut out = String::with_capacity(text.len());
-    let around = Around { next: Some(']'), in_link: true, behind_note: false };
+    let around = RunContext { next: Some(']'), in_link: true, behind_note: false };
     escape::push(&mut out, text, around, Paragraph::of(text, text, false, false, place.numbers));
     out
 }

@@ -1,5 +1,5 @@
-//! From chosen nodes to text: pieces first (a paragraph, an item, a table), which can be looked at and left out, then
-//! one string.
+//! Rendering of chosen nodes: first to pieces (a paragraph, an item, a table), which later passes can drop,
+//! then to one string.
 
 mod escape;
 mod inline;
@@ -13,17 +13,17 @@ use crate::{
 };
 pub(crate) use walk::{pieces, style_value};
 
-/// A change of topic without a heading.
+/// Thematic break.
 pub(crate) const RULE: &str = "---";
 
-/// What a piece of text is.
+/// Kind of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A heading of that level.
     Heading(u8),
     /// A paragraph, or text without one.
     Paragraph,
-    /// An item of a list, or a part of a definition list.
+    /// A list item, or a part of a definition list.
     Item,
     /// Preformatted text.
     Code,
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Table,
 }
 
-/// How far a piece stands from the one before it.
+/// Distance of a piece from the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Gap {
     /// The next line.
@@ -43,35 +43,35 @@ pub(crate) enum Gap {
 /// A block of the content.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// What it is.
+    /// Kind of the piece.
     pub(crate) kind: Kind,
-    /// Its text, with quote marks, list markers and the like in place.
+    /// Its text, including quote marks, list markers and the like.
     pub(crate) text: String,
     /// Distance to the piece before it.
     pub(crate) gap: Gap,
-    /// What a blank line before it begins with (quote marks).
+    /// Prefix of a blank line before it (quote marks).
     pub(crate) blank: String,
     /// Its characters.
     pub(crate) chars: u32,
-    /// Of them, inside links.
+    /// Characters inside links.
     pub(crate) link_chars: u32,
     /// Text nodes that went into it.
     pub(crate) nodes: Vec<u32>,
 }
 
 impl Piece {
-    /// The text without marks of Markdown at its start, for comparing.
+    /// Text without leading Markdown marks, for comparisons.
     pub(crate) fn bare(&self) -> &str {
         self.text.trim_start_matches(['#', '>', '-', '*', ':', ' ']).trim_end_matches(['*', ' '])
     }
 
-    /// Share of the characters that stand inside links.
+    /// Share of the characters inside links.
     pub(crate) fn link_density(&self) -> f32 {
         if self.chars == 0 { 0.0 } else { self.link_chars as f32 / self.chars as f32 }
     }
 }
 
-/// How to write.
+/// Style of the output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     markdown: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// The style that the options ask for.
+    /// Style of the options.
     pub(crate) fn of(options: &Options) -> Self {
         Self {
             markdown: options.format == Format::Markdown,
@@ -92,7 +92,7 @@ impl Style {
     }
 }
 
-/// Joins pieces to one text. At its end stand the references of its links, but not those of pieces that were left out.
+/// Joins pieces to one text. The references of its links follow, without those of dropped pieces.
 pub(crate) fn join(pieces: &[Piece], references: &[String]) -> String {
     let mut out = String::with_capacity(pieces.iter().map(|p| p.text.len() + 2).sum());
     for piece in pieces {
@@ -118,7 +118,7 @@ pub(crate) fn push_plain(out: &mut String, text: &str) {
     markdown::push_plain(out, text);
 }
 
-/// The numbers of the references in a text, in order; up to `most`.
+/// Numbers of the references in a text, in order; up to `most`.
 fn used(text: &str, most: usize) -> Vec<usize> {
     if most == 0 {
         return Vec::new();

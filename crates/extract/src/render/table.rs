@@ -1,4 +1,4 @@
-//! Tables: which of them hold data, and how they are written.
+//! Tables: recognition of data tables, and their output.
 
 use crate::{dom::Tag, page::Page};
 use html5ever::local_name;
@@ -7,19 +7,19 @@ use html5ever::local_name;
 #[derive(Debug, Default)]
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
-    /// By column: rows that a cell above goes on into.
+    /// Remaining rows that a cell above spans, by column.
     spans: Vec<u32>,
     /// A row was ended.
     ended: bool,
-    /// The first row is in a head, be it empty.
+    /// True if the first row is in a head, even an empty one.
     head: bool,
-    /// A cell of the body is a head.
+    /// True if a cell of the body is a header.
     body_heads: bool,
 }
 
-/// Cells that span more rows or columns than this are counted as if they spanned so many.
+/// Maximum span of a cell, in rows or columns.
 const MAX_SPAN: u32 = 50;
-/// A cell beyond this column spans no rows: its row would have to be filled up to it.
+/// Maximum column of a cell that spans rows, since its row would need filling up to it.
 const MAX_COLUMN: usize = 50;
 
 impl Table {
@@ -34,7 +34,7 @@ impl Table {
         self.ended = true;
     }
 
-    /// Adds a cell. Those that a cell above or in front of it spans are empty.
+    /// Adds a cell. Positions that an earlier cell spans are empty.
     pub(super) fn push(&mut self, page: &Page<'_>, id: u32, text: String) {
         let span = |name| {
             let value = page.dom.attr(id, name).and_then(|value| value.trim().parse::<u32>().ok());
@@ -66,14 +66,14 @@ impl Table {
     }
 }
 
-/// A cell longer than this is a column of a layout, not of data (characters).
+/// Maximum characters of a data cell; a longer one is a column of a layout.
 const MAX_CELL: u32 = 400;
 
-/// Rows of tables that are wider than this are not filled up with empty cells (which Markdown does not ask for): a
-/// thousand short rows below one of a thousand cells would be a million.
+/// Maximum width of a table whose rows are filled with empty cells, which Markdown does not require. A
+/// thousand short rows below one of a thousand cells would make a million.
 const MAX_FILLED: usize = 100;
 
-/// Whether a table holds data. Layout tables hold one row or column, other tables, headings or long texts.
+/// Returns true for a data table. Layout tables hold one row or column, other tables, headings or long texts.
 pub(super) fn is_data(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     if dom.attr(id, &local_name!("role")).is_some_and(|role| matches!(role, "presentation" | "none")) {
@@ -108,13 +108,13 @@ pub(super) fn is_data(page: &Page<'_>, id: u32) -> bool {
         }
     }
     most = most.max(in_row);
-    // A table of one column or one row is marked as one by its heads.
+    // Header cells make a table of one column or one row a data table.
     let shaped = rows > 1 && most > 1 && cells > 2 || heads > 0 && cells > 0 && (rows > 1 || heads == cells);
     shaped && (longest <= MAX_CELL || heads > 0 && longest <= 4 * MAX_CELL)
 }
 
 impl Table {
-    /// As a table of Markdown, or as lines with cells parted by tabs.
+    /// Writes a Markdown table, or lines with cells separated by tabs.
     pub(super) fn write(&self, markdown: bool) -> String {
         let width = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut out = String::new();

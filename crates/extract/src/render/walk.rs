@@ -30,19 +30,19 @@ use rustc_hash::FxHashSet;
 use std::ops::Range;
 pub(crate) use styled::value as style_value;
 
-/// Deeper lists and quotes are written as if they were at this depth: every line carries the marks of all of them.
+/// Maximum depth of lists and quotes, since every line carries the marks of all of them.
 const MAX_PREFIXES: usize = 12;
-/// Inline marks around longer text are left out: they would be moved again and again.
+/// Maximum bytes of text within inline marks, since they would be moved repeatedly.
 const MAX_MARKED: usize = 4000;
 
-/// Marks in front of the lines of a block: of a list item, a quote, a definition.
+/// Line prefixes of a block: of a list item, a quote, a definition.
 #[derive(Debug)]
 struct Prefix {
     owner: u32,
     first: String,
     rest: String,
     used: bool,
-    /// The kind of a callout whose first line is not written yet.
+    /// Kind of a callout whose first line is not written yet.
     callout: Option<String>,
 }
 
@@ -54,17 +54,17 @@ struct Walk<'a> {
     prefixes: Vec<Prefix>,
     /// Open lists, innermost last.
     lists: Vec<List>,
-    /// The list that ended last: how many pieces there were, how many lists were open, and its mark.
+    /// The last list to end: number of pieces, number of open lists, and its mark.
     last_list: Option<(usize, usize, char)>,
     gap: Gap,
-    /// End of the `pre` that is open.
+    /// End of the open `pre`.
     pre_end: u32,
-    /// The element that is open as a `pre`, though it is none.
+    /// Element that is treated as an open `pre`.
     code_block: Option<u32>,
     /// Elements in it that number its lines.
     line_numbers: FxHashSet<u32>,
     link_end: u32,
-    /// The heading that is open, and the element that its last text ended in.
+    /// The open heading, and the element of its last text.
     heading: Option<u32>,
     /// A defined term is open.
     term: Option<u32>,
@@ -73,14 +73,14 @@ struct Walk<'a> {
     table: Option<(u32, Table)>,
     links: Links,
     notes: Notes,
-    /// The note that is written although it is hidden until a reader opens it.
+    /// Hidden note that is written, since a reader opens it.
     opened: Range<u32>,
     formulas: Formulas,
-    /// The address of the image that was written last.
+    /// URL of the last image.
     last_image: Option<String>,
 }
 
-/// The pieces of a selection, in document order, and the addresses that `[text][n]` refers to.
+/// Pieces of a selection in document order, and the URLs of `[text][n]`.
 pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (Vec<Piece>, Vec<String>) {
     let mut walk = Walk {
         page,
@@ -110,7 +110,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         walk.flush(Kind::Paragraph);
         walk.prefixes.clear();
         walk.lists.clear();
-        walk.want(Gap::Blank);
+        walk.request_gap(Gap::Blank);
     }
     walk.notes_apart();
     (walk.pieces, walk.links.into_list())
@@ -157,7 +157,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An element without text of its own that means something in Markdown.
+    /// Handles an element without text that has a meaning in Markdown.
     fn invisible(&mut self, id: u32) {
         if !self.style.markdown {
             return;
@@ -233,7 +233,7 @@ impl Walk<'_> {
         self.flush(Kind::Paragraph);
         if let Some(label) = self.notes.bodies.get(&id) {
             let first = format!("[^{label}]: ");
-            self.want(Gap::Blank);
+            self.request_gap(Gap::Blank);
             self.prefix(id, &first, "    ");
             return;
         }
@@ -244,56 +244,56 @@ impl Walk<'_> {
             Tag::Ul | Tag::Ol | Tag::Menu | Tag::Dir => self.enter_list(id, tag),
             Tag::Li => self.enter_item(id),
             Tag::Blockquote => {
-                self.want(Gap::Blank);
+                self.request_gap(Gap::Blank);
                 self.prefix(id, "> ", "> ");
             }
             Tag::Pre => {
-                self.want(Gap::Blank);
+                self.request_gap(Gap::Blank);
                 self.pre_end = self.page.dom.end(id);
                 self.line_numbers = code::line_numbers(self.page, id);
             }
             Tag::Table if table::is_data(self.page, id) => {
-                self.want(Gap::Blank);
+                self.request_gap(Gap::Blank);
                 self.table = Some((id, Table::default()));
             }
             Tag::Hr => self.rule(),
             Tag::Dt => {
-                self.want(Gap::Blank);
+                self.request_gap(Gap::Blank);
                 self.term = Some(id);
             }
             Tag::Dd => {
-                self.want(Gap::Blank);
+                self.request_gap(Gap::Blank);
                 self.definitions += 1;
             }
-            Tag::Tr | Tag::Td | Tag::Th => self.want(Gap::Line),
+            Tag::Tr | Tag::Td | Tag::Th => self.request_gap(Gap::Line),
             _ if tag.heading_level().is_some() => {
                 self.heading = Some(id);
                 self.gap = self.gap.max(self.block_gap(tag));
             }
-            _ => self.want(self.block_gap(tag)),
+            _ => self.request_gap(self.block_gap(tag)),
         }
     }
 
-    /// A change of topic without a heading. In plain text nothing stands for it.
+    /// Writes a thematic break; plain text has none.
     fn rule(&mut self) {
-        self.want(self.block_gap(Tag::Hr));
+        self.request_gap(self.block_gap(Tag::Hr));
         let repeated = self.pieces.last().is_none_or(|last| last.text == RULE);
         if self.style.markdown && !repeated && self.table.is_none() {
-            // Hyphens behind the mark of an item would be one rule with it.
+            // Hyphens after an item's mark would form a rule with it.
             let in_item = self.prefixes.iter().any(|prefix| prefix.first != "> ");
             self.put(Kind::Paragraph, if in_item { "***" } else { RULE }.to_owned());
-            self.want(Gap::Blank);
+            self.request_gap(Gap::Blank);
         }
     }
 
     fn block_gap(&self, tag: Tag) -> Gap {
-        // The first block of an item stands on the item's line.
+        // The first block of an item is on the item's line.
         let first = self.prefixes.last().is_some_and(|prefix| !prefix.used);
         if first || tag == Tag::Li { Gap::Line } else { Gap::Blank }
     }
 
-    /// In plain text only headings stand apart by a blank line.
-    fn want(&mut self, gap: Gap) {
+    /// Requests a gap; in plain text only headings are set apart by a blank line.
+    fn request_gap(&mut self, gap: Gap) {
         self.gap = self.gap.max(if self.style.markdown { gap } else { Gap::Line });
     }
 
@@ -352,7 +352,7 @@ impl Walk<'_> {
         if !self.leave_list(id) {
             let inside = matches!(tag, Tag::Li | Tag::Dt | Tag::Dd | Tag::Tr | Tag::Td | Tag::Th);
             let gap = if inside { Gap::Line } else { self.block_gap(tag) };
-            self.want(gap);
+            self.request_gap(gap);
         }
         if self.prefixes.last().is_some_and(|prefix| prefix.owner == id) {
             self.prefixes.pop();
@@ -366,7 +366,8 @@ impl Walk<'_> {
         }
     }
 
-    /// An ordinal's letters (1st) and signs like that of a trademark read the same without their height.
+    /// Returns true if a mark is written: an ordinal's letters (1st) and signs such as a trademark need no
+    /// superscript.
     fn is_marked(&self, mark: &Mark, range: &Range<usize>) -> bool {
         let text = &self.inline.text;
         let before = text[..range.start].chars().next_back();
@@ -382,7 +383,7 @@ impl Walk<'_> {
     }
 }
 
-/// The mark of an inline element, if it has one in Markdown.
+/// Markdown mark of an inline element, if any.
 const fn mark(tag: Tag) -> Option<Mark> {
     match tag {
         Tag::Strong | Tag::B => Some(Mark::Strong),

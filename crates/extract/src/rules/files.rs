@@ -1,4 +1,4 @@
-//! The rules' files as they are written. Unknown keys are errors.
+//! Rules files in their written form. Unknown keys are errors.
 
 mod extraction;
 
@@ -18,7 +18,7 @@ macro_rules! file {
     };
 }
 
-/// Name and text of the files that are built in.
+/// Name and text of the built-in files.
 pub(super) const BUILT_IN: [(&str, &str); 8] = [
     file!("consent.toml"),
     file!("frameworks.toml"),
@@ -54,7 +54,7 @@ pub(super) struct Files {
     pub(super) sites: Loaded<Sites>,
 }
 
-/// A file's rules, and where they stand.
+/// Rules of a file, and their positions.
 pub(super) struct Loaded<T> {
     pub(super) rules: T,
     pub(super) source: Source,
@@ -63,7 +63,7 @@ pub(super) struct Loaded<T> {
 impl Files {
     pub(super) fn load(overlay: Option<&Path>, problems: &mut Vec<String>) -> Option<Self> {
         if let Some(dir) = overlay {
-            super::source::look_through(dir, &NAMES, problems);
+            super::source::report_unknown_files(dir, &NAMES, problems);
         }
         let consent = read(file!("consent.toml"), overlay, problems);
         let frameworks = read(file!("frameworks.toml"), overlay, problems);
@@ -105,12 +105,12 @@ pub(crate) struct Consent {
 }
 
 impl Consent {
-    /// The lists of selectors: one for each manager, then the generic ones.
+    /// Lists of selectors: one per manager, then the generic ones.
     pub(super) fn lists(&self) -> impl Iterator<Item = &Vec<String>> {
         self.manager.iter().map(|manager| &manager.selectors).chain([&self.generic.selectors])
     }
 
-    /// Who the selector of an index, counted through all lists, belongs to, and the selector.
+    /// Manager and selector of an index, counted over all lists.
     pub(crate) fn rule(&self, index: u16) -> Option<(&str, &str)> {
         let managers = self.manager.iter().flat_map(|m| m.selectors.iter().map(|s| (m.name.as_str(), s)));
         let generic = self.generic.selectors.iter().map(|s| ("generic", s));
@@ -163,7 +163,7 @@ pub(crate) struct Frameworks {
     pub(crate) thresholds: SignalThresholds,
 }
 
-/// Places for content, and what stands in them until it is there.
+/// Containers for content, and their placeholders.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EmptyRoots {
@@ -171,7 +171,7 @@ pub(crate) struct EmptyRoots {
     pub(crate) phrases: Vec<String>,
 }
 
-/// Consent walls: phrases, and what is laid over a page.
+/// Consent walls: phrases and overlays.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CookieWall {
@@ -346,20 +346,22 @@ pub(crate) struct Boilerplate {
 }
 
 impl Boilerplate {
-    /// A text with this first and this last letter may be a title of [`Boilerplate::aside_titles`] or [`Boilerplate::comment_titles`].
+    /// Returns true if a text with this first and last letter may be in [`Boilerplate::aside_titles`] or
+    /// [`Boilerplate::comment_titles`].
     pub(crate) fn may_be_title(&self, first: char, last: char) -> bool {
         let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
         self.title_ends.contains(&(lower(first), lower(last)))
     }
 
-    /// A line in lower case, without marks at the ends, stands over what follows the content.
+    /// Returns true for a lower-case line, without outer punctuation, that is a title of text after the
+    /// content.
     pub(crate) fn ends_content(&self, line: &str) -> bool {
         self.aside_titles.contains(line)
             || self.comment_titles.contains(line)
             || self.end_headings.iter().any(|heading| heading == line)
     }
 
-    /// Fills what is made of the lists.
+    /// Computes the fields that derive from the lists.
     pub(super) fn index_titles(&mut self) {
         let ends = |title: &String| Some((title.chars().next()?, title.chars().next_back()?));
         self.title_ends = self.aside_titles.iter().chain(&self.comment_titles).filter_map(ends).collect();

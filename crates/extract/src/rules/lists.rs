@@ -1,9 +1,9 @@
-//! Filter lists of consent banners in EasyList syntax, given by the user.
+//! Filter lists of consent banners in EasyList syntax, from the user.
 //!
-//! Read as the format is described for Adblock Plus ("How to write filters"): element hiding rules (`##selector`,
-//! `domain,~domain##selector`), their exceptions (`#@#`) and comments. Rules that need a browser (extended and style
-//! rules, scriptlets, blocked requests) are counted and left aside. Nearly all generic rules are one id or one class, so
-//! those are a lookup in a hash table; the others go through [`SelectorSet`].
+//! The format is that of Adblock Plus ("How to write filters"): element hiding rules (`##selector`,
+//! `domain,~domain##selector`), their exceptions (`#@#`) and comments. Rules that need a browser (extended
+//! and style rules, scriptlets, blocked requests) are counted and skipped. Nearly all generic rules are one
+//! id or one class, which a hash table looks up; the others use [`SelectorSet`].
 
 use super::selector::{Plain, Refusal, Selector, SelectorSet};
 use crate::dom::Dom;
@@ -13,12 +13,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the lines of the lists are.
+/// Counts of the lists' lines by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListReport {
     /// Hiding rules for all sites.
     pub generic: usize,
-    /// Of them, those that are one id or one class.
+    /// Rules that are one id or one class.
     pub plain: usize,
     /// Hiding rules for some sites.
     pub specific: usize,
@@ -28,9 +28,9 @@ pub struct ListReport {
     pub network: usize,
     /// Rules that need a browser: extended selectors, styles, scriptlets.
     pub extended: usize,
-    /// Hiding rules whose selector or domain is not supported here.
+    /// Hiding rules with an unsupported selector or domain.
     pub unsupported: usize,
-    /// Lines that are no rule: file, line and what is wrong. They are left out and the rest is used, as browsers do.
+    /// Invalid lines: file, line and problem. They are skipped, as in browsers.
     pub problems: Vec<String>,
 }
 
@@ -52,27 +52,27 @@ impl fmt::Display for ListReport {
     }
 }
 
-/// Where a rule stands.
+/// Position of a rule.
 #[derive(Clone, Debug)]
-struct Place {
+struct RulePosition {
     list: u16,
     line: u32,
     selector: Box<str>,
 }
 
-/// The rules of all lists. A rule is known by its index.
+/// Rules of all lists. A rule is identified by its index.
 #[derive(Debug, Default)]
 pub(crate) struct FilterLists {
     names: Vec<String>,
-    places: Vec<Place>,
+    places: Vec<RulePosition>,
     ids: FxHashMap<Box<str>, u32>,
     classes: FxHashMap<Box<str>, u32>,
     others: SelectorSet<u32>,
-    /// Rules for a domain and the hosts below it.
+    /// Rules for a domain and its subdomains.
     specific: FxHashMap<Box<str>, Vec<u32>>,
     /// The selectors of those, by rule.
     selectors: FxHashMap<u32, Selector>,
-    /// Rules that do not hold for a domain and the hosts below it.
+    /// Rules that are disabled for a domain and its subdomains.
     off: FxHashMap<Box<str>, Vec<u32>>,
     /// Rules that hold nowhere.
     never: FxHashSet<u32>,
@@ -80,7 +80,7 @@ pub(crate) struct FilterLists {
 }
 
 impl FilterLists {
-    /// Reads lists. Files that cannot be read are told in `problems`; faulty lines in the report.
+    /// Reads lists. Unreadable files are added to `problems`; invalid lines to the report.
     pub(super) fn load(paths: &[PathBuf], problems: &mut Vec<String>) -> Self {
         let mut reader = Reader::default();
         for path in paths {
@@ -92,12 +92,12 @@ impl FilterLists {
         reader.finish()
     }
 
-    /// What the lines of the lists are.
+    /// Counts of the lists' lines by kind.
     pub(crate) const fn report(&self) -> &ListReport {
         &self.report
     }
 
-    /// The rules as they hold on a page of this host.
+    /// Rules for a page of this host.
     pub(crate) fn on(&self, host: &str) -> OnHost<'_> {
         let mut here = Vec::new();
         let mut off: FxHashSet<u32> = self.never.clone();
@@ -111,14 +111,14 @@ impl FilterLists {
         OnHost { lists: self, here, off }
     }
 
-    /// List, line and selector of a rule, for people.
+    /// List, line and selector of a rule, for messages.
     pub(crate) fn place(&self, rule: u32) -> String {
         let Some(place) = self.places.get(rule as usize) else { return String::new() };
         format!("{}:{}: ##{}", self.names[usize::from(place.list)], place.line, place.selector)
     }
 }
 
-/// The rules that hold on one page.
+/// Rules that apply to one page.
 pub(crate) struct OnHost<'a> {
     lists: &'a FilterLists,
     here: Vec<u32>,
@@ -151,7 +151,7 @@ impl OnHost<'_> {
     }
 }
 
-/// Collects rules over all lists; exceptions may stand before what they except.
+/// Collects rules over all lists; an exception may precede its rule.
 #[derive(Default)]
 struct Reader {
     lists: FilterLists,
@@ -160,7 +160,7 @@ struct Reader {
     exceptions: Vec<(Box<str>, Box<str>)>,
 }
 
-/// What separates domains from a selector.
+/// Separator between domains and a selector.
 enum Marker {
     Hide,
     Except,
@@ -214,14 +214,14 @@ impl Reader {
             }
             Marker::Hide => {
                 for one in split_list(selector) {
-                    self.hide(domains, one, Place { list, line, selector: one.into() })?;
+                    self.hide(domains, one, RulePosition { list, line, selector: one.into() })?;
                 }
             }
         }
         Ok(())
     }
 
-    fn hide(&mut self, domains: &str, text: &str, place: Place) -> Result<(), Refusal> {
+    fn hide(&mut self, domains: &str, text: &str, place: RulePosition) -> Result<(), Refusal> {
         let selector = Selector::parse(text)?;
         let rule = self.lists.places.len() as u32;
         let (excluded, included): (Vec<&str>, Vec<&str>) =
@@ -248,8 +248,8 @@ impl Reader {
         Ok(())
     }
 
-    /// A rule for all sites. One that is off at some must not stand in the way of another with the same selector, so it
-    /// goes where several may stand.
+    /// Adds a rule for all sites. One with exceptions must not block another with the same selector, so it
+    /// goes to a list.
     fn generic(&mut self, selector: &Selector, text: &str, rule: u32, always: bool) -> Result<(), Refusal> {
         match selector.plain().filter(|_| always) {
             Some(Plain::Id(id)) => {
@@ -280,8 +280,8 @@ impl Reader {
     }
 }
 
-/// Splits a line at its marker; `None` for rules about requests, which have none. Before a marker there are only
-/// domains.
+/// Splits a line at its marker; `None` for rules about requests, which have none. Only domains precede a
+/// marker.
 fn split(text: &str) -> Option<(&str, Marker, &str)> {
     let (domains, rest) = text.split_at(text.find('#')?);
     let end = rest[1..].find('#')? + 1;
@@ -295,7 +295,7 @@ fn split(text: &str) -> Option<(&str, Marker, &str)> {
     domains.chars().all(in_domains).then(|| (domains, marker, rest[end + 1..].trim()))
 }
 
-/// A style or another action behind the selector (uBlock Origin, AdGuard).
+/// Returns true for a style or another action after the selector (uBlock Origin, AdGuard).
 fn is_action(selector: &str) -> bool {
     [":style(", ":remove(", ":remove-attr(", ":remove-class("].iter().any(|action| selector.contains(action))
 }
@@ -304,7 +304,7 @@ fn is_domain(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_'))
 }
 
-/// The selectors of a list: split at commas outside of brackets and quotes.
+/// Selectors of a list, split at commas outside of brackets and quotes.
 fn split_list(text: &str) -> Vec<&str> {
     let (mut out, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_i32, None);
     for (at, c) in text.char_indices() {
@@ -335,7 +335,7 @@ mod tests {
         reader.finish()
     }
 
-    /// The first words of what is hidden.
+    /// First words of the hidden elements.
     fn hidden(lists: &FilterLists, host: &str, html: &str) -> Vec<String> {
         let dom = parse(html, &Limits::default()).dom;
         let on = lists.on(host);

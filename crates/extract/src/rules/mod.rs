@@ -1,4 +1,4 @@
-//! The rules: what is data, read from TOML, checked as a whole and compiled once.
+//! Rules as data, read from TOML, checked as a whole and compiled once.
 
 mod files;
 mod lists;
@@ -26,45 +26,46 @@ use phrases::phrases;
 use source::{Source, Step};
 use std::path::{Path, PathBuf};
 
-/// Everything that is wrong with the rules, all at once.
+/// All problems of the rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.problems.join("\n"))]
 pub struct RulesError {
-    /// One line for each problem: file, line, key and what is wrong.
+    /// One line per problem: file, line, key and problem.
     pub problems: Vec<String>,
 }
 
-/// What consent banners are known by: `consent.toml`, and `cookie_wall` of `frameworks.toml`.
+/// Signs of consent banners: `consent.toml`, and `cookie_wall` of `frameworks.toml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsentBanners<'a> {
     /// CSS selectors of banners: the managers' by name, then the generic ones.
     pub selectors: Vec<&'a str>,
-    /// Words of a class or id that may be a banner's.
+    /// Words of a banner's class or id.
     pub tokens: &'a [String],
-    /// Lower-case phrases, one of which the text of an element with such a name must hold.
+    /// Lower-case phrases, one of which the text of such an element must contain.
     pub phrases: &'a [String],
-    /// More words than this are not a banner.
+    /// Maximum words of a banner.
     pub max_words: u32,
-    /// An element with more than this share of the page's words is not a banner,
+    /// Maximum share of the page's words in a banner.
     pub max_share: f32,
-    /// unless it matches one of these CSS selectors: laid over the page, with something to press, it may be all there is.
+    /// CSS selectors of overlays with a button, to which that share does not apply: an overlay may be the
+    /// only text of the page.
     pub overlays: &'a [String],
-    /// More words than this are not a banner even then.
+    /// Maximum words of a banner that is such an overlay.
     pub max_overlay_words: u32,
 }
 
-/// What a selector of the rules stands for.
+/// Meaning of a selector of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hit {
-    /// A consent banner, by the rule of that index (see [`Consent::rule`]).
+    /// A consent banner, by the index of its rule (see [`Consent::rule`]).
     Consent(u16),
     /// The framework of that index.
     Framework(u16),
     /// A root that scripts fill.
     JsRoot,
-    /// A place for content, which may be empty.
+    /// A container for content, which may be empty.
     EmptyRoot,
-    /// Something that is laid over the page.
+    /// An overlay.
     Overlay,
     /// Something that meters content.
     Paywall,
@@ -74,14 +75,14 @@ pub(crate) enum Hit {
     Anchor(u16),
     /// The content container of that rank.
     Container(u16),
-    /// A part of what the platform of that index writes.
+    /// A part of the output of a platform, by index.
     Platform(Part, u16),
 }
 
 /// A part of a page that a platform names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A sign that documentation is by this generator.
+    /// A sign of a documentation generator.
     DocSign,
     /// Text of documentation.
     DocContent,
@@ -89,9 +90,9 @@ pub(crate) enum Part {
     DocDrop,
     /// A post of a forum.
     Post,
-    /// Its text, by the rank of the selector: the first that a post has is its text.
+    /// Its text, by the rank of the selector: the first selector with a match gives the text.
     PostBody(u8),
-    /// Who wrote it.
+    /// Author of the post.
     PostAuthor,
     /// When.
     PostDate,
@@ -107,7 +108,7 @@ pub(crate) enum Part {
     Selected,
 }
 
-/// The compiled rules. Immutable; built once a process.
+/// Compiled rules. Immutable; built once per process.
 #[derive(Debug)]
 pub struct Rules {
     pub(crate) extraction: ExtractionRules,
@@ -130,26 +131,27 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules that are built in.
+    /// Built-in rules.
     ///
     /// # Errors
-    /// When a built-in file is broken, which a test excludes.
+    /// When a built-in file is invalid, which a test excludes.
     pub fn embedded() -> Result<Self, RulesError> {
         Self::load(None)
     }
 
-    /// Name and text of each file that is built in, for whoever has to know whether the rules are still those of an
-    /// earlier version.
+    /// Name and text of each built-in file, to detect changes since an earlier version.
     #[must_use]
     pub const fn built_in_files() -> [(&'static str, &'static str); 8] {
         files::BUILT_IN
     }
 
-    /// The built-in rules with the files of a directory laid over them: `consent.toml`, `boilerplate.toml`,
-    /// `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`, `platforms.toml`, `sites.toml`, as many of them as there are.
+    /// Merges the files of a directory into the built-in rules: `consent.toml`, `boilerplate.toml`,
+    /// `frameworks.toml`, `score.toml`, `extraction.toml`, `dates.toml`, `platforms.toml`, `sites.toml`. Each
+    /// file is optional.
     ///
-    /// A key of such a file replaces the built-in one; in a list of texts `"..."` stands for the built-in ones. Named
-    /// entries (consent managers, frameworks, platforms) come before the built-in ones and replace those of their name.
+    /// A key of such a file replaces the built-in one; in a list of texts `"..."` inserts the built-in
+    /// entries. Named entries (consent managers, frameworks, platforms) come before the built-in ones and
+    /// replace those of the same name.
     ///
     /// # Errors
     /// Names every fault of every file, with file, line and key.
@@ -196,11 +198,11 @@ impl Rules {
         })
     }
 
-    /// The rules with filter lists in EasyList syntax beside them: what their element hiding rules match is removed
-    /// as a consent banner. Faulty lines are left out and told by [`Rules::list_report`].
+    /// Adds filter lists in EasyList syntax: elements that match their hiding rules are removed as consent
+    /// banners. [`Rules::list_report`] lists skipped invalid lines.
     ///
     /// # Errors
-    /// Names every file that cannot be read.
+    /// Names every unreadable file.
     pub fn with_consent_lists(mut self, paths: &[PathBuf]) -> Result<Self, RulesError> {
         let mut problems = Vec::new();
         if !paths.is_empty() {
@@ -209,11 +211,11 @@ impl Rules {
         if problems.is_empty() { Ok(self) } else { Err(RulesError { problems }) }
     }
 
-    /// Makes the elements that match a selector the content of every page, in place of a choice by rules.
-    /// A page without such an element has no content.
+    /// Makes the elements that match a selector the content of every page, instead of a choice by rules. A page
+    /// without such an element has no content.
     ///
     /// # Errors
-    /// Describes the fault of a selector that rules do not know.
+    /// Names the fault of a selector that rules do not support.
     pub fn with_selected(mut self, selector: &str) -> Result<Self, String> {
         let added = self.selectors.add(selector, Hit::Platform(Part::Selected, 0));
         added.map_err(|refusal| refusal.to_string())?;
@@ -221,7 +223,7 @@ impl Rules {
         Ok(self)
     }
 
-    /// What consent banners are known by, for whoever looks for them elsewhere than in a parsed page.
+    /// Signs of consent banners, for code outside of this parser.
     #[must_use]
     pub fn consent_banners(&self) -> ConsentBanners<'_> {
         let sweep = &self.consent.sweep;
@@ -236,7 +238,7 @@ impl Rules {
         }
     }
 
-    /// What the lines of the filter lists are, if there are lists.
+    /// Counts of the filter lists' lines, if there are lists.
     #[must_use]
     pub fn list_report(&self) -> Option<&ListReport> {
         self.lists.as_ref().map(FilterLists::report)
@@ -305,7 +307,7 @@ fn add_selectors(files: &Files, selectors: &mut SelectorSet<Hit>, problems: &mut
     add_sites(&files.sites, selectors, problems);
 }
 
-/// The selectors of single sites, each by the place of its template among all.
+/// Adds the selectors of single sites, each by the index of its template.
 fn add_sites(sites: &Loaded<Sites>, selectors: &mut SelectorSet<Hit>, problems: &mut Vec<String>) {
     for (index, template, key, problem) in sites.rules.faults() {
         let mut steps: Vec<Step> = vec!["site".into(), index.into()];
@@ -340,7 +342,7 @@ fn add_sites(sites: &Loaded<Sites>, selectors: &mut SelectorSet<Hit>, problems: 
     }
 }
 
-/// A key of a platform's entry, its selectors, and the part that the selector of a rank stands for.
+/// A key of a platform's entry, its selectors, and the part for the selector of a rank.
 type PlatformList<'a> = (&'a str, &'a [String], fn(u8) -> Part);
 
 #[cfg(test)]

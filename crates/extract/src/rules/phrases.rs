@@ -3,7 +3,7 @@
 use super::{files::Frameworks, source::Source};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-/// The phrases of `frameworks.toml`, by what they say.
+/// Phrases of `frameworks.toml`, by meaning.
 #[derive(Debug)]
 pub(crate) struct SignalPhrases {
     /// The page asks for scripts.
@@ -12,11 +12,11 @@ pub(crate) struct SignalPhrases {
     pub(crate) loading: AhoCorasick,
     /// It asks for consent.
     pub(crate) consent: AhoCorasick,
-    /// It opens only to those who give it.
+    /// The page requires consent.
     pub(crate) demands: AhoCorasick,
-    /// Its text ends for those who do not pay.
+    /// The text ends for readers who do not pay.
     pub(crate) paywall: AhoCorasick,
-    /// It is of a site where some pay.
+    /// The site has paying readers.
     pub(crate) paid: AhoCorasick,
 }
 
@@ -34,7 +34,7 @@ impl SignalPhrases {
     }
 }
 
-/// An automaton over the phrases of a section; they are searched in text that is lower case already.
+/// Automaton over the phrases of a section, for text in lower case.
 pub(super) fn phrases(
     source: &Source,
     key: [&str; 2],

@@ -1,4 +1,4 @@
-//! Selectors, compiled into lookups by their most telling part.
+//! Selectors, compiled into look-ups by their most selective part.
 
 mod parse;
 
@@ -8,7 +8,7 @@ use parse::split_chains;
 use rustc_hash::FxHashMap;
 use std::fmt;
 
-/// How an attribute's value is compared.
+/// Comparison of an attribute's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Test {
     Present,
@@ -32,10 +32,10 @@ impl Test {
     }
 }
 
-/// Why a text is not taken as a selector.
+/// Reason why a text is no selector here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// A selector may say so, but not here.
+    /// Valid in CSS, but not supported here.
     Unsupported(String),
     /// It is no selector.
     Wrong(String),
@@ -79,7 +79,7 @@ impl Name {
     }
 }
 
-/// A selector without combinators: everything in it holds for one element.
+/// A selector without combinators: all its conditions apply to one element.
 #[derive(Clone, Debug, Default)]
 struct Compound {
     tag: Option<Name>,
@@ -93,7 +93,7 @@ struct Compound {
 /// Compounds joined by `>`, innermost first: a node, its parent, the parent's parent.
 type Chain = Vec<Compound>;
 
-/// A selector: the element and those above it, joined by `>`, and then chains that stand somewhere above, innermost
+/// A selector: the element with its ancestors joined by `>`, then chains of further ancestors, innermost
 /// first.
 #[derive(Clone, Debug)]
 pub(crate) struct Selector {
@@ -101,33 +101,33 @@ pub(crate) struct Selector {
     ancestors: Vec<Chain>,
 }
 
-/// A set of selectors, each with something to hand out for its matches.
+/// A set of selectors, each with a payload for its matches.
 #[derive(Clone, Debug)]
 pub(crate) struct SelectorSet<T> {
     selectors: Vec<(Selector, T)>,
-    /// By selector: the bit of a class that an element above has.
+    /// Bit of a class that an ancestor must have, by selector.
     needs: Vec<Option<u8>>,
     /// Classes with a bit.
     bits: u16,
     by_id: FxHashMap<String, Vec<u32>>,
     by_class: FxHashMap<String, OfClass>,
     by_attr: FxHashMap<LocalName, Vec<u32>>,
-    /// By [`Tag`] as a number; shorter than the tags.
+    /// Selectors by [`Tag`] as a number; shorter than the tags.
     by_tag: Vec<Vec<u32>>,
     by_name: FxHashMap<String, Vec<u32>>,
 }
 
-/// The use of a class in a set.
+/// Use of a class in a set.
 #[derive(Clone, Debug, Default)]
 struct OfClass {
-    /// Its bit, if a selector asks for it above an element.
+    /// Its bit, if a selector requires it of an ancestor.
     bit: Option<u8>,
-    /// The selectors that are looked up by it.
+    /// Selectors that are looked up by it.
     selectors: Vec<u32>,
 }
 
-/// The classes of a page's elements so far that selectors ask for above an element. A selector whose class was not seen
-/// matches nothing yet.
+/// Classes seen so far on a page that selectors require of ancestors. A selector with an unseen class cannot
+/// match yet.
 pub(crate) struct SeenClasses([bool; 256]);
 
 impl Default for SeenClasses {
@@ -155,7 +155,7 @@ impl<T: Copy> SelectorSet<T> {
     /// Adds one selector, see [`Selector::parse`].
     ///
     /// # Errors
-    /// Says what is wrong with the selector, or that it would match everything.
+    /// Names the fault of the selector, or that it would match every element.
     pub(crate) fn add(&mut self, text: &str, payload: T) -> Result<(), Refusal> {
         let selector = Selector::parse(text)?;
         let Some(subject) = selector.subject.first() else { return Err(wrong("the selector is empty")) };
@@ -187,7 +187,7 @@ impl<T: Copy> SelectorSet<T> {
         Ok(())
     }
 
-    /// The bit of a class; `None` for more classes than there are bits.
+    /// Bit of a class; `None` if all bits are used.
     fn bit_of(&mut self, class: &str) -> Option<u8> {
         let of_class = self.by_class.entry(class.to_owned()).or_default();
         if of_class.bit.is_none() {
@@ -197,12 +197,13 @@ impl<T: Copy> SelectorSet<T> {
         of_class.bit
     }
 
-    /// Hands out the payload of every selector that matches the element.
+    /// Passes the payload of every matching selector to `found`.
     pub(crate) fn for_matches(&self, dom: &Dom, element: u32, found: impl FnMut(T)) {
         self.check(dom, element, None, found);
     }
 
-    /// The same, for a caller that asks for each element in document order, with one `seen` for all.
+    /// Like [`for_matches`](Self::for_matches), for a caller that visits all elements in document order with
+    /// one `seen`.
     pub(crate) fn for_matches_in_order(
         &self,
         dom: &Dom,
@@ -214,7 +215,7 @@ impl<T: Copy> SelectorSet<T> {
     }
 
     fn check(&self, dom: &Dom, element: u32, mut seen: Option<&mut SeenClasses>, mut found: impl FnMut(T)) {
-        // What costs least comes first: a class that was not seen, then the value that the selector was looked up by.
+        // The cheapest test comes first: an unseen class, then the value by which the selector was looked up.
         let may_match = |index: u32, seen: Option<&SeenClasses>| match (seen, self.needs[index as usize]) {
             (Some(seen), Some(bit)) => seen.0[usize::from(bit)],
             _ => true,
@@ -242,7 +243,7 @@ impl<T: Copy> SelectorSet<T> {
             } else if *name == html5ever::local_name!("class") {
                 for class in value.split_ascii_whitespace() {
                     let Some(of_class) = self.by_class.get(class) else { continue };
-                    // asked for by the elements below, which come later
+                    // needed by descendants, which come later
                     if let (Some(bit), Some(seen)) = (of_class.bit, seen.as_deref_mut()) {
                         seen.0[usize::from(bit)] = true;
                     }
@@ -257,11 +258,12 @@ impl<T: Copy> SelectorSet<T> {
 }
 
 impl Selector {
-    /// Reads one selector: `tag`, `#id`, `.class`, `[attr]`, `[attr=v]` (also `*=`, `^=`, `$=`, `~=`), `:not()` of
-    /// these, joined; and of such compounds descendants (a space) and children (`>`). Names may have CSS escapes.
+    /// Parses one selector: `tag`, `#id`, `.class`, `[attr]`, `[attr=v]` (also `*=`, `^=`, `$=`, `~=`),
+    /// `:not()` of these, joined. Such compounds may be combined as descendants (a space) and children (`>`).
+    /// Names may have CSS escapes.
     ///
     /// # Errors
-    /// Says what is wrong, and whether it is wrong or only not supported.
+    /// Names the fault, and whether it is invalid or only unsupported.
     pub(crate) fn parse(text: &str) -> Result<Self, Refusal> {
         let mut chains = split_chains(text).map_err(|refusal| match refusal {
             Refusal::Unsupported(problem) => {
@@ -275,7 +277,7 @@ impl Selector {
         Ok(Self { subject, ancestors: chains.collect() })
     }
 
-    /// The id, or the class, if the selector is no more than that.
+    /// The id or class, if the selector consists of it alone.
     pub(crate) fn plain(&self) -> Option<Plain<'_>> {
         let ([one], []) = (self.subject.as_slice(), self.ancestors.as_slice()) else { return None };
         let bare = one.tag.is_none() && one.attrs.is_empty() && one.nots.is_empty();
@@ -286,7 +288,7 @@ impl Selector {
         }
     }
 
-    /// Returns true if the element has the name that the subject asks for, and the value is one that its first attribute does.
+    /// Returns true if the element has the subject's name, and the value satisfies its first attribute test.
     fn holds_first(&self, dom: &Dom, element: u32, value: &str) -> bool {
         self.subject.first().is_none_or(|one| {
             one.tag.as_ref().is_none_or(|tag| tag.is_of(dom, element))
@@ -294,10 +296,10 @@ impl Selector {
         })
     }
 
-    /// Whether the selector matches the element.
+    /// Returns true if the selector matches the element.
     pub(crate) fn matches(&self, dom: &Dom, element: u32) -> bool {
         let Some(mut at) = above(&self.subject, dom, element) else { return false };
-        // The nearest place where a chain holds leaves the most room for the next one, so nothing is tried twice.
+        // The nearest match of a chain leaves the most room for the next one, so no chain is tried twice.
         for chain in &self.ancestors {
             loop {
                 if at == NONE {
@@ -324,7 +326,8 @@ pub(crate) enum Plain<'a> {
     Class(&'a str),
 }
 
-/// If the chain holds with its innermost compound at the element: what stands above the outermost, or [`NONE`].
+/// Parent above the outermost compound, or [`NONE`], if the chain matches with its innermost compound at the
+/// element.
 fn above(chain: &Chain, dom: &Dom, element: u32) -> Option<u32> {
     let mut at = element;
     for compound in chain {

@@ -21,13 +21,13 @@ pub(crate) struct Site {
     pub(crate) template: Vec<Template>,
 }
 
-/// A host, or a domain with all hosts below it (`*.example.org`).
+/// A host, or a domain with its subdomains (`*.example.org`).
 #[derive(Debug, Deserialize)]
 #[serde(from = "String")]
 struct HostPattern {
-    /// As it stands in the file.
+    /// Text in the file.
     written: String,
-    /// As URLs have it: lower case, Punycode; `None` if it is no host.
+    /// Host as in URLs: lower case, Punycode; `None` if invalid.
     host: Option<String>,
     is_domain: bool,
 }
@@ -43,7 +43,7 @@ impl From<String> for HostPattern {
     }
 }
 
-/// Pages of a site that are made alike.
+/// Pages of a site with the same structure.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Template {
@@ -56,12 +56,12 @@ pub(crate) struct Template {
 }
 
 impl Sites {
-    /// Returns the templates of all sites, in order; their places in this order are the indices of [`Part`](super::Part).
+    /// Templates of all sites, in order; their positions are the indices of [`Part`](super::Part).
     pub(crate) fn templates(&self) -> impl Iterator<Item = (&Site, &Template)> {
         self.site.iter().flat_map(|site| site.template.iter().map(move |template| (site, template)))
     }
 
-    /// Returns the faults that no type excludes: indices of site and template, key and problem.
+    /// Faults that no type excludes: indices of site and template, key and problem.
     pub(super) fn faults(&self) -> Vec<(usize, Option<usize>, &'static str, String)> {
         let mut faults = Vec::new();
         for (index, site) in self.site.iter().enumerate() {
@@ -109,12 +109,13 @@ impl Template {
     }
 }
 
-/// Returns a path without percent-encoding, as people write it.
+/// A path without percent-encoding, as people write it.
 fn decoded(path: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(path).decode_utf8_lossy()
 }
 
-/// Returns true if a decoded path is as a pattern says, in which `*` stands for any characters. The pattern may be percent-encoded.
+/// Returns true if a decoded path matches a pattern, in which `*` stands for any characters. The pattern may
+/// be percent-encoded.
 fn matches_stars(pattern: &str, path: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return decoded(pattern) == path };
     let Some(mut path) = path.strip_prefix(&*decoded(first)) else { return false };

@@ -1,4 +1,5 @@
-//! Reading one file of rules: the built-in one, laid under the user's, with every fault named by file, line and key.
+//! Reading of one rules file: the built-in one merged with the user's, with file, line and key for every
+//! fault.
 
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
@@ -8,25 +9,25 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// An element of a list of the user's that stands for the built-in list.
+/// Element of a user's list that inserts the built-in list.
 const BUILT_IN: &str = "...";
-/// After this many faults of one file the rest is not looked for.
+/// Maximum reported faults of one file.
 const MAX_FAULTS: usize = 50;
 
-/// A file of rules: what is built in, with the user's entries in place of it or beside it.
+/// A rules file: the built-in entries, merged with the user's.
 pub(super) struct Source {
-    /// The file's name, or the path of the user's.
+    /// Name of the file, or path of the user's.
     place: String,
-    /// The text in which lines are counted.
+    /// Text for line numbers.
     text: String,
     built_in: Table,
     merged: Table,
-    /// Faulty elements of lists that were put aside, by where they are written.
+    /// Invalid list elements that were removed, by their written position.
     taken: Vec<Vec<Step>>,
 }
 
 impl Source {
-    /// Reads the user's file of a name if there is one.
+    /// Reads the user's file of a name, if there is one.
     pub(super) fn read(
         (name, embedded): (&str, &str),
         overlay: Option<&Path>,
@@ -44,12 +45,12 @@ impl Source {
             return Some(source);
         };
         let place = path.display().to_string();
-        // Where the user's file cannot be read the built-in one stands in for it, to look for faults in the others.
+        // If the user's file is unreadable, the built-in one replaces it, to find faults in the others.
         match std::fs::read_to_string(&path) {
             Err(error) => problems.push(format!("{place}: {error}")),
             Ok(text) => {
                 if let Some(own) = parse(&place, &text, problems) {
-                    lay_over(&mut source.merged, own);
+                    merge_tables(&mut source.merged, own);
                     source.place = place;
                     source.text = text;
                 }
@@ -58,8 +59,8 @@ impl Source {
         Some(source)
     }
 
-    /// The rules. Every fault is told, not only the first: what is faulty is put aside and the rest read again. So there
-    /// may be rules as well as faults; they are good for finding more of these.
+    /// Deserialises the rules and reports every fault. Each invalid entry is removed and the rest read again.
+    /// So there may be rules as well as faults; they only serve to find more faults.
     pub(super) fn rules<T: DeserializeOwned>(&mut self, problems: &mut Vec<String>) -> Option<T> {
         let mut table = self.merged.clone();
         let mut faults = 0;
@@ -77,7 +78,7 @@ impl Source {
             }
             problems.push(format!("{}: {problem}", self.at(&steps)));
             faults += 1;
-            match self.put_aside(&mut table, &steps, &problem) {
+            match self.remove_invalid(&mut table, &steps, &problem) {
                 Some(entry) if faults < MAX_FAULTS => {
                     let entry = entry.map(|steps| as_written(&steps, &self.taken));
                     self.taken.extend(entry);
@@ -87,7 +88,7 @@ impl Source {
         }
     }
 
-    /// `file:line: key`, as far as the key stands in the file.
+    /// Position as `file:line: key`, if the key is in the file.
     pub(super) fn at(&self, steps: &[Step]) -> String {
         let steps = &as_written(steps, &self.taken);
         let key = steps.iter().fold(String::new(), |mut key, step| {
@@ -106,7 +107,7 @@ impl Source {
         }
     }
 
-    /// Where the key, or the innermost of what it stands in, begins.
+    /// Start of the key, or of its innermost existing parent.
     fn offset(&self, steps: &[Step]) -> Option<usize> {
         let (document, _) = DeTable::parse_recoverable(&self.text);
         let mut found = None;
@@ -131,9 +132,9 @@ impl Source {
         found
     }
 
-    /// Puts the built-in value in the place of a faulty one, or takes it out; nothing if that is not possible. Says which
-    /// element of a list is gone, if one is.
-    fn put_aside(&self, table: &mut Table, steps: &[Step], problem: &str) -> Option<Option<Vec<Step>>> {
+    /// Replaces an invalid value by the built-in one, or removes it; none if that is impossible. Returns the
+    /// removed list element, if any.
+    fn remove_invalid(&self, table: &mut Table, steps: &[Step], problem: &str) -> Option<Option<Vec<Step>>> {
         let missing = quoted(problem, "missing field `");
         let mut steps = steps.to_vec();
         if let Some(name) = missing {
@@ -150,21 +151,21 @@ impl Source {
                         Some(None)
                     }
                     _ if now.is_some() => inside.remove(name).map(|_| None),
-                    // A key is missing that nothing is known for: the entry goes.
-                    _ => take_out(table, above).map(Some),
+                    // A required key is missing and has no default: the entry is removed.
+                    _ => remove_element(table, above).map(Some),
                 }
             }
-            _ => take_out(table, &steps).map(Some),
+            _ => remove_element(table, &steps).map(Some),
         }
     }
 }
 
-/// What a message has in backticks behind a start.
+/// Text in backticks after a prefix in a message.
 fn quoted<'a>(problem: &'a str, start: &str) -> Option<&'a str> {
     problem.strip_prefix(start)?.split('`').next()
 }
 
-/// The steps with the places in lists as they were before elements were taken out.
+/// Path with list positions before elements were removed.
 fn as_written(steps: &[Step], taken: &[Vec<Step>]) -> Vec<Step> {
     let mut out: Vec<Step> = Vec::new();
     for step in steps {
@@ -177,7 +178,7 @@ fn as_written(steps: &[Step], taken: &[Vec<Step>]) -> Vec<Step> {
                 .iter()
                 .any(|t| t.split_last().is_some_and(|(at, list)| *at == Step::Index(index) && *list == *out))
         };
-        // The place counts those that are left; each gone one in front of it moves it on.
+        // The position counts remaining elements; each earlier removed one increases it.
         let mut left = index;
         index = 0;
         loop {
@@ -194,8 +195,8 @@ fn as_written(steps: &[Step], taken: &[Vec<Step>]) -> Vec<Step> {
     out
 }
 
-/// Takes the innermost element of a list on the way out of it, and says which that was.
-fn take_out(table: &mut Table, steps: &[Step]) -> Option<Vec<Step>> {
+/// Removes the innermost list element on a path, and returns its path.
+fn remove_element(table: &mut Table, steps: &[Step]) -> Option<Vec<Step>> {
     let at = steps.iter().rposition(|step| matches!(step, Step::Index(_)))?;
     match (&steps[at], lookup_mut(table, &steps[..at])) {
         (Step::Index(index), Some(Place::List(list))) if *index < list.len() => {
@@ -206,12 +207,12 @@ fn take_out(table: &mut Table, steps: &[Step]) -> Option<Vec<Step>> {
     }
 }
 
-/// A part of the way to a value.
+/// A step of the path to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// A key of a table.
     Key(String),
-    /// A place in a list, from 0.
+    /// An index in a list, from 0.
     Index(usize),
 }
 
@@ -269,8 +270,8 @@ fn lookup<'a>(table: &'a Table, steps: &[Step]) -> Option<&'a Value> {
     })
 }
 
-/// Tells files of rules in a directory that nothing reads: a misspelt name would otherwise be no rule, silently.
-pub(super) fn look_through(dir: &Path, known: &[&str], problems: &mut Vec<String>) {
+/// Reports unknown files in a rules directory: a misspelt name would otherwise be ignored silently.
+pub(super) fn report_unknown_files(dir: &Path, known: &[&str], problems: &mut Vec<String>) {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) => return problems.push(format!("{}: {error}", dir.display())),
@@ -288,7 +289,7 @@ pub(super) fn look_through(dir: &Path, known: &[&str], problems: &mut Vec<String
     }
 }
 
-/// A document, or every fault of its syntax.
+/// Parses a document; reports every syntax fault.
 fn parse(place: &str, text: &str, problems: &mut Vec<String>) -> Option<Table> {
     let (_, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
@@ -299,13 +300,13 @@ fn parse(place: &str, text: &str, problems: &mut Vec<String>) -> Option<Table> {
     if errors.is_empty() { text.parse().ok() } else { None }
 }
 
-/// Lays the user's table over the built-in one. Values and lists replace what is built in; tables are laid over each
-/// other key by key; of lists of named entries the user's come first and replace those of the same name. In a list of
-/// texts `"..."` stands for the built-in ones.
-fn lay_over(built_in: &mut Table, own: Table) {
+/// Merges the user's table into the built-in one. Values and lists replace the built-in ones; tables are
+/// merged key by key. In lists of named entries the user's come first and replace those of the same name. In
+/// a list of texts `"..."` inserts the built-in ones.
+fn merge_tables(built_in: &mut Table, own: Table) {
     for (key, value) in own {
         match (built_in.get_mut(&key), value) {
-            (Some(Value::Table(below)), Value::Table(above)) => lay_over(below, above),
+            (Some(Value::Table(below)), Value::Table(above)) => merge_tables(below, above),
             (Some(Value::Array(below)), Value::Array(above)) => {
                 let merged = merge(below, above);
                 *below = merged;

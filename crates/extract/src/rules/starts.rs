@@ -1,4 +1,4 @@
-//! Words and beginnings of lines in many languages: lists of hundreds, of which a line is not compared with each.
+//! Words and line starts in many languages: lists of hundreds, which are not compared one by one.
 
 use aho_corasick::{AhoCorasick, BuildError};
 use rustc_hash::FxHashMap;
@@ -27,7 +27,7 @@ impl Starts {
         self.rests(line).next().is_some()
     }
 
-    /// What is left of the line behind each that begins it.
+    /// Each matching start of a line with the rest of the line.
     pub(crate) fn rests<'a>(&'a self, line: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let with_letter = line.chars().next().and_then(|first| self.0.get(&first));
         with_letter
@@ -37,7 +37,7 @@ impl Starts {
     }
 }
 
-/// Words of which a line may hold one anywhere, in lower case.
+/// Lower-case words that a line may contain.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub(crate) struct Words(AhoCorasick);

@@ -1,4 +1,4 @@
-//! Words of class and id attributes, and what they say about an element.
+//! Words of class and id attributes, and the roles that they give an element.
 
 mod compounds;
 mod memo;
@@ -7,7 +7,7 @@ use compounds::{Compounds, Index};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
-/// What an element's names say about it: a set of bits.
+/// Roles of an element by its names: a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roles(u32);
 
@@ -16,7 +16,7 @@ macro_rules! roles {
         impl Roles {
             $($(#[$doc])* pub(crate) const $name: Self = Self(1 << $bit);)+
 
-            /// The names of the roles in the set, in lower case.
+            /// Names of the roles in the set, in lower case.
             pub(crate) fn names(self) -> Vec<String> {
                 let all = [$((Self::$name, stringify!($name))),+];
                 all.iter().filter(|(role, _)| self.has(*role)).map(|(_, name)| name.to_ascii_lowercase()).collect()
@@ -26,7 +26,7 @@ macro_rules! roles {
 }
 
 roles! {
-    /// Menus and other ways through the site.
+    /// Menus and other site navigation.
     NAVIGATION = 0,
     /// The bottom of the page.
     FOOTER = 1,
@@ -60,13 +60,13 @@ roles! {
     WIDGET = 15,
     /// Parts of the content that open on a click: hidden, but content.
     FOLDED = 16,
-    /// Below a picture: what it shows and who made it.
+    /// Captions of pictures: description and author.
     CAPTION = 17,
     /// The first paragraph, set apart.
     LEAD = 18,
     /// Asks for something: boilerplate in articles.
     CALL = 19,
-    /// For readers of screens alone, or hidden by a class of a framework.
+    /// Text for screen readers alone, or hidden by a framework's class.
     UNSEEN = 20,
 }
 
@@ -80,13 +80,13 @@ impl Roles {
         Self(self.0 | other.0)
     }
 
-    /// The set less the roles of another.
+    /// The set without the roles of another.
     #[must_use]
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Each role of the set by itself.
+    /// Each role of the set separately.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         (0..32).map(|bit| Self(1 << bit)).filter(move |role| self.has(*role))
     }
@@ -97,43 +97,43 @@ impl Roles {
     }
 }
 
-/// Entries of one word or several, and their roles.
+/// Entries of one or several words, and their roles.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenTable {
-    /// By word the place of its entry.
+    /// Position of each word's entry.
     words: FxHashMap<String, u32>,
     entries: Vec<Entry>,
     prefixes: Index<Roles>,
     compounds: Compounds,
     /// Classes that hide an element.
     hidden: Vec<String>,
-    /// Values of classes that show it on some width of the screen.
+    /// Values of classes that show an element on some screen width.
     shown: Vec<String>,
-    /// The number under which words are remembered; 0 while entries are added.
+    /// Number of the cache of words; 0 while entries are added.
     memo: u64,
 }
 
-/// Names of widths of the screen in Bootstrap, Tailwind and Foundation.
+/// Names of screen widths in Bootstrap, Tailwind and Foundation.
 const WIDTHS: [&str; 9] = ["xs", "sm", "md", "lg", "xl", "2xl", "xxl", "medium", "large"];
 
-/// What a word says by itself, and what it begins.
+/// Roles of a word alone, and of names that begin with it.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     roles: Roles,
-    /// The rest of a name behind the word says nothing about the element.
+    /// True if the rest of a name after the word says nothing about the element.
     is_qualifier: bool,
     /// The words that have to follow.
     phrases: Vec<(Vec<String>, Roles)>,
 }
 
 impl TokenTable {
-    /// Adds an entry: words separated by spaces, or one word with a star at its end.
+    /// Adds an entry: words separated by spaces, or one word with a final star.
     pub(crate) fn add(&mut self, entry: &str, roles: Roles) {
         let mut words = entry.split_whitespace().map(str::to_lowercase);
         let Some(first) = words.next() else { return };
         let rest: Vec<String> = words.collect();
         if let Some(prefix) = first.strip_suffix('*') {
-            // A star alone begins every word, which no entry means.
+            // A star alone would match every word, which no entry means.
             if !prefix.is_empty() {
                 self.prefixes.add(prefix, roles);
             }
@@ -145,7 +145,7 @@ impl TokenTable {
         }
     }
 
-    /// The entry of a word, which is added if there is none.
+    /// Entry of a word, which is added if missing.
     fn entry(&mut self, word: String) -> &mut Entry {
         let next = self.entries.len();
         // a table has some thousand entries
@@ -156,21 +156,22 @@ impl TokenTable {
         &mut self.entries[at]
     }
 
-    /// Has compounds split into the words of the table and these others, which have no role.
+    /// Enables the splitting of compounds into the words of the table and these others, which have no role.
     pub(crate) fn split_compounds(&mut self, others: &[String]) {
         let has_roles = |at: u32| self.entries[at as usize].roles != Roles::NONE;
         let alone = self.words.iter().filter(|(_, at)| has_roles(**at)).map(|(word, _)| word);
         self.compounds = Compounds::of(alone.chain(others));
     }
 
-    /// Adds classes that hide an element on every screen, and the values by which another class shows it on some width.
+    /// Adds classes that hide an element on every screen, and the values by which another class shows it on
+    /// some width.
     pub(crate) fn hidden_names(&mut self, names: &[String], shown: &[String]) {
         self.hidden.extend_from_slice(names);
         self.shown.extend_from_slice(shown);
     }
 
-    /// Returns true if a class hides the element and no other class shows it on some width of the screen: `md:flex`, `d-lg-block`,
-    /// `visible-xs`.
+    /// Returns true if a class hides the element and no other class shows it on some screen width: `md:flex`,
+    /// `d-lg-block`, `visible-xs`.
     fn hides(&self, classes: &str) -> bool {
         let is_hidden = |name: &str| self.hidden.iter().any(|hidden| hidden == name);
         let shows = |name: &str| {
@@ -184,12 +185,13 @@ impl TokenTable {
         classes.clone().any(is_hidden) && !classes.any(shows)
     }
 
-    /// Adds a word after which the rest of a name says nothing about the element: `no-sidebar`, `has-sidebar`.
+    /// Adds a word after which the rest of a name says nothing about the element: `no-sidebar`,
+    /// `has-sidebar`.
     pub(crate) fn add_qualifier(&mut self, word: &str) {
         self.entry(word.to_lowercase()).is_qualifier = true;
     }
 
-    /// Declares the table complete: from here on its words are remembered.
+    /// Completes the table: from here on its words are cached.
     pub(crate) fn complete(&mut self) {
         self.memo = memo::new_table();
     }
@@ -200,7 +202,7 @@ impl TokenTable {
         hidden.and(self.roles_of_id(classes))
     }
 
-    /// The roles of an id, which hides nothing.
+    /// Roles of an id, which hides no element.
     pub(crate) fn roles_of_id(&self, names: &str) -> Roles {
         let split = Split::of(names);
         let words = memo::with_words(self.memo, |memo| self.words_of(&split, memo));
@@ -219,7 +221,7 @@ impl TokenTable {
         roles
     }
 
-    /// The words of names as the table knows them: compounds in parts, without what stands behind a qualifier.
+    /// Words of names for the table: compounds in parts, without the parts after a qualifier.
     fn words_of<'a>(&'a self, split: &'a Split, memo: &mut memo::Words) -> Vec<Word<'a>> {
         let mut words: Vec<Word<'_>> = Vec::with_capacity(8);
         let mut qualified = None;
@@ -253,7 +255,8 @@ impl TokenTable {
     }
 }
 
-/// The roles of attributes of a page that were asked for. One slot a hash: colliding attributes are looked up again, no more.
+/// Cache of the roles of a page's attributes, with one slot per hash: colliding attributes are looked up
+/// again.
 pub(crate) struct KnownNames<'a>([(&'a str, Roles); 256]);
 
 impl Default for KnownNames<'_> {
@@ -263,7 +266,7 @@ impl Default for KnownNames<'_> {
 }
 
 impl<'a> KnownNames<'a> {
-    /// [`TokenTable::roles`] of the one table that is asked.
+    /// [`TokenTable::roles`] through the cache; always pass the same table.
     pub(crate) fn roles(&mut self, table: &TokenTable, names: &'a str) -> Roles {
         let mut hasher = FxHasher::default();
         hasher.write(names.as_bytes());
@@ -279,7 +282,7 @@ impl<'a> KnownNames<'a> {
 struct Word<'a> {
     text: &'a str,
     entry: Option<&'a Entry>,
-    /// The roles of the entries with a star that begin it.
+    /// Roles of the entries with a star that begin it.
     begun: Roles,
 }
 
@@ -288,9 +291,9 @@ struct Word<'a> {
 struct Known {
     /// The place of its entry.
     entry: Option<u32>,
-    /// The roles of the entries with a star that begin it.
+    /// Roles of the entries with a star that begin it.
     begun: Roles,
-    /// The ends of its parts if it is a compound, a bit each; 0 if it is none.
+    /// Ends of its parts as bits if it is a compound; else 0.
     cuts: u64,
 }
 
@@ -322,19 +325,20 @@ const KINDS: [Byte; 256] = {
 /// Names in lower case, split into words.
 struct Split {
     text: String,
-    /// The start of its name, start and end of each word.
+    /// Start of its name, start and end of each word.
     ends: Vec<(u32, u32, u32)>,
 }
 
 impl Split {
-    /// The words of names between white space.
+    /// Words of names between white space.
     fn of(names: &str) -> Self {
         let mut split = Self { text: String::with_capacity(names.len()), ends: Vec::with_capacity(8) };
         names.split_ascii_whitespace().for_each(|name| split.name(name));
         split
     }
 
-    /// Adds the words of a name: split at what is no letter or digit, and before a capital that follows a small letter.
+    /// Adds the words of a name: split at characters other than letters and digits, and before a capital that
+    /// follows a small letter.
     fn name(&mut self, name: &str) {
         let first = self.text.len();
         let (mut start, mut last_lower) = (first, false);
@@ -365,14 +369,14 @@ impl Split {
         self.word(first, start, self.text.len());
     }
 
-    /// Adds a word unless it is empty. Attributes are far shorter than 4 GiB.
+    /// Adds a non-empty word. Attributes are far shorter than 4 GiB.
     fn word(&mut self, name: usize, start: usize, end: usize) {
         if start < end {
             self.ends.push((name as u32, start as u32, end as u32));
         }
     }
 
-    /// The words, each with the start of its name.
+    /// Words, each with the start of its name.
     fn words(&self) -> impl Iterator<Item = (&str, u32)> {
         self.ends.iter().map(|(name, start, end)| (&self.text[*start as usize..*end as usize], *name))
     }
@@ -482,7 +486,7 @@ mod tests {
         ] {
             assert_eq!(roles(name), Roles::NONE, "{name}");
         }
-        // A qualifier speaks of the name that it stands in alone.
+        // A qualifier only affects the name that contains it.
         assert!(roles("no-sidebar footer").has(Roles::FOOTER));
     }
 

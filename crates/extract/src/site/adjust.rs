@@ -1,17 +1,20 @@
-//! An extraction, mended by what the other pages of its site say.
+//! Correction of an extraction by evidence from other pages of its site.
 //!
-//! Four rules, each with its reason in the extraction:
-//! - *Missed*: what the extraction took, less what repeats, is less than a fifth of the page's own text. The smallest element that
-//!   holds most of that text is taken instead, less what repeats there.
-//! - *Added*: a block is taken whose text is the page's own, at a place that the extraction takes on other pages.
-//! - *Title*: so is a heading in front of the content, at a place that has one on each page, and another on each.
-//! - *Dropped*: a block before the first and behind the last of the page's own text is dropped if most pages with its place have
-//!   its text, and a part of the site has it. If such blocks are more than half of the text, all stay.
+//! Four rules apply, each with its reason in the extraction:
+//!
+//! - *Missed*: the extraction without repeated text has less than a fifth of the page's own text. The
+//!   smallest element with most of that text replaces it, without repeated text.
+//! - *Added*: a block of the page's own text is added, if the extraction takes its position on other pages.
+//! - *Title*: a heading before the content is added, if its position has a heading on each page, and another
+//!   on each.
+//! - *Dropped*: a block before the first or after the last of the page's own text is dropped. Most pages with
+//!   its position, and a part of the site, must have its text. If such blocks are more than half of the text,
+//!   all stay.
 
 use super::{
     HALF, SiteEvidence,
     blocks::{self, SiteBlock},
-    evidence::{CONTENT_LINKS, CONTENT_OWN, Place},
+    evidence::{CONTENT_LINKS, CONTENT_OWN, PositionCounts},
     is_missed, template, title,
 };
 use crate::{
@@ -21,47 +24,47 @@ use crate::{
 };
 use crawl_model::{BySite, Extractor, PageMetadata};
 
-/// Share of a place's words that the extraction takes on the pages, from which on it has to take them on all.
+/// Minimum share of a position's words in the extractions for taking it on all pages.
 const TAKEN: f64 = 0.5;
-/// Share of the pages of a title's place that have one heading there.
+/// Minimum share of a title position's pages with one heading there.
 const TITLE_ONCE: f64 = 0.8;
-/// Share of the pages of a place that have a text there, from which on it is the frame's.
+/// Minimum share of a position's pages with a text of the frame there.
 const REPEATED: f64 = 0.7;
-/// Pages that have a text of the frame: on fewer it may be chance.
+/// Minimum pages with a text of the frame: on fewer it may be chance.
 const REPEATED_PAGES: u32 = 10;
-/// Share of the pages of the site that have it.
+/// Minimum share of the site's pages with it.
 const OF_THE_SITE: f64 = 0.4;
-/// Characters of a text of the frame: a shorter one is a label of what follows it.
+/// Minimum characters of a frame text: a shorter one is a label of the next text.
 const REPEATED_CHARS: u32 = 30;
-/// Share of the extraction's words up to which it loses blocks: a name or a ratio may rank, it may not destroy.
+/// Maximum share of an extraction's words in dropped blocks: a name or a ratio may rank, but not destroy.
 const DROPPED: f64 = HALF;
-/// Share of the page's own words that the element has which is taken instead.
+/// Minimum share of the page's own words in the replacing element.
 const HELD: f64 = 0.9;
 
-/// The rules by which an extraction is mended.
+/// Rules for correcting an extraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mending {
-    /// The first alone; [`SiteEvidence::judge`] has said that the content was missed.
+pub(crate) enum CorrectionRules {
+    /// The first rule only; [`SiteEvidence::judge`] has reported missed content.
     Missed,
     /// All four.
     All,
 }
 
-/// A block with what is known of its place.
-pub(super) struct Known {
+/// A block with the counts of its position.
+pub(super) struct KnownBlock {
     pub(super) block: SiteBlock,
-    pub(super) place: Place,
+    pub(super) place: PositionCounts,
     /// The extraction takes it.
     pub(super) taken: bool,
 }
 
-impl Known {
-    /// A block of the page's own text, where pages have content.
+impl KnownBlock {
+    /// Returns true for a block of the page's own text at a position of content.
     pub(super) fn is_content(&self) -> bool {
         self.place.is_content()
     }
 
-    /// A block whose text differs, in links or not.
+    /// Returns true for a block whose text differs from other pages, in links or not.
     pub(super) fn differs(&self) -> bool {
         self.place.is_own() && self.place.own >= CONTENT_OWN
     }
@@ -70,7 +73,7 @@ impl Known {
         self.block.may_be_title && self.differs() && self.place.once >= TITLE_ONCE
     }
 
-    /// A text of a template of the site, not of a few pages that are made alike.
+    /// Returns true for a text of a site template, not only of a few similar pages.
     fn is_frame(&self, pages_of_site: u32) -> bool {
         !self.block.may_be_title
             && self.place.repeated() >= REPEATED
@@ -80,19 +83,20 @@ impl Known {
     }
 }
 
-/// Mends a choice by the evidence of the site. Nothing changes where fewer than five pages have a block at the same places.
+/// Corrects a choice by the evidence of the site. It does not change if fewer than five pages have a block at
+/// the same positions.
 pub(crate) fn adjust(
     page: &Page<'_>,
     evidence: &SiteEvidence,
-    mending: Mending,
+    rules: CorrectionRules,
     chosen: Chosen,
     metadata: &mut PageMetadata,
 ) -> Chosen {
     let blocks = known_blocks(page, evidence, &taken(page, &chosen.selection));
-    if mending == Mending::All {
-        title::mend(page, evidence, &blocks, metadata);
+    if rules == CorrectionRules::All {
+        title::correct(page, evidence, &blocks, metadata);
     }
-    let (chosen, changes) = choose(page, evidence, mending, &blocks, chosen);
+    let (chosen, changes) = choose(page, evidence, rules, &blocks, chosen);
     metadata.by_site = changes;
     chosen
 }
@@ -100,17 +104,17 @@ pub(crate) fn adjust(
 fn choose(
     page: &Page<'_>,
     evidence: &SiteEvidence,
-    mending: Mending,
-    blocks: &[Known],
+    rules: CorrectionRules,
+    blocks: &[KnownBlock],
     chosen: Chosen,
 ) -> (Chosen, Option<BySite>) {
-    let own = |known: &&Known| known.is_content();
-    let words = |known: &Known| known.block.amount.words;
+    let own = |known: &&KnownBlock| known.is_content();
+    let words = |known: &KnownBlock| known.block.amount.words;
     let own_words: u32 = blocks.iter().filter(own).map(words).sum();
-    let repeats = |known: &&Known| known.taken && known.place.repeated() >= HALF;
+    let repeats = |known: &&KnownBlock| known.taken && known.place.repeated() >= HALF;
     let taken_words = chosen.selection.words.saturating_sub(blocks.iter().filter(repeats).map(words).sum());
     // the crawl has judged that already
-    if mending == Mending::Missed || is_missed(taken_words, own_words) {
+    if rules == CorrectionRules::Missed || is_missed(taken_words, own_words) {
         let reason = format!(
             "the extraction took {taken_words} words, where {own_words} are the page's own by {} pages of the site: {}",
             evidence.pages(),
@@ -121,20 +125,20 @@ fn choose(
         let changes = BySite { pages: evidence.pages(), rebuilt: true, template, ..BySite::default() };
         return (Chosen { selection, extractor: Extractor::SiteTemplate, reason, ..chosen }, Some(changes));
     }
-    mended(page, blocks, evidence, chosen)
+    corrected(page, blocks, evidence, chosen)
 }
 
-/// The blocks of a page of whose places something is known.
-pub(super) fn known_blocks(page: &Page<'_>, evidence: &SiteEvidence, taken: &[bool]) -> Vec<Known> {
+/// Blocks of a page whose positions are known.
+pub(super) fn known_blocks(page: &Page<'_>, evidence: &SiteEvidence, taken: &[bool]) -> Vec<KnownBlock> {
     let known = |block: SiteBlock| {
         let taken = taken[block.id as usize];
-        Some(Known { place: evidence.place(&block)?, block, taken })
+        Some(KnownBlock { place: evidence.place(&block)?, block, taken })
     };
     blocks::of(page).into_iter().filter_map(known).collect()
 }
 
-/// Returns the smallest element that holds nine tenths of the words of some blocks.
-pub(super) fn root_of(page: &Page<'_>, blocks: &[Known], is_one: impl Fn(&Known) -> bool) -> u32 {
+/// The smallest element with nine tenths of the words of some blocks.
+pub(super) fn root_of(page: &Page<'_>, blocks: &[KnownBlock], is_one: impl Fn(&KnownBlock) -> bool) -> u32 {
     let blocks: Vec<&SiteBlock> =
         blocks.iter().filter(|known| is_one(known)).map(|known| &known.block).collect();
     // blocks are disjoint and in document order
@@ -146,7 +150,7 @@ pub(super) fn root_of(page: &Page<'_>, blocks: &[Known], is_one: impl Fn(&Known)
     let words_in = |id: u32| -> u32 {
         let end = page.dom.end(id);
         let first = blocks.partition_point(|block| block.id < id);
-        // text that begins in the element may go on behind it
+        // text that begins in the element may continue after it
         let last = first + blocks[first..].partition_point(|block| block.id < end && block.end <= end);
         words_before[last] - words_before[first]
     };
@@ -161,9 +165,9 @@ pub(super) fn root_of(page: &Page<'_>, blocks: &[Known], is_one: impl Fn(&Known)
     root
 }
 
-/// Selects the smallest element that holds most of the page's own text, less what repeats in it and what leads elsewhere.
-fn rebuilt(page: &Page<'_>, blocks: &[Known]) -> Selection {
-    let root = root_of(page, blocks, Known::is_content);
+/// Selects the smallest element with most of the page's own text, without repeated text and links.
+fn rebuilt(page: &Page<'_>, blocks: &[KnownBlock]) -> Selection {
+    let root = root_of(page, blocks, KnownBlock::is_content);
     let mut drop = vec![false; page.dom.len() as usize];
     for known in blocks {
         let repeats = !known.place.is_own() && known.place.repeated() >= REPEATED;
@@ -174,20 +178,20 @@ fn rebuilt(page: &Page<'_>, blocks: &[Known]) -> Selection {
     Selection::new(page, vec![root], drop)
 }
 
-/// Adds the blocks that are missing, and drops the frame at either end.
-fn mended(
+/// Adds missing blocks, and drops the frame at either end.
+fn corrected(
     page: &Page<'_>,
-    blocks: &[Known],
+    blocks: &[KnownBlock],
     evidence: &SiteEvidence,
     mut chosen: Chosen,
 ) -> (Chosen, Option<BySite>) {
     let Some(&first) = chosen.selection.roots.first() else { return (chosen, None) };
     let is_text =
-        |known: &&Known| known.taken && known.place.is_own() && known.block.amount.link_density() <= 0.5;
+        |known: &&KnownBlock| known.taken && known.place.is_own() && known.block.amount.link_density() <= 0.5;
     let begin = blocks.iter().find(is_text).map(|known| known.block.id);
     let end = blocks.iter().rev().find(is_text).map(|known| known.block.id);
     let mut added = 0_u32;
-    let mut frame: Vec<&Known> = Vec::new();
+    let mut frame: Vec<&KnownBlock> = Vec::new();
     for known in blocks.iter().filter(|known| known.block.is_element) {
         let id = known.block.id;
         if known.taken {
@@ -234,13 +238,13 @@ pub(super) fn taken(page: &Page<'_>, selection: &Selection) -> Vec<bool> {
     taken
 }
 
-/// Takes a block into a selection: as a root of its own, or out of a subtree of a root that is left out.
+/// Adds a block to a selection: as a root, or from a dropped subtree of a root.
 fn take(page: &Page<'_>, selection: &mut Selection, id: u32) {
     let dom = &page.dom;
     let next = selection.roots.partition_point(|root| *root <= id);
     let around = next.checked_sub(1).map(|at| selection.roots[at]).filter(|root| id < dom.end(*root));
     if let Some(root) = around {
-        // what stands beside the block in what was left out stays out
+        // siblings of the block in the dropped subtree stay dropped
         let mut above: Vec<u32> = dom.ancestors(id).take_while(|up| *up >= root).collect();
         above.reverse();
         for up in above {

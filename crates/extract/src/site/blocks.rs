@@ -1,4 +1,4 @@
-//! The blocks of a page as the evidence of its site counts them: each with its place in the tree and its text, as hashes.
+//! Blocks of a page for the evidence of its site: position in the tree and text, as hashes.
 
 use crate::{
     dom::{NONE, Tag},
@@ -8,26 +8,28 @@ use crate::{
 use html5ever::local_name;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Visible text that no other block parts: a block element without a block inside, or text beside blocks in an element.
+/// Visible text without inner blocks: a block element without a block inside, or text beside blocks in an
+/// element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SiteBlock {
     /// The element, or the first node of the text.
     pub(super) id: u32,
     /// One past its last node.
     pub(super) end: u32,
-    /// An element, which can be taken or left out.
+    /// True for an element, which can be taken or dropped.
     pub(super) is_element: bool,
-    /// Hash of the tags and first classes from the body down. Further classes often name the page (`category-news`).
+    /// Hash of the tags and first classes from the body down. Further classes often name the page
+    /// (`category-news`).
     pub(super) path: u64,
     /// Hash of the text in lower case, digits masked.
     pub(super) text: u64,
     /// Visible text.
     pub(super) amount: Amount,
-    /// A heading of the first or second level, which may be the title.
+    /// True for a heading of level one or two, which may be the title.
     pub(super) may_be_title: bool,
 }
 
-/// Returns the blocks of a page, in document order.
+/// Blocks of a page, in document order.
 pub(super) fn of(page: &Page<'_>) -> Vec<SiteBlock> {
     let dom = &page.dom;
     let (body, end) = (page.body, dom.end(page.body));
@@ -77,10 +79,10 @@ pub(super) fn of(page: &Page<'_>) -> Vec<SiteBlock> {
     out
 }
 
-/// A step of the path to text beside blocks.
+/// Step of the path to text beside blocks.
 const BESIDE: u64 = 1;
 
-/// Text and inline elements in an element that holds blocks as well, up to the next block.
+/// Text and inline elements beside blocks in an element, up to the next block.
 #[derive(Default)]
 struct Run {
     parent: u32,
@@ -104,7 +106,7 @@ impl Run {
     }
 }
 
-/// By node of the body: it holds a block with text.
+/// True for nodes of the body with a block of text inside.
 fn holders(page: &Page<'_>) -> Vec<bool> {
     let dom = &page.dom;
     let body = page.body;
@@ -118,14 +120,14 @@ fn holders(page: &Page<'_>) -> Vec<bool> {
     holds
 }
 
-/// Returns the hash of an element's tag and first class.
+/// Hash of an element's tag and first class.
 fn step(page: &Page<'_>, id: u32) -> u64 {
     let tag = xxh3_64(page.dom.name(id).as_bytes());
     let class = page.dom.attr(id, &local_name!("class")).unwrap_or_default();
     class.split_ascii_whitespace().next().map_or(tag, |class| mix(tag, masked(class)))
 }
 
-/// Returns the hash of a text, each run of digits as one.
+/// Hash of a text, with each run of digits as one.
 fn masked(text: &str) -> u64 {
     if !text.contains(char::is_numeric) {
         return xxh3_64(text.as_bytes());

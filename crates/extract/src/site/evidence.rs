@@ -6,20 +6,20 @@ use super::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Distinct texts that are counted of a host at a time: what a hash table of 2^14 slots takes, 0.4 MB.
+/// Maximum distinct texts of a host: a hash table of 2^14 slots, 0.4 MB.
 const MAX_TEXTS: usize = 7 << 11;
-/// Distinct places that are counted of a host: those of its templates come with its first pages.
+/// Maximum distinct positions of a host: those of its templates come with its first pages.
 const MAX_PATHS: usize = 7 << 9;
-/// Pages of a place from which on it says something.
+/// Minimum pages of a position that is used.
 const MIN_PAGES: u32 = 5;
-/// Share of a place's words that are pages' own, from which on it is a place of content.
+/// Minimum share of own words at a position of content.
 pub(super) const CONTENT_OWN: f64 = 0.8;
-/// Share of a place's characters in links, from which on it is a place of links.
+/// Minimum share of a position's characters in links that makes it one of links.
 pub(super) const CONTENT_LINKS: f64 = 0.3;
-/// A text is a page's own if it stands on no more than one of so many pages of its place, or on one page.
+/// Divisor of a position's pages: an own text is on at most this part of them, or on one page.
 const PAGES_OF_OWN: u32 = 20;
 
-/// A block of a page that was extracted, for the evidence of its site.
+/// A block of an extracted page, for the evidence of its site.
 #[derive(Clone, Copy, Debug)]
 pub struct CountedBlock {
     pub(super) path: u64,
@@ -31,23 +31,25 @@ pub struct CountedBlock {
     pub(super) taken: bool,
 }
 
-/// Judgement of the extraction of a page by the evidence of its site.
+/// Verdict on the extraction of a page by the evidence of its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteJudgement {
-    /// It took less than a fifth of the page's own text, not counting what repeats on the site.
+    /// It took less than a fifth of the page's own text, without repeated text.
     Missed,
     /// It did not miss the content.
     Taken,
-    /// Too few pages have blocks where most of the page's text stands.
+    /// Too few pages have blocks at the positions of most of the page's text.
     Unknown,
 }
 
-/// Counts of the blocks of one host's pages by their place: the path of tags and classes to a block in the tree.
+/// Counts of the blocks of one host's pages by position: the path of tags and classes to a block in the tree.
 ///
-/// [Observe](Self::observe) every page, [settle](Self::settle), then extract the pages
-/// [by it](crate::PageExtractor::extract_by_site). Pages may come in any order, and two states may be [merged](Self::merge).
-/// **Memory is bounded**: 14,336 distinct texts and 3,584 places are counted exactly, in less than 0.8 MB; beyond that the texts of
-/// one page are forgotten, and texts of places that came late say nothing.
+/// [Observe](Self::observe) every page, [settle](Self::settle), then extract the pages [by
+/// it](crate::PageExtractor::extract_by_site). Pages may come in any order, and two states may be
+/// [merged](Self::merge).
+///
+/// **Memory is bounded**: 14,336 distinct texts and 3,584 positions are counted exactly, in less than 0.8 MB.
+/// Beyond that texts of one page are dropped, and texts of late positions are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteEvidence {
     pub(super) pages: u32,
@@ -57,7 +59,7 @@ pub struct SiteEvidence {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PathCounts {
-    /// Pages that have blocks there, and those that have one block there.
+    /// Pages with blocks there, and those with one block there.
     pub(super) pages: u32,
     pub(super) once: u32,
     /// Words, and those that the extraction took.
@@ -67,7 +69,7 @@ pub(super) struct PathCounts {
     pub(super) link_chars: u64,
     /// Words of texts that are a page's own.
     pub(super) own: u64,
-    /// Of them, those of texts that were forgotten.
+    /// Words of dropped own texts.
     pub(super) forgotten: u64,
 }
 
@@ -78,35 +80,35 @@ pub(super) struct TextCounts {
     pub(super) words: u32,
 }
 
-/// Counts of the place of a block, as shares from 0 to 1.
+/// Counts of the position of a block, as shares from 0 to 1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct PositionCounts {
     /// Pages that have blocks there.
     pub(super) pages: u32,
-    /// Share of the words that stand in texts of one page.
+    /// Share of the words in texts of one page.
     pub(super) own: f64,
     /// Share of the words that the extraction took.
     pub(super) taken: f64,
     /// Share of the characters inside links.
     pub(super) links: f64,
-    /// Share of the pages that have one block there.
+    /// Share of the pages with one block there.
     pub(super) once: f64,
-    /// Pages that have the block's text there.
+    /// Number of pages with the block's text there.
     pub(super) pages_with_text: u32,
 }
 
-impl Place {
+impl PositionCounts {
     /// Returns true if the block's text is the page's own.
     pub(super) fn is_own(&self) -> bool {
         is_own(self.pages_with_text, self.pages)
     }
 
-    /// Returns true if the block's text is the page's own, where pages have content.
+    /// Returns true if the block's text is the page's own, at a position of content.
     pub(super) fn is_content(&self) -> bool {
         self.is_own() && self.own >= CONTENT_OWN && self.links < CONTENT_LINKS
     }
 
-    /// Share of the pages of the place that have the block's text.
+    /// Share of the position's pages with the block's text.
     pub(super) fn repeated(&self) -> f64 {
         f64::from(self.pages_with_text) / f64::from(self.pages)
     }
@@ -153,7 +155,7 @@ impl SiteEvidence {
         }
     }
 
-    /// Adds the counts of another state, for example of another part of the pages.
+    /// Adds the counts of another state, for example of other pages.
     pub fn merge(&mut self, other: &Self) {
         self.pages = self.pages.saturating_add(other.pages);
         for (hash, more) in &other.paths {
@@ -176,8 +178,9 @@ impl SiteEvidence {
         }
     }
 
-    /// Makes room for a text if the table is full: texts of one page go, then those of two, and so on, until a quarter of the table is free.
-    /// With less, a table of frequent texts would be gone over for each new text.
+    /// Makes space for a text in a full table. It drops texts of one page, then those of two, and so on,
+    /// until a quarter of the table is free. With less, a table of frequent texts would be scanned for each
+    /// new text.
     fn make_room(&mut self, key: u64) {
         if self.texts.len() < MAX_TEXTS || self.texts.contains_key(&key) {
             return;
@@ -195,11 +198,11 @@ impl SiteEvidence {
                 break;
             }
         }
-        // removed entries keep their slots, and a table that fills up with them grows
+        // removed entries keep their slots, and a table full of them would grow
         texts.shrink_to_fit();
     }
 
-    /// Finds how much of each place is a page's own, when pages have been counted.
+    /// Computes the own share of each position after the pages have been counted.
     pub fn settle(&mut self) {
         self.paths.values_mut().for_each(|path| path.own = path.forgotten);
         for text in self.texts.values() {
@@ -211,8 +214,8 @@ impl SiteEvidence {
         }
     }
 
-    /// Returns a copy for [`PageExtractor::extract_by_site`](crate::PageExtractor::extract_by_site): settled, without the texts of one page,
-    /// which say no more than their place does. It says the same as this one would, in a part of its memory.
+    /// Copy for [`PageExtractor::extract_by_site`](crate::PageExtractor::extract_by_site): settled, without
+    /// texts of one page, which add nothing to their position. It gives the same results with less memory.
     #[must_use]
     pub fn snapshot(&self) -> Self {
         let mut copy = Self { pages: self.pages, paths: self.paths.clone(), texts: FxHashMap::default() };
@@ -227,7 +230,7 @@ impl SiteEvidence {
         copy
     }
 
-    /// Judges the extraction of a page by its blocks. The evidence has to be [settled](Self::settle).
+    /// Judges the extraction of a page by its blocks. The evidence must be [settled](Self::settle).
     #[must_use]
     pub fn judge(&self, blocks: &[CountedBlock]) -> SiteJudgement {
         let (mut all, mut known, mut own_words, mut taken_words) = (0, 0, 0, 0);
@@ -249,8 +252,8 @@ impl SiteEvidence {
         }
     }
 
-    /// Returns what is known of a block's place; `None` where fewer than [`MIN_PAGES`] pages have one there.
-    pub(super) fn place(&self, block: &SiteBlock) -> Option<Place> {
+    /// Counts of a block's position; `None` if fewer than [`MIN_PAGES`] pages have one there.
+    pub(super) fn place(&self, block: &SiteBlock) -> Option<PositionCounts> {
         self.place_of(block.path, block.text)
     }
 
@@ -260,11 +263,11 @@ impl SiteEvidence {
         place.is_some_and(|place| place.repeated() >= super::HALF)
     }
 
-    fn place_of(&self, path: u64, text: u64) -> Option<Place> {
+    fn place_of(&self, path: u64, text: u64) -> Option<PositionCounts> {
         let key = mix(path, text);
         let path = self.paths.get(&path).filter(|path| path.pages >= MIN_PAGES)?;
         let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
-        Some(Place {
+        Some(PositionCounts {
             pages: path.pages,
             own: share(path.own, path.words),
             taken: share(path.taken, path.words),
@@ -295,7 +298,7 @@ mod tests {
         page
     }
 
-    fn place(evidence: &SiteEvidence, path: u64, text: u64) -> Option<Place> {
+    fn place(evidence: &SiteEvidence, path: u64, text: u64) -> Option<PositionCounts> {
         evidence.place(&SiteBlock {
             id: 0,
             end: 1,

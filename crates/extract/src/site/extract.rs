@@ -1,6 +1,8 @@
 //! Extraction by the evidence of a site.
 
-use super::{CountedBlock, Mending, PageOutline, SiteEvidence, SiteJudgement, adjust, counted, outline};
+use super::{
+    CorrectionRules, CountedBlock, PageOutline, SiteEvidence, SiteJudgement, adjust, counted, outline,
+};
 use crate::{
     content::Chosen,
     explain::Trace,
@@ -10,8 +12,8 @@ use crate::{
 use crawl_model::{Extraction, Extractor, PageMetadata};
 
 impl PageExtractor {
-    /// Returns the blocks of a page for the [evidence](SiteEvidence) of its site: where they stand, and which of them its extraction
-    /// takes. Plain text has none.
+    /// Blocks of a page for the [evidence](SiteEvidence) of its site: positions, and true for those that its
+    /// extraction takes. Plain text has none.
     #[must_use]
     pub fn count_blocks(&self, input: &Input<'_>) -> Vec<CountedBlock> {
         let mut blocks = Vec::new();
@@ -19,8 +21,8 @@ impl PageExtractor {
         blocks
     }
 
-    /// Extracts a page of a site whose pages are still to come: counts its blocks, and mends the extraction by the evidence so far, if it
-    /// says that the content was missed.
+    /// Extracts a page while further pages of its site are expected. It counts the blocks, and corrects the
+    /// extraction if the evidence so far says that it missed the content.
     #[must_use]
     pub fn extract_and_count(&self, input: &Input<'_>, evidence: Option<&SiteEvidence>) -> CountedExtraction {
         let mut site = SiteUse::Crawl { evidence, blocks: Vec::new(), is_doubtful: false };
@@ -32,21 +34,23 @@ impl PageExtractor {
         CountedExtraction { extraction, blocks, is_doubtful: is_doubtful && !is_mended }
     }
 
-    /// Extracts a page by what the other pages of its site say of its template; the evidence has to be
-    /// [settled](SiteEvidence::settle). The extraction is that of [`Self::extract`] where it says nothing; where it says that this
-    /// missed the content, the extractor is [`Extractor::SiteTemplate`].
+    /// Extracts a page by evidence from other pages of its site, which must be
+    /// [settled](SiteEvidence::settle). Without evidence the result equals that of [`Self::extract`]. If the
+    /// evidence shows missed content, the extractor is [`Extractor::SiteTemplate`].
     #[must_use]
     pub fn extract_by_site(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Extraction {
         self.run(input, Trace::default(), &mut SiteUse::Apply(evidence)).0
     }
 
-    /// [`Self::extract_by_site`] by the first rule alone: changes nothing but an extraction that missed the content.
+    /// Runs [`Self::extract_by_site`] with the first rule only: corrects only an extraction that missed the
+    /// content.
     #[must_use]
     pub fn extract_if_missed(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Extraction {
         self.extract_and_count(input, Some(evidence)).extraction
     }
 
-    /// Outlines a page: its template, and its blocks with what the other pages of its site say of them. Plain text has none.
+    /// Outlines a page: its template, and its blocks with evidence from other pages of its site. Plain text
+    /// has none.
     #[must_use]
     pub fn outline(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Option<PageOutline> {
         let mut outline = None;
@@ -55,7 +59,7 @@ impl PageExtractor {
     }
 }
 
-/// The use of a site's evidence in an extraction.
+/// Use of a site's evidence in an extraction.
 pub(crate) enum SiteUse<'a> {
     None,
     /// The blocks of the page are counted.
@@ -64,7 +68,7 @@ pub(crate) enum SiteUse<'a> {
     Outline(&'a SiteEvidence, &'a mut Option<PageOutline>),
     /// The choice is adjusted.
     Apply(&'a SiteEvidence),
-    /// The blocks are counted, and the choice is adjusted if it missed the content.
+    /// The blocks are counted, and the choice is corrected if it missed the content.
     Crawl {
         evidence: Option<&'a SiteEvidence>,
         blocks: Vec<CountedBlock>,
@@ -73,8 +77,8 @@ pub(crate) enum SiteUse<'a> {
 }
 
 impl SiteUse<'_> {
-    /// Applies the evidence to a choice of the content; a choice by a rule for the site stays. `None` where nothing else of the page is
-    /// asked for.
+    /// Applies the evidence to a choice of the content; a choice by a rule for the site stays. `None` if no
+    /// other result is requested.
     pub(crate) fn apply(
         &mut self,
         page: &Page<'_>,
@@ -93,19 +97,19 @@ impl SiteUse<'_> {
             }
             Self::None => Some(chosen),
             _ if has_rule => Some(chosen),
-            Self::Apply(evidence) => Some(adjust(page, evidence, Mending::All, chosen, metadata)),
+            Self::Apply(evidence) => Some(adjust(page, evidence, CorrectionRules::All, chosen, metadata)),
             Self::Crawl { evidence, blocks, is_doubtful } => {
                 *blocks = counted(page, &chosen.selection, metadata.title.as_deref());
                 *is_doubtful = super::is_doubtful(page, &chosen.selection);
                 match evidence.filter(|site| site.judge(blocks) == SiteJudgement::Missed) {
-                    Some(evidence) => Some(adjust(page, evidence, Mending::Missed, chosen, metadata)),
+                    Some(evidence) => Some(adjust(page, evidence, CorrectionRules::Missed, chosen, metadata)),
                     None => Some(chosen),
                 }
             }
         }
     }
 
-    /// Notes the extractor of the content as it was written.
+    /// Sets the extractor of the written content.
     pub(crate) fn written(&mut self, extractor: Extractor) {
         if let Self::Crawl { is_doubtful, .. } = self {
             *is_doubtful &= extractor != Extractor::EmbeddedData;
@@ -113,13 +117,14 @@ impl SiteUse<'_> {
     }
 }
 
-/// A page that was extracted while the pages of its site come.
+/// A page that was extracted while further pages of its site are expected.
 #[derive(Debug)]
 pub struct CountedExtraction {
     /// The extraction.
     pub extraction: Extraction,
     /// The blocks, for [`SiteEvidence::observe`].
     pub blocks: Vec<CountedBlock>,
-    /// The page has so much text beside what was taken that more pages of its site may show that the content was missed.
+    /// True if the page has much text outside of the extraction, so that further pages may show missed
+    /// content.
     pub is_doubtful: bool,
 }

@@ -1,8 +1,10 @@
-//! Extraction by the other pages of a site: text that differs from page to page is content, text that repeats is frame.
+//! Extraction by other pages of a site: text that differs from page to page is content, text that repeats is
+//! frame.
 //!
-//! A block's place is the path of tags and classes that leads to it. Over the pages of a host, each place has a share of its words
-//! that stand on one page alone (content differs, frame repeats: Bar-Yossef and Rajagopalan 2002, Yi, Liu and Li 2003), a
-//! share that the extraction took, and a share in links. [`SiteEvidence`] counts them; `adjust` mends an extraction by them.
+//! A block's position is the path of tags and classes to it. Over the pages of a host each position has three
+//! shares of its words: on one page alone, in the extractions, and in links. Content differs and frames
+//! repeat (Bar-Yossef and Rajagopalan 2002; Yi, Liu and Li 2003). [`SiteEvidence`] counts the shares;
+//! `adjust` corrects an extraction by them.
 
 mod adjust;
 mod blocks;
@@ -13,7 +15,7 @@ mod saved;
 mod title;
 
 use crate::{content::Selection, dom::NONE, page::Page};
-use adjust::{Mending, adjust};
+use adjust::{CorrectionRules, adjust};
 pub use evidence::{CountedBlock, SiteEvidence, SiteJudgement};
 pub use extract::CountedExtraction;
 pub(crate) use extract::SiteUse;
@@ -23,7 +25,7 @@ pub use outline::{OutlineBlock, PageOutline, SiteArea};
 
 /// Share of the page's own words below which the extraction has missed the content.
 const MISSED: f64 = 0.2;
-/// A page with fewer words of its own has no content that could be missed.
+/// Minimum own words of a page with content.
 const MISSED_WORDS: u32 = 20;
 /// Half of the pages, or of the words.
 const HALF: f64 = 0.5;
@@ -32,20 +34,22 @@ const TEMPLATE_STEPS: usize = 6;
 /// Characters of a class in the name of a template.
 const CLASS_CHARS: usize = 40;
 
-/// Returns true if an extraction missed the content of a page. Both are words: those taken that do not repeat, and the page's own.
+/// Returns true if an extraction missed the content of a page. Both values are words: non-repeated extracted
+/// ones, and the page's own.
 fn is_missed(taken_words: u32, own_words: u32) -> bool {
     own_words >= MISSED_WORDS && f64::from(taken_words) < MISSED * f64::from(own_words)
 }
 
-/// Returns true if a page has so much text outside links beside what the extraction took that its site may show that the content
-/// was missed. Every page that [missed](is_missed) because it took too little is doubtful.
+/// Returns true if a page has much text outside links and outside of the extraction, so that its site may
+/// show missed content. Every page that [missed](is_missed) because it took too little is doubtful.
 fn is_doubtful(page: &Page<'_>, selection: &Selection) -> bool {
     let visible = page.amount(page.body);
     let outside_links = f64::from(visible.words) * f64::from(1.0 - visible.link_density());
     outside_links >= f64::from(MISSED_WORDS) && f64::from(selection.words) < MISSED * outside_links
 }
 
-/// Returns the blocks of a page for the evidence, with those marked that a selection takes. The title is a block without words.
+/// Blocks of a page for the evidence, with those marked that a selection takes. The title is a block without
+/// words.
 fn counted(page: &Page<'_>, selection: &Selection, title: Option<&str>) -> Vec<CountedBlock> {
     let taken = adjust::taken(page, selection);
     let blocks = blocks::of(page).into_iter();
@@ -68,8 +72,8 @@ fn counted(page: &Page<'_>, selection: &Selection, title: Option<&str>) -> Vec<C
     title.into_iter().chain(blocks.map(counted)).collect()
 }
 
-/// Returns the name of the template whose content stands in an element: the tags and first classes of the last six elements on the path
-/// to it, as a CSS selector without escapes.
+/// Name of the template whose content is in an element. It consists of tags and first classes of the last six
+/// elements on the path to it, as a CSS selector without escapes.
 fn template(page: &Page<'_>, root: u32) -> String {
     let is_inside = |id: &u32| *id != NONE && *id >= page.body;
     let path = std::iter::once(root).chain(page.dom.ancestors(root)).take_while(is_inside);
@@ -78,7 +82,7 @@ fn template(page: &Page<'_>, root: u32) -> String {
     steps.join(" > ")
 }
 
-/// Returns an element's tag and first class.
+/// Tag and first class of an element.
 fn element(page: &Page<'_>, id: u32) -> String {
     let name = page.dom.name(id);
     first_class(page, id).map_or_else(
@@ -94,7 +98,7 @@ fn first_class<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
     page.dom.attr(id, &local_name!("class")).and_then(|class| class.split_ascii_whitespace().next())
 }
 
-/// Returns a selector of an element: its id, else the path to it from the nearest element with a class or an id.
+/// Selector of an element: its id, else the path to it from the nearest element with a class or an id.
 fn selector(page: &Page<'_>, root: u32) -> String {
     let is_name = |name: &&str| {
         !name.is_empty()

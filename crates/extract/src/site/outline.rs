@@ -1,45 +1,45 @@
-//! A page as its site shows it: its template, and each block with what the other pages say of its place.
+//! Outline of a page by its site: its template, and each block with evidence from other pages.
 
 use super::{
     HALF, SiteEvidence,
-    adjust::{Known, known_blocks, root_of},
+    adjust::{KnownBlock, known_blocks, root_of},
     blocks, element, is_missed, template,
 };
 use crate::{content::Selection, page::Page};
 
-/// Words of a text that is particular in small: a title, a date, an author, a price.
+/// Maximum words of a small particular text: a title, a date, an author, a price.
 const PARTICULAR_WORDS: u32 = 12;
-/// Share of the pages of a place of such texts that have one there.
+/// Minimum share of the pages with one such text at its position.
 const PARTICULAR_ONCE: f64 = 0.8;
-/// Characters of a block's text that are shown.
+/// Maximum characters shown of a block's text.
 const SHOWN_CHARS: usize = 240;
 
-/// The part of a site's pages that a place belongs to.
+/// Part of a site's pages that contains a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SiteArea {
     /// Text that differs from page to page, outside links.
     Content,
-    /// Short text that differs, once a page: a title, a date, an author, a price.
+    /// Short text that differs, once per page: a title, a date, an author, a price.
     Particular,
     /// Text that repeats.
     Frame,
-    /// Links whose texts differ, text of which too few pages say anything, and what is neither.
+    /// Links with different texts, text on too few pages, and the rest.
     Unsure,
 }
 
-/// A page as its site shows it.
+/// Outline of a page by its site.
 #[derive(Clone, Debug)]
 pub struct PageOutline {
-    /// The place of the smallest element that holds nine tenths of the text that differs from other pages, links included, as tags and
-    /// first classes; empty for a page without such text.
+    /// Position of the smallest element with nine tenths of the text that differs from other pages, including
+    /// links. Written as tags and first classes; empty for a page without such text.
     pub template: String,
-    /// A selector of that element for a rule in `sites.toml`.
+    /// Selector of that element for a rule in `sites.toml`.
     pub selector: String,
     /// Words of the page's own text, which differs and is not a list of links.
     pub own_words: u32,
-    /// Words that the extraction took, not counting what repeats on the site.
+    /// Extracted words without those that repeat on the site.
     pub taken_words: u32,
-    /// The extraction took less than a fifth of the page's own text.
+    /// True if the extraction took less than a fifth of the page's own text.
     pub missed: bool,
     /// The blocks, in document order.
     pub blocks: Vec<OutlineBlock>,
@@ -48,7 +48,7 @@ pub struct PageOutline {
 /// A block of a page.
 #[derive(Clone, Debug)]
 pub struct OutlineBlock {
-    /// Elements above it, from the body down.
+    /// Number of ancestors, from the body down.
     pub depth: u32,
     /// Its tag and first class.
     pub element: String,
@@ -60,13 +60,13 @@ pub struct OutlineBlock {
     pub area: SiteArea,
     /// The extraction took it.
     pub taken: bool,
-    /// Pages of the site that have a block at this place; 0 if they are too few to say anything.
+    /// Pages of the site with a block at this position; 0 if they are too few.
     pub pages: u32,
-    /// Of them, those that have its text there.
+    /// Those of them with its text there.
     pub pages_with_text: u32,
 }
 
-fn area(known: &Known) -> SiteArea {
+fn area(known: &KnownBlock) -> SiteArea {
     let place = &known.place;
     let words = known.block.amount.words;
     match () {
@@ -79,24 +79,24 @@ fn area(known: &Known) -> SiteArea {
     }
 }
 
-/// Returns the smallest element that holds nine tenths of the text that differs, and is no single block.
-fn container(page: &Page<'_>, known: &[Known]) -> u32 {
-    let root = root_of(page, known, Known::differs);
+/// The smallest element with nine tenths of the differing text that is no single block.
+fn container(page: &Page<'_>, known: &[KnownBlock]) -> u32 {
+    let root = root_of(page, known, KnownBlock::differs);
     let is_block = known.iter().any(|known| known.block.is_element && known.block.id == root);
     if is_block && root > page.body { page.dom.parent(root) } else { root }
 }
 
-/// Outlines a page, of which the extraction took a selection.
+/// Outlines a page and the selection of its extraction.
 pub(crate) fn outline(page: &Page<'_>, evidence: &SiteEvidence, selection: &Selection) -> PageOutline {
     let taken = super::adjust::taken(page, selection);
     let known = known_blocks(page, evidence, &taken);
-    let words = |filter: &dyn Fn(&Known) -> bool| -> u32 {
+    let words = |filter: &dyn Fn(&KnownBlock) -> bool| -> u32 {
         known.iter().filter(|known| filter(known)).map(|known| known.block.amount.words).sum()
     };
-    let own_words = words(&Known::is_content);
+    let own_words = words(&KnownBlock::is_content);
     let repeated = words(&|known| known.taken && known.place.repeated() >= HALF);
     let taken_words = selection.words.saturating_sub(repeated);
-    let root = known.iter().any(Known::differs).then(|| container(page, &known));
+    let root = known.iter().any(KnownBlock::differs).then(|| container(page, &known));
     let mut by_id = known.iter().peekable();
     let mut outlined = Vec::new();
     for block in blocks::of(page) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 /// Version of the form.
 const VERSION: u32 = 1;
 
-/// Hash; pages, pages with one block; words, words taken, characters, characters in links, forgotten words.
+/// Hash; pages, pages with one block; words, extracted words, characters, characters in links, dropped words.
 type Path = (u64, [u32; 2], [u64; 5]);
 /// Hash, hash of the path, pages, words.
 type Text = (u64, u64, u32, u32);

@@ -1,34 +1,39 @@
-//! The title of a page whose own data has the title of its site.
+//! Title of a page whose own data has the title of its site.
 //!
-//! A title that half of the pages share names the site. The page's own is then a heading, or else the first text that is particular to
-//! the page; a page without such a text has the name by which a link on it leads to it.
+//! A title that half of the pages share names the site. The page's own title is then a heading, or else the
+//! first text that is particular to the page. A page without such a text has the name of a link to itself.
 
-use super::{HALF, SiteEvidence, adjust::Known};
+use super::{HALF, SiteEvidence, adjust::KnownBlock};
 use crate::{dom::Tag, metadata::is_date_line, page::Page, text};
 use crawl_model::{Confidence, PageMetadata};
 use html5ever::local_name;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The place of titles in the counts; no path of elements has this hash.
+/// Position of titles in the counts; no path of elements has this hash.
 pub(super) const PLACE: u64 = 2;
-/// Share of the pages of a place that have one text there.
+/// Minimum share of the pages with one text at a position.
 const ONCE: f64 = 0.8;
-/// A longer text is no title (characters).
+/// Maximum characters of a title.
 const MAX_CHARS: u32 = 160;
-/// A shorter one is no title either (letters).
+/// Minimum letters of a title.
 const MIN_LETTERS: usize = 2;
-/// A longer text of a link does not name a page (characters).
+/// Maximum characters of a link text that names a page.
 const MAX_LINK: u32 = 60;
-/// Links of a page that are looked at.
+/// Maximum links of a page that are read.
 const MAX_LINKS: usize = 400;
 
-/// Returns the hash of a title. Digits count: they may be all that tells two pages of a series apart.
+/// Hash of a title. Digits count: they may be the only difference between pages of a series.
 pub(super) fn hash(title: &str) -> u64 {
     xxh3_64(text::fold_lower(title).as_bytes())
 }
 
 /// Replaces a title that half of the pages share.
-pub(super) fn mend(page: &Page<'_>, evidence: &SiteEvidence, blocks: &[Known], metadata: &mut PageMetadata) {
+pub(super) fn correct(
+    page: &Page<'_>,
+    evidence: &SiteEvidence,
+    blocks: &[KnownBlock],
+    metadata: &mut PageMetadata,
+) {
     let Some(title) = metadata.title.as_deref().filter(|title| evidence.is_title_of_site(title)) else {
         return;
     };
@@ -40,14 +45,14 @@ pub(super) fn mend(page: &Page<'_>, evidence: &SiteEvidence, blocks: &[Known], m
     metadata.confidence.title = Some(Confidence::Low);
 }
 
-/// The first heading at a place that has another one on each page.
-fn heading(page: &Page<'_>, blocks: &[Known]) -> Option<String> {
+/// The first heading at a position with another one on each page.
+fn heading(page: &Page<'_>, blocks: &[KnownBlock]) -> Option<String> {
     blocks.iter().filter(|known| known.is_title()).find_map(|known| title_text(page, known))
 }
 
 /// The first text that is particular to the page, if it is short.
-fn particular(page: &Page<'_>, blocks: &[Known]) -> Option<String> {
-    let is_text = |known: &&Known| {
+fn particular(page: &Page<'_>, blocks: &[KnownBlock]) -> Option<String> {
+    let is_text = |known: &&KnownBlock| {
         known.block.is_element && known.differs() && known.block.amount.link_density() < HALF as f32
     };
     let texts = blocks.iter().filter(is_text);
@@ -59,13 +64,13 @@ fn particular(page: &Page<'_>, blocks: &[Known]) -> Option<String> {
     text.filter(|_| known.place.once >= ONCE)
 }
 
-fn title_text(page: &Page<'_>, known: &Known) -> Option<String> {
+fn title_text(page: &Page<'_>, known: &KnownBlock) -> Option<String> {
     let text = text::fold(&page.visible_text(known.block.id));
     let letters = text.chars().filter(|c| c.is_alphabetic()).take(MIN_LETTERS).count();
     (known.block.amount.chars <= MAX_CHARS && letters == MIN_LETTERS).then_some(text)
 }
 
-/// The text of the first link to the page itself, which is not the start page.
+/// Text of the first link to the page itself, unless that is the start page.
 fn own_link(page: &Page<'_>) -> Option<String> {
     let dom = &page.dom;
     let own = page.url.filter(|url| url.path() != "/")?;

@@ -1,17 +1,17 @@
-//! Parts of a page that were sent behind its end and belong to the middle of it.
+//! Parts of a page that are sent after its end and belong into its middle.
 //!
-//! React since version 18 streams a page as its server finishes it: where a part is not ready it leaves
-//! `<template id="B:0">` (or `P:0` inside of a part), sends the part later as `<div hidden id="S:0">`, and a line of script
-//! puts its children in the template's place. Without the script a reader sees neither the product nor the article,
-//! so the same is done here (react-dom, `ReactDOMFizzInstructionSet`: `$RC` and `$RS`).
+//! React since version 18 streams a page as its server renders it. For an unfinished part it leaves
+//! `<template id="B:0">` (or `P:0` inside of a part). Later it sends the part as `<div hidden id="S:0">`, and
+//! a line of script moves its children to the template. Without the script product and article are missing,
+//! so this module does the same (react-dom, `ReactDOMFizzInstructionSet`: `$RC` and `$RS`).
 
 use super::{Inner, NONE, Tag};
 use html5ever::local_name;
 use rustc_hash::FxHashMap;
 
 impl Inner {
-    /// Moves streamed parts to where their templates stand. A part without a template, or whose template lies deeper
-    /// than `max_depth`, stays where it is.
+    /// Moves streamed parts to their templates. A part stays if it has no template, or one deeper than
+    /// `max_depth`.
     pub(super) fn place_streamed(&mut self, max_depth: u16) {
         let mut places: FxHashMap<String, u32> = FxHashMap::default();
         for id in 0..self.nodes.len() as u32 {
@@ -38,8 +38,8 @@ impl Inner {
         }
     }
 
-    /// What tells one streamed part of a page from the others, if the element's id is one of these letters, a colon and
-    /// a hexadecimal number (an application may put a prefix before the letter).
+    /// Number of a streamed part, if the element's id is one of these letters, a colon and a hexadecimal
+    /// number. An application may put a prefix before the letter.
     fn streamed_number(&self, id: u32, letters: &[&str]) -> Option<String> {
         let (front, number) = self.attr(id, &local_name!("id"))?.rsplit_once(':')?;
         let prefix = letters.iter().find_map(|letter| front.strip_suffix(letter))?;
@@ -54,8 +54,8 @@ impl Inner {
         Some(&self.attr_text[attr.start as usize..(attr.start + attr.len) as usize])
     }
 
-    /// Whether a node lies in the tree, not inside of another, and not deeper than allowed. Parts inside of parts would
-    /// otherwise add up to any depth.
+    /// Returns true if a node is in the tree, outside of another, and within the depth limit. Nested parts
+    /// could otherwise reach any depth.
     fn is_outside(&self, id: u32, other: u32, max_depth: u16) -> bool {
         let mut at = id;
         for _ in 0..max_depth {
@@ -70,7 +70,7 @@ impl Inner {
         false
     }
 
-    /// Puts the children of a node behind another node, in order.
+    /// Inserts the children of a node after another node, in order.
     fn put_behind(&mut self, place: u32, from: u32) {
         let (parent, next) = {
             let place = &self.nodes[place as usize];
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn parts_without_a_place_stay() {
         for html in [
-            // No template, one behind its part, one of another number, one inside of its own part.
+            // No template, one after its part, one of another number, one inside of its own part.
             "<main>a</main><div hidden id='S:0'>b</div>",
             "<div hidden id='S:0'>b</div><main>a<template id='B:0'></template></main>",
             "<main>a<template id='B:1'></template></main><div hidden id='S:0'>b</div>",

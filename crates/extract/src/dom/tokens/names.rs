@@ -5,7 +5,7 @@ use html5ever::LocalName;
 use rustc_hash::FxHasher;
 use std::{borrow::Cow, hash::Hasher};
 
-/// Names that were seen on this page, by their hash: html5ever's table of names is dear to ask.
+/// Names on this page, by hash: html5ever's table of names is slow.
 pub(super) struct Names {
     slots: Vec<LocalName>,
 }

@@ -1,4 +1,4 @@
-//! Raw text: what stands in scripts, styles, titles and the like, up to the end tag.
+//! Raw text: contents of scripts, styles, titles and the like, up to the end tag.
 
 use super::{Scan, is_space, no_nulls};
 use crate::dom::references;
@@ -6,11 +6,11 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, states::RawKind};
 use memchr::{memchr, memchr2};
 
 impl<S: TokenSink> Scan<'_, S> {
-    /// The contents of an element that holds no markup, up to its end tag.
+    /// Reads the contents of an element without markup, up to its end tag.
     pub(super) fn raw(&mut self, name: &str, kind: RawKind) {
         let rest = &self.html[self.at..];
-        // Where scripts run, the contents of a noscript are one text up to its end tag, and so an iframe that nobody
-        // closed ends there as well (`<iframe src=… />` of tag managers). It must not swallow the page here.
+        // Where scripts run, the contents of a noscript are one text up to its end tag. So an unclosed iframe
+        // ends there as well (`<iframe src=… />` of tag managers). It must not swallow the page here.
         let outer = self.noscript && name == "iframe";
         let outer: &[u8] = if outer { b"noscript" } else { name.as_bytes() };
         let end = raw_end(rest.as_bytes(), name.as_bytes(), outer, kind == RawKind::ScriptData);
@@ -22,7 +22,7 @@ impl<S: TokenSink> Scan<'_, S> {
         self.at += end;
         let own = rest.get(end + 2..end + 2 + name.len());
         if end < rest.len() && own.is_none_or(|own| !own.eq_ignore_ascii_case(name)) {
-            // The tree builder has to hear of the end before anything else, and the tag around it may not reach it.
+            // The tree builder must get the end before other tokens, and the tag around it may not reach it.
             let name = self.names.get(name);
             self.send(Token::TagToken(Tag {
                 kind: TagKind::EndTag,
@@ -35,7 +35,7 @@ impl<S: TokenSink> Scan<'_, S> {
     }
 }
 
-/// Where the end tag of a raw text element, or of an element around it, begins. In a script, not one inside of
+/// Start of the end tag of a raw text element, or of an element around it. In a script, not one inside of
 /// `<!-- <script>` (§13.2.5.20 on).
 fn raw_end(bytes: &[u8], name: &[u8], outer: &[u8], script: bool) -> usize {
     #[derive(PartialEq)]
@@ -44,7 +44,7 @@ fn raw_end(bytes: &[u8], name: &[u8], outer: &[u8], script: bool) -> usize {
         Comment,
         Nested,
     }
-    // A tag's name, and behind it what ends a name.
+    // A tag's name with a byte that ends a name.
     let named = |at: usize, name: &[u8]| {
         bytes.get(at..at + name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name))
             && bytes.get(at + name.len()).is_some_and(|b| is_space(*b) || matches!(b, b'/' | b'>'))

@@ -1,4 +1,4 @@
-//! Random trees as HTML, and what a library for CommonMark reads in Markdown, in one form.
+//! Random trees as HTML, and the parse of their Markdown by a CommonMark library, in one form.
 
 use comrak::{
     Arena,
@@ -50,7 +50,7 @@ impl Span {
         }
     }
 
-    /// Characters that are seen, with the marks on each.
+    /// Visible characters, with the marks on each.
     fn chars(&self, marks: &[&'static str], out: &mut Vec<(char, Vec<&'static str>)>) {
         let mut add = |text: &str, marks: &[&'static str]| {
             let mut marks = marks.to_vec();
@@ -78,7 +78,7 @@ fn html_of(spans: &[Span]) -> String {
     out
 }
 
-/// A block as a path of the blocks around it, with its characters.
+/// A block as the path of its ancestors, with its characters.
 pub(super) type Leaf = (String, Vec<(char, Vec<&'static str>)>);
 
 fn leaf(path: &str, spans: &[Span], add: Option<&'static str>, out: &mut Vec<Leaf>) {
@@ -124,7 +124,7 @@ impl Block {
     fn leaves(&self, path: &str, out: &mut Vec<Leaf>) {
         match self {
             Self::Paragraph(spans) => leaf(&format!("{path}/p"), spans, None, out),
-            // A heading in an item of a list is bold text.
+            // A heading in a list item is bold text.
             Self::Heading(_, spans) if path.contains("li") => {
                 leaf(&format!("{path}/p"), spans, bold(spans), out);
             }
@@ -151,7 +151,7 @@ impl Block {
     }
 }
 
-/// Code and links alone stand out by themselves.
+/// Returns no mark for code and links alone, which stand out already.
 fn bold(spans: &[Span]) -> Option<&'static str> {
     let alone = matches!(spans, [Span::Code(_) | Span::Link(_)]);
     (!alone).then_some("strong")
@@ -235,7 +235,7 @@ fn words() -> impl Strategy<Value = String> {
     "[a-zé]{1,6}( [a-z0-9]{1,5}){0,2}"
 }
 
-/// Text that is full of marks, but for those of formulas, which two texts make as well.
+/// Text full of marks, except for those of formulas, which two texts can form.
 fn hostile() -> impl Strategy<Value = String> {
     "[ab1 *_`~\\[\\]()<>#+.!&;:|$\\\\=「」é-]{1,14}".prop_map(|text| {
         let text = text.replace("\\(", "\\a").replace("\\[", "\\b");
@@ -243,13 +243,13 @@ fn hostile() -> impl Strategy<Value = String> {
     })
 }
 
-/// The same without backslashes (libraries differ on one in front of a `|` in code in a table), and without `]`, which with
-/// a colon makes an address of a line that begins with a link.
+/// The same without backslashes, since libraries differ before a `|` of code in a table. Also without `]`:
+/// with a colon it turns a line with a leading link into a URL.
 fn hostile_code() -> impl Strategy<Value = String> {
     hostile().prop_map(|text| text.replace('\\', "c").replace(']', "d"))
 }
 
-/// Spans with a word in front of each and behind it, so that no mark touches a letter outside.
+/// Spans between words, so that no mark touches an outer letter.
 fn calm_spans(depth: u32) -> BoxedStrategy<Vec<Span>> {
     let leaf = prop_oneof![
         3 => words().prop_map(Span::Text),
@@ -267,7 +267,7 @@ fn calm_spans(depth: u32) -> BoxedStrategy<Vec<Span>> {
     prop::collection::vec(tree, 1..4).prop_map(apart).boxed()
 }
 
-/// A link in a link is none in HTML.
+/// Removes links within links, which HTML does not allow.
 fn without_links(spans: Vec<Span>) -> Vec<Span> {
     spans
         .into_iter()
@@ -324,7 +324,7 @@ pub(super) fn blocks(spans: fn() -> BoxedStrategy<Vec<Span>>) -> BoxedStrategy<V
     prop::collection::vec(top, 1..5).boxed()
 }
 
-/// One rule stands for several, and none in front of the text.
+/// Merges consecutive rules, and drops one before the text.
 pub(super) fn tidy(blocks: Vec<Block>) -> Vec<Block> {
     let mut out: Vec<Block> = vec![Block::Paragraph(vec![Span::Text("first".to_owned())])];
     for block in blocks {

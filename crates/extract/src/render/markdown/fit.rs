@@ -1,12 +1,12 @@
-//! Marks that Markdown cannot nest, or would not read where they stand.
+//! Marks that Markdown cannot nest, or would not recognise at their position.
 
 use super::{Part, is_emphasis, sort, trimmed};
 use crate::render::inline::Mark;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
-/// Takes marks apart that Markdown cannot nest: a mark in one of its own kind goes, code holds no marks, and is cut where a
-/// link begins or ends.
+/// Splits marks that Markdown cannot nest. A mark within one of its kind is removed. Code holds no marks, and
+/// is cut at the borders of links.
 pub(super) fn nested<'a>(text: &str, parts: Vec<Part<'a>>) -> Vec<Part<'a>> {
     let mut out: Vec<Part<'a>> = Vec::with_capacity(parts.len());
     let mut open: Vec<Part<'a>> = Vec::new();
@@ -64,18 +64,19 @@ pub(super) fn nested<'a>(text: &str, parts: Vec<Part<'a>>) -> Vec<Part<'a>> {
     out
 }
 
-/// No letter touches a range: there italics in italics can be marked.
+/// Returns true if no letter touches a range, so that italics within italics can be marked.
 fn is_apart(text: &str, range: &Range<usize>) -> bool {
     let outside = [text[..range.start].chars().next_back(), text[range.end..].chars().next()];
     outside.into_iter().flatten().all(|c| !c.is_alphanumeric() && c != '_')
 }
 
-/// Neither a letter, a digit nor a gap: what CommonMark calls punctuation, which decides if a mark opens or closes.
+/// Returns true for CommonMark's punctuation, which decides if a mark opens or closes: neither a letter, a
+/// digit nor whitespace.
 fn is_punctuation(c: char) -> bool {
     !c.is_alphanumeric() && !c.is_whitespace()
 }
 
-/// Starts and ends of the marks that are punctuation themselves, by the order in which they were set.
+/// Starts and ends of the marks that are punctuation themselves, in the order of their creation.
 #[derive(Default)]
 struct Borders {
     starts: FxHashMap<usize, (usize, usize)>,
@@ -84,7 +85,7 @@ struct Borders {
 }
 
 impl Borders {
-    /// The borders of the parts that are not left out.
+    /// Borders of the parts that are not left out.
     fn of(parts: &[Part<'_>], left_out: &[&Mark]) -> Self {
         let mut borders = Self::default();
         for part in parts.iter().filter(|part| !left_out.contains(&part.mark)) {
@@ -101,14 +102,14 @@ impl Borders {
     }
 }
 
-/// Moves marks of emphasis off punctuation where they would not be read (`a**「b」**c`), and leaves out those that still
-/// would not. Returns true if a mark was moved or left out.
+/// Moves marks of emphasis off punctuation where they would not be recognised (`a**「b」**c`), and drops those
+/// that still would not. Returns true if a mark was moved or dropped.
 pub(super) fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) -> bool {
     if !parts.iter().any(|part| is_emphasis(part.mark)) {
         return false;
     }
     let mut changed = false;
-    // Some libraries look past waves at what stands behind them, others take them for punctuation.
+    // Some libraries skip tildes, others treat them as punctuation.
     let stars = [&[&Mark::Strong, &Mark::Em, &Mark::Del][..], &[&Mark::Strong, &Mark::Em]];
     let stars = stars.map(|left_out| Borders::of(parts, left_out));
     let waves = Borders::of(parts, &[&Mark::Del]);
@@ -145,7 +146,7 @@ pub(super) fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) -> 
         changed |= stuck || (start, end) != (part.range.start, part.range.end);
         if stuck {
             match borders.links.get(&part.range) {
-                // Inside of the link's brackets the mark is read.
+                // Within the link's brackets the mark is recognised.
                 Some(link) => part.order = link - 1,
                 None => part.range = start..start,
             }
@@ -160,8 +161,8 @@ pub(super) fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) -> 
     changed || parts.len() < before
 }
 
-/// Leaves out italics that touch bold text and hold some, or touch it at punctuation or at another mark: the stars of both
-/// would be one run, which is read otherwise.
+/// Drops italics that touch bold text and contain some, or touch it at punctuation or at another mark. The
+/// stars of both would form one run, with another meaning.
 fn part_runs(text: &str, parts: &mut Vec<Part<'_>>) {
     let bold: Vec<Range<usize>> =
         parts.iter().filter(|part| *part.mark == Mark::Strong).map(|part| part.range.clone()).collect();

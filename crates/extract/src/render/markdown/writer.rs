@@ -1,8 +1,8 @@
-//! A paragraph cut at its marks, and written mark by mark.
+//! Writer of a paragraph, mark by mark.
 
-use super::{Part, Place, is_emphasis};
+use super::{BlockContext, Part, is_emphasis};
 use crate::render::{
-    escape::{self, Around, Paragraph},
+    escape::{self, Paragraph, RunContext},
     inline::Mark,
 };
 use std::ops::Range;
@@ -47,7 +47,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Neighbours of one kind become one: their marks would be read as others.
+    /// Opens a mark; adjacent marks of one kind are merged, since they would be read differently.
     fn open(&mut self, at: usize, mark: &'a Mark) {
         self.text_to(at);
         let merges = is_emphasis(mark) || *mark == Mark::Code;
@@ -68,7 +68,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-pub(super) fn emit(tokens: &[Token<'_>], place: Place) -> String {
+pub(super) fn emit(tokens: &[Token<'_>], place: BlockContext) -> String {
     let mut out = Writer { out: String::new(), place, ..Writer::default() };
     out.paragraph = read(tokens, place);
     for (at, token) in tokens.iter().enumerate() {
@@ -87,8 +87,8 @@ pub(super) fn emit(tokens: &[Token<'_>], place: Place) -> String {
     out.out
 }
 
-/// Returns true if italics open that are bold from their first character to their last, with no mark of emphasis inside and
-/// none right beside them. Three stars on each side are read as both marks.
+/// Returns true if italics open that are bold throughout, without an inner or adjacent mark of emphasis.
+/// Three stars on each side are then read as both marks.
 fn is_bold_throughout(tokens: &[Token<'_>], em: usize) -> bool {
     let is_mark = |at: Option<usize>| {
         let token = at.and_then(|at| tokens.get(at));
@@ -111,11 +111,11 @@ fn is_bold_throughout(tokens: &[Token<'_>], em: usize) -> bool {
     closes && !is_mark(first.checked_sub(1)) && !is_mark(Some(end + 2))
 }
 
-/// Reads what the escapes of a paragraph depend on.
-fn read(tokens: &[Token<'_>], place: Place) -> Paragraph {
+/// Reads the properties that decide the escapes of a paragraph.
+fn read(tokens: &[Token<'_>], place: BlockContext) -> Paragraph {
     let (mut raw, mut code, mut marked, mut formula) = (false, false, false, false);
     let mut prose = String::new();
-    // The paragraph as it is read by whoever looks for formulas first: inside of code, and with a sign for each mark.
+    // The paragraph as a formula scanner reads it: inside of code, and with a sign for each mark.
     let mut whole = String::new();
     for token in tokens {
         match token {
@@ -144,16 +144,16 @@ fn read(tokens: &[Token<'_>], place: Place) -> Paragraph {
 #[derive(Default)]
 struct Writer {
     out: String,
-    place: Place,
+    place: BlockContext,
     paragraph: Paragraph,
     in_link: bool,
     in_raw: bool,
     behind_note: bool,
-    /// The start of the code that is open.
+    /// Start of the open code.
     code: Option<usize>,
     /// Bold text is open.
     bold: bool,
-    /// The marks of the italics that are open.
+    /// Marks of the open italics.
     em: Vec<char>,
 }
 
@@ -187,8 +187,8 @@ impl Writer {
         }
     }
 
-    /// Italics in bold text or around it: stars of both are read otherwise where they touch. Where a letter touches the
-    /// italics outside, only stars are read.
+    /// Returns true for italics within or around bold text, whose touching stars would be misread. If an
+    /// outer letter touches the italics, only stars are recognised.
     fn meets_bold(&self, next: &[Token<'_>]) -> bool {
         let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let mut depth = 1;
@@ -242,7 +242,7 @@ impl Writer {
         let mut runs: Vec<usize> = inner.split(|c| c != '`').map(str::len).filter(|len| *len > 0).collect();
         runs.sort_unstable();
         runs.dedup();
-        // The shortest run of marks that does not stand in the code.
+        // The shortest run of backticks that does not occur in the code.
         let length = runs.iter().zip(1..).take_while(|(run, length)| *run == length).count() + 1;
         let fence = "`".repeat(length);
         let pad = if inner.starts_with('`') || inner.ends_with('`') { " " } else { "" };
@@ -269,7 +269,7 @@ impl Writer {
             None => None,
         };
         let around =
-            Around { next, in_link: self.in_link, behind_note: std::mem::take(&mut self.behind_note) };
+            RunContext { next, in_link: self.in_link, behind_note: std::mem::take(&mut self.behind_note) };
         if self.place.heading || self.place.cell {
             let line = text.replace("\n\n", " ").replace('\n', " ");
             escape::push(&mut self.out, &line, around, self.paragraph);

@@ -1,13 +1,13 @@
-//! Blocks that are put together, and become pieces.
+//! Completion of blocks to pieces.
 
 use super::{
-    super::markdown::{self, Place},
+    super::markdown::{self, BlockContext},
     Gap, Kind, Piece, Walk,
 };
 use crate::options::LinkStyle;
 
 impl Walk<'_> {
-    /// Ends the block that is being put together.
+    /// Ends the current block.
     pub(super) fn flush(&mut self, kind: Kind) {
         if self.table.is_some() {
             return;
@@ -31,7 +31,7 @@ impl Walk<'_> {
         };
         if self.style.markdown {
             let bold = self.term.is_some() || level.is_none() && matches!(kind, Kind::Heading(_));
-            let place = Place {
+            let place = BlockContext {
                 heading: level.is_some(),
                 cell: false,
                 item: first,
@@ -52,7 +52,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The text with the marks in front of its lines.
+    /// Text with its line prefixes.
     fn with_marks(&mut self, text: &str) -> String {
         let mut lines = String::with_capacity(text.len() + 8);
         for (index, line) in text.split('\n').enumerate() {
@@ -73,7 +73,7 @@ impl Walk<'_> {
         lines
     }
 
-    /// Adds a piece with the marks in front of its lines.
+    /// Adds a piece with its line prefixes.
     pub(super) fn put(&mut self, kind: Kind, text: String) {
         let blank: String = self
             .prefixes
@@ -83,12 +83,12 @@ impl Walk<'_> {
             .collect::<String>()
             .trim_end()
             .to_owned();
-        // Without a blank line, what begins no item would go on with the paragraph above.
+        // Without a blank line, a block that begins no item would continue the paragraph above.
         let begins = self.prefixes.last().is_some_and(|prefix| !prefix.used && prefix.first != "> ");
         if self.style.markdown && !begins {
             self.gap = Gap::Blank;
         }
-        // Most blocks stand in no list and no quote; a copy of a large one would be felt.
+        // Most blocks are in no list or quote; copying a large one would be slow.
         let text =
             if self.prefixes.is_empty() { text } else { self.callout_lines(kind) + &self.with_marks(&text) };
         let inline = self.inline.take();
@@ -105,7 +105,7 @@ impl Walk<'_> {
     }
 }
 
-/// A text without spaces and line ends around it, in its own memory.
+/// Trimmed text in its own memory.
 fn trimmed(mut text: String) -> String {
     text.truncate(text.trim_end_matches([' ', '\n']).len());
     let start = text.len() - text.trim_start_matches([' ', '\n']).len();

@@ -4,18 +4,18 @@ use super::{super::Kind, Gap, Walk};
 use crate::dom::Tag;
 use html5ever::local_name;
 
-/// Longest name of a kind that an attribute gives, in bytes.
+/// Longest name of a kind in an attribute, in bytes.
 const MAX_KIND: usize = 20;
 
 impl Walk<'_> {
-    /// Opens a callout; returns false if the element is none.
+    /// Opens a callout; returns false for another element.
     pub(super) fn enter_callout(&mut self, id: u32, tag: Tag) -> bool {
         let is_box = matches!(tag, Tag::Div | Tag::Aside | Tag::Section | Tag::Details | Tag::Blockquote);
         if !is_box || !self.style.markdown {
             return false;
         }
         let Some(kind) = self.callout(id) else { return false };
-        self.want(Gap::Blank);
+        self.request_gap(Gap::Blank);
         self.prefix(id, "> ", "> ");
         if let Some(prefix) = self.prefixes.last_mut().filter(|prefix| prefix.owner == id) {
             prefix.callout = Some(kind);
@@ -23,7 +23,7 @@ impl Walk<'_> {
         true
     }
 
-    /// The kind of a callout: one class names the box, and the same or another one the kind (`admonition note`,
+    /// Kind of a callout: one class names the box, and the same or another one the kind (`admonition note`,
     /// `alert alert-info`).
     fn callout(&self, id: u32) -> Option<String> {
         let attribute = self.page.dom.attrs(id).find(|(name, _)| &***name == "data-callout");
@@ -45,7 +45,7 @@ impl Walk<'_> {
         Some(kind.clone())
     }
 
-    /// The first lines of the callouts that a piece begins, with the marks in front of them.
+    /// First lines of the callouts that a piece begins, with their prefixes.
     pub(super) fn callout_lines(&mut self, kind: Kind) -> String {
         let mut lines = String::new();
         while let Some(at) = self.prefixes.iter().position(|prefix| prefix.callout.is_some()) {
@@ -57,7 +57,7 @@ impl Walk<'_> {
             lines.push_str(&format!("[!{name}]\n"));
             let last = self.prefixes.iter().all(|prefix| prefix.callout.is_none());
             if last && kind != Kind::Paragraph {
-                // A table, or a list that begins with another number than 1, would go on with the line.
+                // A table, or a list that does not begin with 1, would continue the line.
                 let rest: String = self.prefixes[..=at].iter().map(|prefix| prefix.rest.as_str()).collect();
                 lines.push_str(rest.trim_end());
                 lines.push('\n');

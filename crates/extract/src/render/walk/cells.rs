@@ -1,9 +1,9 @@
-//! Tables of data: their text goes into cells.
+//! Data tables: their text becomes cells.
 
 use super::{
     super::{
         Gap, Kind,
-        markdown::{self, Place},
+        markdown::{self, BlockContext},
     },
     Walk,
 };
@@ -23,7 +23,7 @@ impl Walk<'_> {
                     self.put(Kind::Table, text);
                 }
                 self.inline.take();
-                self.want(Gap::Blank);
+                self.request_gap(Gap::Blank);
             }
             Tag::Td | Tag::Th => {
                 let text = self.line(true);
@@ -40,14 +40,14 @@ impl Walk<'_> {
                     if let Some(piece) = self.pieces.last_mut() {
                         piece.nodes = nodes;
                     }
-                    self.want(Gap::Blank);
+                    self.request_gap(Gap::Blank);
                 }
                 self.inline.take();
             }
         }
     }
 
-    /// The text since the last cell, as one line: a cell, or a paragraph.
+    /// Text since the last cell, as one line: a cell, or a paragraph.
     fn line(&mut self, cell: bool) -> String {
         let spans = self.inline.end_block();
         let text = std::mem::take(&mut self.inline.text);
@@ -55,6 +55,6 @@ impl Walk<'_> {
             return text::fold(&text);
         }
         let numbers = self.style.links == LinkStyle::Reference;
-        text::fold(&markdown::write(&text, &spans, Place { cell, numbers, ..Place::default() }))
+        text::fold(&markdown::write(&text, &spans, BlockContext { cell, numbers, ..BlockContext::default() }))
     }
 }

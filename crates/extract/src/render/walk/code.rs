@@ -1,4 +1,4 @@
-//! Code: in a line, and as a block whose lines stay as they are.
+//! Code: inline, and as a block with preserved lines.
 
 use super::{
     super::{Gap, Kind, inline::Mark},
@@ -10,18 +10,19 @@ use rustc_hash::FxHashSet;
 
 /// Numbers of lines have fewer nodes.
 const MAX_GUTTER: u32 = 20_000;
-/// A longer word is no name of a language (bytes).
+/// Maximum bytes of a language's name.
 const MAX_LANGUAGE: usize = 20;
 
-/// Fewer numbers are no numbers of lines.
+/// Minimum number of line numbers.
 const MIN_LINES: usize = 2;
-/// A line with a button that is longer says something (characters).
+/// Maximum characters of a line with a button.
 const MAX_BAR: u32 = 40;
-/// More nodes are no line with a button.
+/// Maximum nodes of a line with a button.
 const MAX_BAR_NODES: u32 = 40;
-/// Boxes around a code block in which its language is looked for: those of a table with numbers of lines, and of it.
+/// Ancestors of a code block that are searched for its language: its box, and that of a table with line
+/// numbers.
 const BOXES: usize = 8;
-/// A longer text beside a code block is no title of it (characters).
+/// Maximum characters of a code block's title.
 const MAX_TITLE: u32 = 100;
 
 impl Walk<'_> {
@@ -32,7 +33,8 @@ impl Walk<'_> {
         }
     }
 
-    /// An element of code that is shown as a line of its own, by its tag or by the class that a highlighter gives it.
+    /// Returns true for an element of code that is shown as its own line, by its tag or a highlighter's
+    /// class.
     pub(super) fn is_code_line(&self, id: u32, tag: Tag) -> bool {
         if self.inline.text.is_empty() {
             return false;
@@ -41,7 +43,7 @@ impl Walk<'_> {
         matches!(tag, Tag::Div | Tag::P | Tag::Li | Tag::Tr) || has_class(self.page, id, lines)
     }
 
-    /// An element beside code or in it that holds no code: numbers of lines, or a button.
+    /// Returns true for an element beside or within code that holds no code: line numbers, or a button.
     pub(super) fn is_beside_code(&self, id: u32) -> bool {
         let dom = &self.page.dom;
         let in_code = id < self.pre_end;
@@ -61,10 +63,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Opens a block of code that is no `pre`. The element has several lines of text and says that it keeps them: a `code`
-    /// element by its style or by a class of blocks, a box by the role `code` or by the class of a highlighter and the name
-    /// of a language. A `code` element with a class of blocks may be one line without text beside it. Returns false if the
-    /// element is none.
+    /// Opens a block of code that is no `pre`. The element has several lines of text and preserves them. That
+    /// is a `code` element by its style or a class of blocks. It may also be a box by the role `code`, or by
+    /// the class of a highlighter and the name of a language. A `code` element with a class of blocks may be
+    /// one line without text beside it. Returns false for another element.
     pub(super) fn enter_code_block(&mut self, id: u32, tag: Tag) -> bool {
         if self.table.is_some() || !matches!(tag, Tag::Code | Tag::Div) {
             return false;
@@ -89,7 +91,7 @@ impl Walk<'_> {
         };
         if is_block {
             self.flush(Kind::Paragraph);
-            self.want(Gap::Blank);
+            self.request_gap(Gap::Blank);
             self.pre_end = dom.end(id);
             self.code_block = Some(id);
             self.line_numbers.clear();
@@ -97,7 +99,8 @@ impl Walk<'_> {
         is_block
     }
 
-    /// Returns true if no text or inline element stands beside a `code` element, but for others with a class of blocks.
+    /// Returns true if no text or inline element is beside a `code` element, except for others with a class
+    /// of blocks.
     fn stands_alone(&self, id: u32) -> bool {
         let dom = &self.page.dom;
         let (mut next, end) = (dom.end(id), dom.end(dom.parent(id)));
@@ -132,10 +135,10 @@ impl Walk<'_> {
         } else {
             self.put(Kind::Code, text);
         }
-        self.want(Gap::Blank);
+        self.request_gap(Gap::Blank);
     }
 
-    /// Takes the name of a language that stands alone in the line above, where a box of code says what it holds.
+    /// Takes the name of a language from the line above, which a box of code uses as its label.
     fn take_label(&mut self) -> Option<String> {
         let last = self.pieces.last()?;
         if last.kind != Kind::Paragraph || last.text.len() > MAX_LANGUAGE {
@@ -153,7 +156,7 @@ impl Walk<'_> {
     }
 }
 
-/// Returns true if the style of an element keeps the ends of its lines.
+/// Returns true if the style of an element preserves line ends.
 fn keeps_lines(page: &Page<'_>, id: u32) -> bool {
     let Some(style) = page.dom.attr(id, &local_name!("style")) else { return false };
     styled::value(style, "white-space").is_some_and(|value| {
@@ -179,7 +182,7 @@ fn has_lines(page: &Page<'_>, id: u32) -> bool {
     false
 }
 
-/// Text without the spaces that all its lines begin with: those of the source around it.
+/// Text without the common indent of its lines, which is that of the source around it.
 fn without_indent(text: &str) -> String {
     let lines = || text.split('\n');
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
@@ -187,7 +190,7 @@ fn without_indent(text: &str) -> String {
     lines().map(|line| line.get(least..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// The language that an attribute of an element names.
+/// Language in an attribute of an element.
 fn attribute_language(page: &Page<'_>, id: u32) -> Option<String> {
     let rules = &page.rules.extraction.markdown;
     let of = |name: &String| page.dom.attrs(id).find(|(own, _)| &***own == name.as_str());
@@ -195,15 +198,15 @@ fn attribute_language(page: &Page<'_>, id: u32) -> Option<String> {
     known(value, rules, true)
 }
 
-/// A line in a box of code with a button, which names the language or copies the code.
+/// Returns true for a line in a box of code with a button, which names the language or copies the code.
 fn is_bar(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let short = dom.end(id) - id <= MAX_BAR_NODES && page.amount(id).chars <= MAX_BAR;
     short && dom.find(id..dom.end(id), Tag::Button).is_some() && !dom.raw_text(id).trim().contains('\n')
 }
 
-/// Elements of a code block that number its lines, whatever they are called: alike, each at the start of a line, each one more
-/// than the one before, and code behind some of them.
+/// Elements of a code block that number its lines, by any name. They are alike, each at the start of a line,
+/// increase by one, and code follows some of them.
 pub(super) fn line_numbers(page: &Page<'_>, pre: u32) -> FxHashSet<u32> {
     let dom = &page.dom;
     let end = dom.end(pre).min(pre.saturating_add(MAX_GUTTER));
@@ -249,7 +252,7 @@ fn has_class(page: &Page<'_>, id: u32, names: &[String]) -> bool {
     classes.split_ascii_whitespace().any(|class| names.iter().any(|name| name == class))
 }
 
-/// The text of an element is numbers and nothing else.
+/// Returns true if the text of an element consists of numbers.
 fn are_numbers(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let mut texts = (id..dom.end(id)).map(|node| dom.text(node));
@@ -257,7 +260,7 @@ fn are_numbers(page: &Page<'_>, id: u32) -> bool {
         && texts.all(|text| text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace()))
 }
 
-/// A cell of numbers beside a cell of code.
+/// Returns true for a cell of numbers beside a cell of code.
 fn is_gutter(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let has_pre = |cell: u32| dom.find(cell..dom.end(cell), Tag::Pre).is_some();
@@ -268,13 +271,13 @@ fn is_gutter(page: &Page<'_>, id: u32) -> bool {
         && cells().nth(1).is_some_and(has_pre)
 }
 
-/// The language of a code block, from what highlighters write on it, its code element or its parents.
+/// Language of a code block, from highlighters' marks on it, its code element or its parents.
 fn code_language(page: &Page<'_>, pre: u32) -> Option<String> {
     let dom = &page.dom;
     let rules = &page.rules.extraction.markdown;
     let code = dom.children(pre).find(|child| dom.tag(*child) == Tag::Code);
     let own = code.into_iter().chain([pre]);
-    // Boxes that hold no more than the code, its numbers and a title.
+    // Boxes that hold only the code, its numbers and a title.
     let most = 2 * page.amount(pre).chars + MAX_TITLE;
     let around: Vec<u32> =
         dom.ancestors(pre).take(BOXES).take_while(|up| page.amount(*up).chars <= most).collect();
@@ -289,7 +292,7 @@ fn code_language(page: &Page<'_>, pre: u32) -> Option<String> {
     })
 }
 
-/// The language in a class: behind a known beginning, or if `bare`, as a word by itself.
+/// Language in a class: after a known prefix or, if `bare`, as a separate word.
 fn language_of(class: &str, rules: &MarkdownRules, bare: bool) -> Option<String> {
     let mut words = class.split_ascii_whitespace().peekable();
     while let Some(word) = words.next() {
@@ -308,7 +311,7 @@ fn language_of(class: &str, rules: &MarkdownRules, bare: bool) -> Option<String>
             } else {
                 rest
             };
-            // A beginning that other classes have as well needs a name that is known.
+            // A prefix that other classes have as well needs a known name.
             let sure = matches!(prefix.as_str(), "language-" | "lang-" | "brush:" | "highlight-source-");
             if let Some(name) = known(rest, rules, !sure) {
                 return Some(name);
@@ -318,7 +321,7 @@ fn language_of(class: &str, rules: &MarkdownRules, bare: bool) -> Option<String>
     None
 }
 
-/// A name of a language; one of the list if `listed`.
+/// Name of a language; only a listed one if `listed`.
 fn known(name: &str, rules: &MarkdownRules, listed: bool) -> Option<String> {
     let name = name.trim().to_ascii_lowercase();
     let name =

@@ -1,15 +1,15 @@
-//! Labels that a style sets apart, though no space stands between them.
+//! Labels that only a style separates, without a space.
 
 use super::Walk;
 use crate::dom::Tag;
 use html5ever::local_name;
 
-/// Most parts of a row of labels.
+/// Maximum parts of a row of labels.
 const MAX_PARTS: usize = 20;
 
 impl Walk<'_> {
-    /// Returns true if a text begins a label right behind another one: in a heading with a capital behind a small letter, in
-    /// a row of labels also where a letter and a digit meet.
+    /// Returns true if a text begins a label directly after another one. In a heading, a capital follows a
+    /// small letter; in a row of labels a letter and a digit may meet too.
     pub(super) fn joins_labels(&self, id: u32, text: &str) -> bool {
         let (Some(last), Some(first)) = (self.inline.text.chars().next_back(), text.chars().next()) else {
             return false;
@@ -21,7 +21,7 @@ impl Walk<'_> {
             return false;
         }
         let dom = &self.page.dom;
-        // Text right behind text, or behind an element, is no element of its own.
+        // Text directly after text, or after an element, is no separate element.
         let parent = dom.parent(id);
         if parent + 1 != id || dom.tag(parent).is_block() {
             return false;
@@ -29,8 +29,8 @@ impl Walk<'_> {
         cases && self.heading.is_some() && dom.tag(id - 2) == Tag::Text || self.is_in_row(parent)
     }
 
-    /// Returns true if an inline element is a part of a row of labels: a box of nothing but such elements, with the same parts
-    /// as the box beside it.
+    /// Returns true if an inline element belongs to a row of labels: a box of such elements alone, like the
+    /// next box.
     fn is_in_row(&self, part: u32) -> bool {
         let dom = &self.page.dom;
         let row = dom.parent(part);
@@ -45,7 +45,7 @@ impl Walk<'_> {
                 && class(other) == class(row)
                 && self.parts(other).as_ref() == Some(&parts)
         };
-        // The row behind it, or the first of all behind the last one.
+        // The next row, or the first one after the last.
         let list = dom.parent(row);
         let mut next = dom.end(row);
         if next < dom.end(list) && dom.tag(next) == Tag::Text {
@@ -55,7 +55,7 @@ impl Walk<'_> {
         next < dom.end(list) && is_like(next) || first.is_some_and(is_like)
     }
 
-    /// The tags and classes of the parts of a row. `None`: it holds text of its own, blocks, or parts of words.
+    /// Tags and classes of the parts of a row. `None` if it holds its own text, blocks, or parts of words.
     fn parts(&self, row: u32) -> Option<Vec<(Tag, Option<&str>)>> {
         let dom = &self.page.dom;
         let mut parts = Vec::new();

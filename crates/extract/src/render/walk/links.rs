@@ -1,4 +1,4 @@
-//! Links: their addresses, in the text or numbered below it.
+//! Links: their URLs, in the text or numbered below it.
 
 use super::{
     super::{Style, inline::Mark},
@@ -11,20 +11,20 @@ use serde::Deserialize;
 use std::sync::LazyLock;
 use url::Url;
 
-/// The links of a text that have been written.
+/// Links of a text that have been written.
 pub(super) struct Links {
     style: LinkStyle,
-    /// The page's own address, as [`once::place`] gives it.
+    /// The page's own URL, normalised by [`once::place`].
     own: Option<String>,
     /// Addresses that `[text][n]` refers to.
     list: Vec<String>,
-    /// The number of each: links to one address share it.
+    /// Number of each URL, shared by its links.
     numbers: FxHashMap<String, usize>,
     /// Addresses that were spelled.
     spelled: FxHashSet<String>,
-    /// Texts of links to several places: labels of controls.
+    /// Texts of links to several targets: labels of controls.
     pub(super) labels: FxHashSet<String>,
-    /// Folders of archives, as [`once::archives`] gives them.
+    /// Folders of archives, from [`once::archives`].
     pub(super) archives: FxHashSet<String>,
 }
 
@@ -44,7 +44,7 @@ impl Links {
         }
     }
 
-    /// The addresses, by number, as CommonMark takes them.
+    /// URLs by number, in CommonMark's form.
     pub(super) fn into_list(self) -> Vec<String> {
         self.list.iter().map(|url| destination(url)).collect()
     }
@@ -56,7 +56,7 @@ impl Links {
         })
     }
 
-    /// What stands behind a link's text. `None`: the text alone is left.
+    /// Output after a link's text; `None` if only the text is written.
     fn after(&mut self, url: String, index_files: &[String]) -> Option<String> {
         match self.style {
             LinkStyle::Strip => None,
@@ -77,8 +77,8 @@ impl Links {
     }
 }
 
-/// An address as CommonMark takes it: in angle brackets where its own brackets would end it. Encoded is what would be code or a link
-/// of its own.
+/// URL in CommonMark's form: in angle brackets if its own brackets would end it. Characters that would begin
+/// code or a link are encoded.
 pub(super) fn destination(url: &str) -> String {
     if url.contains('`') || url.contains("](") {
         return destination(&url.replace('`', "%60").replace("](", "%5D("));
@@ -104,7 +104,7 @@ pub(super) fn destination(url: &str) -> String {
 }
 
 impl Walk<'_> {
-    /// The mark of a link, if its address is spelled.
+    /// Mark of a link, if its URL is written.
     pub(super) fn link(&mut self, id: u32) -> Option<Mark> {
         let href = self.page.dom.attr(id, &local_name!("href"))?.trim();
         let is_empty = || self.page.amount(id).chars == 0 && !self.opened.contains(&id);
@@ -151,7 +151,7 @@ impl Walk<'_> {
     pub(super) fn leave_link(&mut self, id: u32) {
         let Some((range, mark)) = self.inline.close(id) else { return };
         let Some(href) = self.page.dom.attr(id, &local_name!("href")) else { return };
-        // The mark behind a heading that gives its own place (¶, #, §, a chain) is no text.
+        // The anchor mark after a heading (¶, #, §, a chain) is no text.
         if href.trim_start().starts_with('#')
             && !self.inline.text[range.clone()].contains(char::is_alphanumeric)
         {
@@ -173,7 +173,7 @@ impl Walk<'_> {
     }
 }
 
-/// The text of a link is its address, which CommonMark takes between angle brackets.
+/// Returns true if the text of a link is its URL, which CommonMark writes in angle brackets.
 fn is_address(text: &str, url: &str) -> bool {
     if let Some(address) = url.strip_prefix("mailto:") {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '@' | '.' | '_' | '+' | '-');
@@ -184,12 +184,12 @@ fn is_address(text: &str, url: &str) -> bool {
     {
         return false;
     }
-    // Behind the host a backslash stays in the text, and is encoded in the address.
+    // After the host a backslash stays in the text, and is encoded in the URL.
     let encoded = |url: &str| url.replace('\\', "%5C");
     text == url || Url::parse(text).is_ok_and(|text| encoded(text.as_str()) == encoded(url))
 }
 
-/// The parameters that do not change what an address shows: names, and beginnings of names.
+/// Parameters that do not affect the target: names, and prefixes of names.
 #[derive(Default, Deserialize)]
 struct Tracking {
     prefixes: Vec<String>,
@@ -200,7 +200,7 @@ static TRACKING: LazyLock<Tracking> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../../../config/rules/tracking_params.toml")).unwrap_or_default()
 });
 
-/// An address without the parameters that only say where a reader came from.
+/// URL without tracking parameters.
 fn without_tracking(url: String) -> String {
     let Some((path, query)) = url.split_once('?') else { return url };
     let is_tracking = |pair: &&str| {
@@ -215,10 +215,10 @@ fn without_tracking(url: String) -> String {
     if left.is_empty() { path.to_owned() } else { format!("{path}?{}", left.join("&")) }
 }
 
-/// A longer fragment is no name of a place (bytes).
+/// Maximum bytes of a fragment.
 const MAX_FRAGMENT: usize = 200;
 
-/// A longer address is no address of one reader (bytes).
+/// Maximum bytes of a mail address.
 const MAX_MAILTO: usize = 320;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Lists: how their items are marked, and how far they stand apart.
+//! Lists: marks and spacing of their items.
 
 use super::{super::Gap, Walk};
 use crate::dom::Tag;
@@ -9,9 +9,9 @@ use html5ever::local_name;
 pub(super) struct List {
     /// Its element.
     id: u32,
-    /// Number of the next item, where items are numbered.
+    /// Number of the next item in a numbered list.
     next: Option<i64>,
-    /// What stands behind a number or for a bullet: another one than in the list right before.
+    /// Character after a number, or bullet: differs from that of the previous list.
     mark: char,
     /// An item has been seen.
     begun: bool,
@@ -29,20 +29,20 @@ impl Walk<'_> {
         let next = ordered.then(|| number(local_name!("start")).unwrap_or(1));
         let gap = if self.lists.is_empty() { Gap::Blank } else { Gap::Line };
         let [usual, other] = if ordered { ['.', ')'] } else { ['-', '*'] };
-        // Two lists with one kind of marks, and nothing between, would be one.
+        // Two lists with the same marks, and nothing between, would be one.
         let follows = self.last_list.is_some_and(|(pieces, depth, mark)| {
             pieces == self.pieces.len() && depth == self.lists.len() && mark == usual
         });
         let mark = if follows { other } else { usual };
         self.lists.push(List { id, next, mark, begun: false, pieces: self.pieces.len() });
-        self.want(gap);
+        self.request_gap(gap);
     }
 
     pub(super) fn enter_item(&mut self, id: u32) {
         let mut marker = "- ".to_owned();
         if let Some(list) = self.lists.last_mut() {
-            // Items follow each other closely, however many blocks the last one had. In front of the first that is written stands what the
-            // list needs.
+            // Items follow each other directly, however many blocks the last one had. The first item gets the
+            // gap of the list.
             if std::mem::replace(&mut list.begun, true) && list.pieces < self.pieces.len() {
                 self.gap = Gap::Line;
             }
@@ -65,7 +65,7 @@ impl Walk<'_> {
         self.prefix(id, &marker, &rest);
     }
 
-    /// Ends a list; returns false if the element is none that is open.
+    /// Ends a list; returns false for an element that is no open list.
     pub(super) fn leave_list(&mut self, id: u32) -> bool {
         if self.lists.last().is_none_or(|list| list.id != id) {
             return false;
@@ -74,11 +74,11 @@ impl Walk<'_> {
             self.last_list = Some((self.pieces.len(), self.lists.len(), list.mark));
         }
         let gap = if self.lists.is_empty() { Gap::Blank } else { Gap::Line };
-        self.want(gap);
+        self.request_gap(gap);
         true
     }
 
-    /// A box that is ticked or not makes a task of the item that it begins.
+    /// Makes a task of the item that begins with a checkbox.
     pub(super) fn checkbox(&mut self, id: u32) {
         let dom = &self.page.dom;
         let is_box =
@@ -96,5 +96,5 @@ impl Walk<'_> {
     }
 }
 
-/// The numbers that CommonMark takes for a list have nine digits at most.
+/// Upper bound of list numbers in CommonMark, which have nine digits at most.
 const MAX_NUMBER: i64 = 1_000_000_000;

@@ -1,8 +1,8 @@
-//! From MathML without a source to TeX. What has no form in TeX is written as its text.
+//! Conversion of MathML without a source to TeX. Parts without a form in TeX are written as text.
 
 use crate::dom::{Dom, Tag};
 
-/// Formulas that are nested deeper are written as their text.
+/// Maximum depth of a formula; a deeper one is written as text.
 const MAX_DEPTH: usize = 40;
 
 /// A formula in TeX.
@@ -25,7 +25,7 @@ fn row(dom: &Dom, id: u32, depth: usize) -> String {
     out
 }
 
-/// A command takes no letters behind it.
+/// Adds TeX; a space separates a command from a following letter.
 fn add(out: &mut String, tex: &str) {
     let command = out
         .rfind('\\')
@@ -46,7 +46,7 @@ fn base(dom: &Dom, id: Option<&u32>, depth: usize) -> String {
     braced(id.map(|id| node(dom, *id, depth)).unwrap_or_default())
 }
 
-/// A formula as one argument, with braces where it needs them.
+/// Formula as one argument, with braces if necessary.
 fn braced(inner: String) -> String {
     let single = inner.chars().count() <= 1
         || inner.starts_with('\\') && inner[1..].bytes().all(|b| b.is_ascii_alphabetic());
@@ -78,7 +78,7 @@ fn node(dom: &Dom, id: u32, depth: usize) -> String {
             let index = arg(1);
             format!("\\sqrt[{}]{}", index.trim_matches(['{', '}']), arg(0))
         }
-        // The inner part is written once: twice a level would be exponential.
+        // The inner part is written once: twice per level would be exponential.
         "mover" | "munder" => {
             let inner = node_of(dom, at(0), depth);
             over(&node_of(dom, at(1), depth), &inner, if name == "mover" { "^" } else { "_" })
@@ -104,7 +104,7 @@ fn node_of(dom: &Dom, id: Option<&u32>, depth: usize) -> String {
     id.map(|id| node(dom, *id, depth + 1)).unwrap_or_default()
 }
 
-/// An accent, or what stands above or below.
+/// An accent, or a script above or below.
 fn over(mark: &str, inner: &str, script: &str) -> String {
     let accent = match (mark, script) {
         ("^" | "ˆ", "^") => "\\hat",
@@ -133,7 +133,7 @@ fn table(dom: &Dom, id: u32, depth: usize) -> String {
     format!("\\begin{{matrix}}{}\\end{{matrix}}", rows.join(" \\\\ "))
 }
 
-/// Signs that TeX has a command for.
+/// Signs with a TeX command.
 const SIGNS: [(&str, &str); 66] = [
     ("α", "\\alpha"),
     ("β", "\\beta"),
@@ -203,7 +203,7 @@ const SIGNS: [(&str, &str); 66] = [
     ("↦", "\\mapsto"),
 ];
 
-/// Names of functions that TeX has a command for.
+/// Names of functions with a TeX command.
 const FUNCTIONS: [&str; 16] = [
     "sin", "cos", "tan", "log", "ln", "exp", "lim", "max", "min", "sup", "inf", "det", "gcd", "arg", "dim",
     "ker",

@@ -1,29 +1,29 @@
-//! Formulas: their source in TeX, whatever a script or a server made of them.
+//! Formulas: their TeX source, before a script or a server converted it.
 
 use super::{Gap, Kind, Walk, mathml};
 use crate::{dom::Tag, invisible, page::Page, text};
 use html5ever::local_name;
 
-/// A longer formula is written as it stands (bytes).
+/// Maximum bytes of a formula; a longer one is written as text.
 pub(super) const MAX_FORMULA: usize = 20_000;
 
-/// More nodes are searched for no source.
+/// Maximum nodes that are searched for a source.
 const MAX_NODES: usize = 5_000;
 
 /// A formula in TeX.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Formula {
     tex: String,
-    /// It stands in a line of its own.
+    /// True if it is set on its own line.
     display: bool,
 }
 
-/// What a page says of its formulas.
+/// Formulas of a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Formulas {
-    /// There are elements that a formula may be in.
+    /// True if the page has elements that may hold a formula.
     any: bool,
-    /// A script reads formulas between dollar signs.
+    /// True if a script reads formulas between dollar signs.
     dollars: bool,
 }
 
@@ -65,14 +65,14 @@ fn is_named(page: &Page<'_>, id: u32) -> bool {
         || matches!(page.dom.name(id), "mjx-container" | "math-renderer")
 }
 
-/// The text of an image is a formula: it has commands of TeX with their braces.
+/// Returns true if the text of an image is a formula: it has commands of TeX with their braces.
 fn is_tex(alt: &str) -> bool {
     let command = alt.split('\\').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
     command && (alt.contains(['{', '^', '_', '=']) || alt.starts_with('\\'))
 }
 
 impl Walk<'_> {
-    /// Writes the formula that an element is; returns false if it is none.
+    /// Writes the formula of an element; returns false for another element.
     pub(super) fn write_formula_element(&mut self, id: u32) -> bool {
         if !self.formulas.any || id < self.pre_end {
             return false;
@@ -86,7 +86,7 @@ impl Walk<'_> {
             }
             Tag::Img => self.of_image(id),
             Tag::Span | Tag::Div | Tag::Other if is_named(self.page, id) => {
-                // What a script drew stands in front of the source.
+                // The script's output precedes the source.
                 let next = dom.end(id);
                 let sources = [next, next + 1].into_iter().filter(|next| *next < dom.len());
                 if sources.into_iter().any(|next| dom.tag(next) == Tag::Script && is_source(self.page, next))
@@ -104,7 +104,7 @@ impl Walk<'_> {
         true
     }
 
-    /// The source in an element that a script or a server drew.
+    /// Source in an element that a script or a server rendered.
     fn within(&self, id: u32) -> Option<Formula> {
         let dom = &self.page.dom;
         let rules = &self.page.rules.extraction.markdown;
@@ -166,7 +166,7 @@ impl Walk<'_> {
         if !named && !is_tex(alt) {
             return None;
         }
-        // Alone in its block, it is set in a line of its own.
+        // Alone in its block, it is set on its own line.
         let parent = dom.parent(id);
         let alone = dom.tag(parent).is_block() && self.page.amount(parent).chars == 0;
         clean(alt, class.contains("display") || alone && !class.contains("inline"))
@@ -175,10 +175,10 @@ impl Walk<'_> {
     fn write_formula(&mut self, formula: &Formula) {
         if self.table.is_none() && formula.display && self.heading.is_none() {
             self.flush(Kind::Paragraph);
-            self.want(Gap::Blank);
+            self.request_gap(Gap::Blank);
             self.inline.chars += formula.tex.chars().count() as u32;
             self.put(Kind::Paragraph, format!("$$\n{}\n$$", formula.tex));
-            self.want(Gap::Blank);
+            self.request_gap(Gap::Blank);
         } else {
             let tex = text::fold(&formula.tex);
             self.inline.chars += tex.chars().count() as u32;
@@ -186,8 +186,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds text with formulas between `\(` and `\)`, `\[` and `\]`, and if a script of the page reads them, dollar signs;
-    /// returns false if it has none.
+    /// Adds text with formulas between `\(` and `\)`, `\[` and `\]` and, if a script of the page reads them,
+    /// dollar signs. Returns false if it has none.
     pub(super) fn text_with_formulas(&mut self, text: &str, in_link: bool) -> bool {
         if !self.style.markdown || self.inline.open.iter().any(|open| open.mark == Some(super::Mark::Code)) {
             return false;
@@ -203,7 +203,7 @@ impl Walk<'_> {
             {
                 let alone =
                     formula.display && rest[..start].trim().is_empty() && rest[end..].trim().is_empty();
-                // In the middle of a sentence, it is set in its line.
+                // Within a sentence, it is set inline.
                 self.write_formula(&Formula {
                     display: alone && self.inline.text.trim().is_empty(),
                     ..formula
@@ -220,15 +220,15 @@ impl Walk<'_> {
     }
 }
 
-/// The marks of formulas in a text.
+/// Marks of formulas in a text.
 struct Marks {
     /// Dollar signs are marks.
     dollars: bool,
-    /// No mark that would close one of each kind is left.
+    /// True if no closing mark of each kind is left.
     unclosed: [bool; 3],
 }
 
-/// The first formula of a text: where it begins and ends, and its source.
+/// The first formula of a text: its start and end, and its source.
 fn next_formula(text: &str, known: &mut Marks) -> Option<(usize, usize, String)> {
     let bytes = text.as_bytes();
     let mut from = 0;
@@ -254,7 +254,7 @@ fn next_formula(text: &str, known: &mut Marks) -> Option<(usize, usize, String)>
         {
             return Some((at, at + end + 2, rest[1..=end].to_owned()));
         }
-        // A backslash takes the next character with it.
+        // A backslash escapes the next character.
         from = at + 1;
         if bytes[at] == b'\\' {
             from += text[from..].chars().next().map_or(0, char::len_utf8);
@@ -263,7 +263,8 @@ fn next_formula(text: &str, known: &mut Marks) -> Option<(usize, usize, String)>
     None
 }
 
-/// The end of a formula behind one dollar sign: no gap inside of either sign, and no digit behind the second.
+/// End of a formula after one dollar sign: no whitespace inside of either sign, and no digit after the
+/// second.
 fn single(text: &str) -> Option<usize> {
     if text.starts_with(|c: char| c.is_whitespace() || c == '$') {
         return None;
@@ -275,7 +276,7 @@ fn single(text: &str) -> Option<usize> {
     fits.then_some(end)
 }
 
-/// A formula without the frames that some servers put around it, without blank lines, which would end it, and without Markdown.
+/// Cleans a formula of server-side wrappers, of blank lines, which would end it, and of Markdown.
 fn clean(tex: &str, display: bool) -> Option<Formula> {
     let tex = invisible::without(tex);
     let mut tex = tex.trim();
@@ -300,8 +301,8 @@ fn clean(tex: &str, display: bool) -> Option<Formula> {
     Some(Formula { tex: without_markdown(lines.join("\n")), display })
 }
 
-/// The same formula without what a reader of Markdown that knows no formulas takes for a tag, a link, code or a fence: spaces
-/// mean nothing in TeX, and a backtick is the command `\lq`.
+/// Rewrites text that a Markdown reader without formulas takes for a tag, a link, code or a fence. Spaces
+/// have no meaning in TeX, and a backtick becomes `\lq`.
 fn without_markdown(tex: String) -> String {
     if !tex.contains(['`', '<', ']', '~']) {
         return tex;

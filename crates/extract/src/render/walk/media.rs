@@ -1,13 +1,13 @@
-//! Images and media: their addresses, and what stands for them.
+//! Images and media: their URLs and fallbacks.
 
 use super::{
-    super::markdown::{self, Place},
+    super::markdown::{self, BlockContext},
     Gap, Kind, Walk, links,
 };
 use crate::{dom::Tag, media, text};
 use html5ever::local_name;
 
-/// A longer alternative text is no emoji (bytes).
+/// Maximum bytes of an emoji's alternative text.
 const MAX_EMOJI: usize = 40;
 
 impl Walk<'_> {
@@ -24,7 +24,7 @@ impl Walk<'_> {
         self.last_image = Some(url);
     }
 
-    /// An image that is a character of the text; returns false if it is none.
+    /// Writes an image that is a character of the text; returns false for another image.
     pub(super) fn emoji(&mut self, id: u32) -> bool {
         let alt = self.page.dom.attr(id, &local_name!("alt")).unwrap_or_default().trim();
         let is_emoji = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace();
@@ -35,14 +35,14 @@ impl Walk<'_> {
         true
     }
 
-    /// Images that stand in for those that a script loads, unless these were written already.
+    /// Writes fallbacks of images that a script loads, unless these were written already.
     pub(super) fn noscript(&mut self, id: u32) {
         let dom = &self.page.dom;
         let images = (id..dom.end(id)).filter(|node| dom.tag(*node) == Tag::Img);
         images.take(MAX_NOSCRIPT).for_each(|node| self.image(node));
     }
 
-    /// A video, a sound or a player in a frame: a line of its own.
+    /// Writes a video, a sound or a player in a frame on its own line.
     pub(super) fn media(&mut self, id: u32) {
         let Some(media) = media::player(self.page, id) else { return };
         self.own_line(&picture(media.alt.as_deref().unwrap_or_default(), &media.src));
@@ -56,17 +56,17 @@ impl Walk<'_> {
             return;
         }
         self.flush(Kind::Paragraph);
-        self.want(Gap::Blank);
+        self.request_gap(Gap::Blank);
         self.put(Kind::Paragraph, markdown.to_owned());
-        self.want(Gap::Blank);
+        self.request_gap(Gap::Blank);
     }
 }
 
-/// More images in one element are a gallery for scripts.
+/// Maximum images in one element; more are a gallery for scripts.
 const MAX_NOSCRIPT: usize = 4;
 
 /// An image of Markdown.
 fn picture(alt: &str, url: &str) -> String {
-    let alt = markdown::write_label(alt, Place::default());
+    let alt = markdown::write_label(alt, BlockContext::default());
     format!("![{alt}]({})", links::destination(url))
 }

@@ -1,4 +1,4 @@
-//! Footnotes: which links lead to a note of the page, and where the notes stand.
+//! Footnotes: links to notes of the page, and the positions of the notes.
 
 mod numbered;
 mod skipped;
@@ -13,39 +13,39 @@ use crate::{
 use html5ever::local_name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A longer text is no number of a note (characters).
+/// Maximum characters of a note's number.
 pub(super) const MAX_MARKER: usize = 5;
-/// A longer text is not one note (characters).
+/// Maximum characters of one note.
 const MAX_NOTE: u32 = 6_000;
 /// More nodes are not one note.
 const MAX_NODES: u32 = 500;
-/// A page with more links of a number each is no text with notes.
+/// Maximum links with a number; a page with more is no text with notes.
 const MAX_TRIES: usize = 5_000;
-/// More nodes around a link are more than its brackets.
+/// Maximum nodes of a link with its brackets.
 const MAX_AROUND: u32 = 50;
-/// Elements around a reference that a note may lead back to.
+/// Ancestors of a reference to which a note may link back.
 const AROUND: usize = 3;
 
 /// The footnotes of a selection.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// By the element of a reference: the label of its note.
+    /// Label of the note of each reference element.
     pub(super) references: FxHashMap<u32, String>,
-    /// By the block of a note: its label.
+    /// Label of each note's block.
     pub(super) bodies: FxHashMap<u32, String>,
-    /// Links from a note back to where it is referred to, and the note's own number.
+    /// Links from a note back to its references, and the note's own number.
     pub(super) skipped: FxHashSet<u32>,
-    /// By the first text of a note: bytes of its own number.
+    /// Bytes of a note's own number, by its first text.
     pub(super) numbers: FxHashMap<u32, usize>,
-    /// Notes that stand nowhere in the selection, or inside of a paragraph, in the order of their references.
+    /// Notes outside of the selection, or within a paragraph, in the order of their references.
     pub(super) apart: Vec<u32>,
 }
 
-/// A reference and the note that it leads to.
+/// A reference and its note.
 struct Found {
     reference: u32,
     body: u32,
-    /// The author's own label, where the note's name tells it.
+    /// The author's own label, if the note's name contains it.
     label: Option<String>,
     marker: String,
 }
@@ -84,15 +84,16 @@ impl Notes {
         notes
     }
 
-    /// Labels the notes, and finds what stands in them for the way back.
+    /// Labels the notes, and finds their backlinks.
     fn settle(&mut self, page: &Page<'_>, selection: &Selection, found: Vec<Found>) {
         let mut taken: FxHashSet<String> = FxHashSet::default();
         let mut back: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         let bodies: FxHashSet<u32> = found.iter().map(|one| one.body).collect();
         for one in found {
-            // A note's own number that leads back is no reference.
+            // A note's own number that links back is no reference.
             let own_number = page.dom.ancestors(one.reference).any(|up| up == one.body);
-            // So is the way back of a note with several references, where the paragraph of one of them looks like a note.
+            // Neither is the backlink of a note with several references, if the paragraph of one of them
+            // looks like a note.
             let inside = page.dom.ancestors(one.reference).find_map(|up| back.get(&up));
             let way_back = inside.is_some_and(|references| {
                 references.iter().any(|reference| (one.body..page.dom.end(one.body)).contains(reference))
@@ -135,7 +136,7 @@ fn names_of(dom: &Dom, id: u32) -> impl Iterator<Item = &str> {
     [dom.attr(id, &local_name!("id")), dom.attr(id, &local_name!("name"))].into_iter().flatten()
 }
 
-/// A number without the brackets around it.
+/// Number without its brackets.
 pub(super) fn marker_of(text: &str) -> String {
     let folded = text::fold(text);
     folded.trim_matches(|c: char| matches!(c, '[' | ']' | '(' | ')' | '.' | ' ' | '^')).to_owned()
@@ -154,7 +155,7 @@ struct Finder<'a, 'b> {
     selection: &'a Selection,
     /// By id or name: its element.
     targets: Option<FxHashMap<&'a str, u32>>,
-    /// By the fragment of its address: the last link.
+    /// The last link to each fragment.
     links: Option<FxHashMap<&'a str, u32>>,
     /// Links that were looked at.
     tries: usize,
@@ -185,22 +186,22 @@ impl<'a> Finder<'a, '_> {
         });
         let starts = marker_starts(dom, body, &marker);
         let is_note = back || self.is_note(body, &name) && (raised || named || starts);
-        // Outside of the content stand lists of other things, too.
+        // Outside of the content there are lists of other things, too.
         if !is_written(self.page, self.selection, body) && !(self.is_note(body, &name) && (raised || named)) {
             return None;
         }
         is_note.then(|| Found { reference: self.whole(link), body, label: label_of(&name), marker })
     }
 
-    /// The place of the page that a link leads to, and its name: by its address, else for a script by its own name, which is
-    /// that of the note with `ref` in it.
+    /// Target of a link within the page, and its name. It is found by the URL, or for a script by the link's
+    /// own name, which is the note's with `ref` in it.
     fn led_to(&mut self, link: u32, href: &str) -> Option<(String, u32)> {
         let dom = &self.page.dom;
         if let Some((file, name)) = href.split_once('#').filter(|(_, name)| !name.is_empty()) {
             let own = || self.page.url?.path().rsplit('/').next().filter(|own| !own.is_empty());
             let target = self.target(name).or_else(|| self.way_back(link, name))?;
             let is_own = file.is_empty() || file.rsplit('/').next() == own();
-            // A copy of a page has the addresses of the original.
+            // A copy of a page has the URLs of the original.
             let is_copy = || marker_starts(dom, target, &marker_of(&dom.raw_text(link)));
             return (is_own || is_copy()).then(|| (name.to_owned(), target));
         }
@@ -210,7 +211,7 @@ impl<'a> Finder<'a, '_> {
         names.into_iter().find_map(|name| self.target(&name).map(|target| (name, target)))
     }
 
-    /// A later link to the reference, where the note's own name was lost.
+    /// A later link to the reference, if the note's own name was lost.
     fn way_back(&mut self, link: u32, name: &str) -> Option<u32> {
         let dom = &self.page.dom;
         let number = name.trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -227,7 +228,7 @@ impl<'a> Finder<'a, '_> {
         links.get(back.as_str()).copied().filter(|back| *back > link)
     }
 
-    /// The reference with the brackets and the height around it.
+    /// Reference with its brackets and superscript.
     fn whole(&self, link: u32) -> u32 {
         let dom = &self.page.dom;
         let parent = dom.parent(link);
@@ -257,7 +258,7 @@ impl<'a> Finder<'a, '_> {
         })
     }
 
-    /// The block that a target names, if it is written: a paragraph, an item, or a box of some.
+    /// Block of a target, if it is written: a paragraph, an item, or a box of some.
     fn body(&self, target: u32) -> Option<u32> {
         let dom = &self.page.dom;
         let mut body = target;
@@ -288,7 +289,7 @@ impl<'a> Finder<'a, '_> {
         })
     }
 
-    /// The element, its name or what is around it is called a note.
+    /// Returns true if the element, its name or its surroundings are called a note.
     fn is_note(&self, body: u32, name: &str) -> bool {
         let names = &self.page.rules.extraction.markdown.notes;
         names.iter().any(|note| name.contains(note.as_str()))
@@ -298,7 +299,7 @@ impl<'a> Finder<'a, '_> {
     }
 }
 
-/// The label that an author of Markdown gave a note: what processors write behind `fn-` or `fn:`.
+/// Label that an author of Markdown gave a note: the text after `fn-` or `fn:`.
 fn label_of(name: &str) -> Option<String> {
     let name = name.strip_prefix("user-content-").unwrap_or(name);
     let label = name.strip_prefix("fn-").or_else(|| name.strip_prefix("fn:"))?;
@@ -306,9 +307,9 @@ fn label_of(name: &str) -> Option<String> {
     (plain && (1..=MAX_LABEL).contains(&label.len())).then(|| label.to_owned())
 }
 
-/// More of a text node is not read for a marker (bytes).
+/// Maximum bytes of a text node that are read for a marker.
 const MAX_START: usize = 200;
-/// A longer name is made by a machine (bytes).
+/// Maximum bytes of a label; a longer name is generated.
 const MAX_LABEL: usize = 20;
 
 fn first_block(dom: &Dom, id: u32) -> u32 {
@@ -330,7 +331,7 @@ fn marker_starts(dom: &Dom, body: u32, marker: &str) -> bool {
     text.strip_prefix(marker).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
-/// Returns true if a note stands in the selection, and is not left out of it.
+/// Returns true if a note is in the selection, and not dropped from it.
 fn is_written(page: &Page<'_>, selection: &Selection, body: u32) -> bool {
     let dom = &page.dom;
     let kept = dom.ancestors(body).chain([body]).all(|up| !selection.drop[up as usize]);

@@ -1,4 +1,4 @@
-//! Addresses that the style `once` leaves out, and how it spells the others.
+//! URLs that the style `once` omits, and the form of the others.
 
 use super::Walk;
 use crate::{dom::Tag, page::Page, rules::MarkdownRules, text};
@@ -7,15 +7,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use url::Position;
 
-/// A text with this many targets names none of them.
+/// Number of targets from which a link text names none of them.
 const LABEL_PLACES: usize = 3;
 /// Longest text of a control, in characters.
 const MAX_LABEL: u32 = 40;
 /// Most nodes of a control.
 const MAX_LABEL_NODES: u32 = 20;
-/// Longest text that is compared with its address, in characters.
+/// Longest text that is compared with its URL, in characters.
 const MAX_NAME: u32 = 200;
-/// Most nodes of a link whose text is compared with its address.
+/// Maximum nodes of a link whose text is compared with its URL.
 const MAX_NAME_NODES: u32 = 40;
 /// Longest extension of a file name, in bytes.
 const MAX_EXTENSION: usize = 5;
@@ -38,7 +38,7 @@ pub(super) fn labels(page: &Page<'_>) -> FxHashSet<String> {
     several.map(|(label, _)| label).collect()
 }
 
-/// Folders of archives with links to two places: one link may lead to a page of that name in a manual.
+/// Folders of archives with links to two targets: a single link may lead to a page of that name in a manual.
 pub(super) fn archives(page: &Page<'_>) -> FxHashSet<String> {
     let dom = &page.dom;
     let mut found: FxHashMap<&str, (&str, bool)> = FxHashMap::default();
@@ -58,8 +58,8 @@ fn without_fragment(href: &str) -> &str {
 }
 
 impl Walk<'_> {
-    /// Returns true if the address of a link says nothing to a reader of the text: that of a control, of an archive of the
-    /// own site, or of a page of the own site with the name that the link's text is.
+    /// Returns true if the URL of a link does not help a reader of the text. It belongs to a control, or to
+    /// the same site: to an archive, or to a page named like the link's text.
     pub(super) fn is_unspelled(&self, id: u32, url: &str) -> bool {
         if self.is_label(id) {
             return true;
@@ -71,14 +71,14 @@ impl Walk<'_> {
         self.is_unvouched(id) || self.is_filed(id) || self.is_named(id, path)
     }
 
-    /// Returns true if the text of a link leads to several places.
+    /// Returns true if the text of a link leads to several targets.
     fn is_label(&self, id: u32) -> bool {
         !self.links.labels.is_empty()
             && self.page.amount(id).chars <= MAX_LABEL
             && self.links.labels.contains(&text::fold(&self.page.dom.raw_text(id)))
     }
 
-    /// Returns true if the site does not vouch for its own link: it fills a basket, sorts, or answers.
+    /// Returns true if the site does not vouch for its own link: it fills a basket, sorts, or replies.
     fn is_unvouched(&self, id: u32) -> bool {
         let button = self
             .page
@@ -88,8 +88,8 @@ impl Walk<'_> {
         button || self.has_rel(id, &self.page.rules.extraction.markdown.unvouched_rels)
     }
 
-    /// Returns true if a link leads to the archive of a tag, category or author, or to the profile of a user: by its `rel`, or
-    /// because the page links to two places in the same folder with such a name.
+    /// Returns true if a link leads to the archive of a tag, category or author, or to the profile of a user.
+    /// Its `rel` says so, or the page links to two targets in the same folder with such a name.
     fn is_filed(&self, id: u32) -> bool {
         let rules = &self.page.rules.extraction.markdown;
         self.has_rel(id, &rules.archive_rels)
@@ -108,7 +108,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Returns true if the text of a link is the name of the page that the path ends with.
+    /// Returns true if the text of a link is the name of the page at the path's end.
     fn is_named(&self, id: u32, path: &str) -> bool {
         let dom = &self.page.dom;
         (1..=MAX_NAME).contains(&self.page.amount(id).chars)
@@ -117,7 +117,7 @@ impl Walk<'_> {
     }
 }
 
-/// The part of an address up to the name of an archive: its last folder, or the file in front of the query.
+/// Part of a URL up to the name of an archive: its last folder, or the file before the query.
 fn archive_folder<'h>(href: &'h str, rules: &MarkdownRules) -> Option<&'h str> {
     let href = without_fragment(href);
     let (path, query) = href.split_once('?').map_or((href, false), |(path, _)| (path, true));
@@ -136,7 +136,7 @@ fn archive_folder<'h>(href: &'h str, rules: &MarkdownRules) -> Option<&'h str> {
         return Some(&path[..path.len() - last.len() + file.len()]);
     }
     let folder = folder.trim_end_matches('/');
-    // Two slashes stand in front of a host.
+    // Two slashes precede a host.
     let (before, name) = folder.rsplit_once('/').unwrap_or(("", folder));
     (!last.is_empty() && !before.ends_with('/') && is_known(name)).then_some(folder)
 }
@@ -150,8 +150,8 @@ fn is_index(file: &str, index_files: &[String]) -> bool {
     })
 }
 
-/// Returns true if a path without a query ends with a name: the same letters and digits, whatever stands between them, up to
-/// the start of a part. An index file, and the extension of a file, may follow.
+/// Returns true if a path without a query ends with a name: its letters and digits, with any separators, from
+/// a part's start. An index file, and the extension of a file, may follow.
 fn ends_with_name(path: &str, name: &str, index_files: &[String]) -> bool {
     if path.contains('?') {
         return false;
@@ -168,8 +168,8 @@ fn ends_with_name(path: &str, name: &str, index_files: &[String]) -> bool {
     ends_with_letters(&path, name) || without_extension.is_some_and(|(path, _)| ends_with_letters(path, name))
 }
 
-/// Returns true if the letters and digits of a name are the last ones of a path, from the start of a part on. A number names
-/// no page: it is that of a day or of a page of a list.
+/// Returns true if the letters and digits of a name end a path, from the start of a part. A number names no
+/// page, but a day or a page of a list.
 fn ends_with_letters(path: &str, name: &str) -> bool {
     let mut before = path.chars().rev();
     let mut some = false;
@@ -183,13 +183,12 @@ fn ends_with_letters(path: &str, name: &str) -> bool {
     some && before.next().is_none_or(|c| matches!(c, '/' | '.'))
 }
 
-/// A path with the characters that its percent signs stand for, where these are UTF-8.
+/// Decodes a path's percent signs, if the result is UTF-8.
 fn decoded(path: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(path).decode_utf8().unwrap_or(Cow::Borrowed(path))
 }
 
-/// An address with letters in place of percent signs, where these stand for letters beyond ASCII. Whoever reads it as an
-/// address encodes them again.
+/// URL with letters in place of percent-encoded letters beyond ASCII. URL parsers encode them again.
 pub(super) fn readable(url: &str) -> Cow<'_, str> {
     let Some(mut at) = url.find('%') else { return Cow::Borrowed(url) };
     let mut out = String::with_capacity(url.len());
@@ -209,14 +208,14 @@ pub(super) fn readable(url: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Bytes of the percent signs with two digits each that a text begins with.
+/// Bytes of the percent-encoded run at the start of a text.
 fn encoded_run(text: &str) -> usize {
     let is_encoded =
         |three: &&[u8]| matches!(three, [b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
     3 * text.as_bytes().chunks(3).take_while(is_encoded).count()
 }
 
-/// Adds a run of encoded bytes: letters beyond ASCII decoded, all else as it is.
+/// Adds a run of encoded bytes: letters beyond ASCII decoded, the rest unchanged.
 fn push_letters(out: &mut String, run: &str) {
     let bytes: Vec<u8> = percent_encoding::percent_decode_str(run).collect();
     let mut at = 0;
@@ -234,8 +233,8 @@ fn push_letters(out: &mut String, run: &str) {
     }
 }
 
-/// The part of an address that names a page: without scheme, fragment, the name of an index and the last slash. A page
-/// that answers at its folder and at the index of it links to itself by both.
+/// Part of a URL that names a page: without scheme, fragment, index name and final slash. A page that answers
+/// at its folder and at the folder's index links to itself by both.
 pub(super) fn place<'u>(url: &'u str, index_files: &[String]) -> &'u str {
     let url = url.split('#').next().unwrap_or(url);
     let url = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -310,7 +309,7 @@ mod tests {
             ("https://a.test/x", "https://a.test/x"),
             ("https://a.test/%E7%94%B3x%2F%e8%af%b7?q=%20%C3%A9", "https://a.test/申x%2F请?q=%20é"),
             ("https://a.test/%E7%94/%zz%", "https://a.test/%E7%94/%zz%"),
-            // A mark that turns the direction of writing, and a space.
+            // A mark that changes the direction of writing, and a space.
             ("https://a.test/%E2%80%AEx%E3%80%80", "https://a.test/%E2%80%AEx%E3%80%80"),
         ] {
             assert_eq!(readable(url), want);

@@ -1,4 +1,4 @@
-//! Notes inside of a paragraph, which a style sets beside it or a script opens.
+//! Notes within a paragraph, which a style sets beside it or a script opens.
 
 use super::{
     Gap, Kind, Walk,
@@ -11,11 +11,11 @@ use crate::{
 };
 use html5ever::local_name;
 
-/// Elements of one child each from a note's own to that of its text.
+/// Maximum levels from a note's element to that of its text, with one child each.
 const MAX_LEVELS: usize = 4;
 /// More nodes are not one note.
 const MAX_NODES: u32 = 500;
-/// More notes of this kind are left where they stand.
+/// Maximum notes of this kind that are moved.
 const MAX_NOTES: usize = 1_000;
 
 impl Walk<'_> {
@@ -24,11 +24,11 @@ impl Walk<'_> {
         self.page.is_visible(id) || self.opened.contains(&id) && self.page.gone[id as usize] == Gone::Hidden
     }
 
-    /// Writes the notes that stand outside of the selection or inside of a paragraph.
+    /// Writes the notes outside of the selection or within a paragraph.
     pub(super) fn notes_apart(&mut self) {
         let kept = vec![false; if self.notes.apart.is_empty() { 0 } else { self.page.dom.len() as usize }];
         for body in std::mem::take(&mut self.notes.apart) {
-            self.want(Gap::Blank);
+            self.request_gap(Gap::Blank);
             if !self.page.dom.tag(body).is_block()
                 && let Some(label) = self.notes.bodies.get(&body)
             {
@@ -40,11 +40,11 @@ impl Walk<'_> {
             self.flush(Kind::Paragraph);
             self.prefixes.clear();
             self.lists.clear();
-            self.want(Gap::Blank);
+            self.request_gap(Gap::Blank);
         }
     }
 
-    /// Writes the reference to a note that an element is; returns false if it is no reference and no way back from a note.
+    /// Writes a reference to a note; returns false for an element that is neither a reference nor a backlink.
     pub(super) fn write_note_reference(&mut self, id: u32) -> bool {
         if self.notes.references.is_empty() || self.pre_end > id {
             return false;
@@ -60,7 +60,7 @@ impl Walk<'_> {
     }
 }
 
-/// The elements of notes inside of paragraphs, and of each the element of its text.
+/// Elements of notes within paragraphs, each with the element of its text.
 pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<(u32, u32)> {
     let dom = &page.dom;
     let mut found = Vec::new();
@@ -80,7 +80,8 @@ pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<(u32, u32)> {
     found
 }
 
-/// The element of a note's text, if an element is a note: named as one, behind text of its paragraph, and of words.
+/// Element of a note's text, if an element is a note: named as one, after text of its paragraph, and with
+/// words.
 fn note(page: &Page<'_>, id: u32) -> Option<u32> {
     let dom = &page.dom;
     if !matches!(dom.tag(id), Tag::Span | Tag::Small | Tag::Other) || !is_named(page, id) {
@@ -108,7 +109,7 @@ fn note(page: &Page<'_>, id: u32) -> Option<u32> {
     (says && !(id..dom.end(id)).any(is_block)).then_some(body)
 }
 
-/// The one child that is named as a note and has the words; beside it stands a number at most.
+/// The only child that is named as a note and has the words; besides it there is at most a number.
 fn only_child(page: &Page<'_>, id: u32) -> Option<u32> {
     let dom = &page.dom;
     let mut child = None;

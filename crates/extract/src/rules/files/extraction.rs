@@ -1,4 +1,4 @@
-//! Rules of `extraction.toml`: content, and how it is written.
+//! Rules of `extraction.toml`: content and its output.
 
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ pub(crate) struct Extraction {
     pub(crate) visibility: crate::visibility::RevealRules,
 }
 
-/// Properties by which a page declares its text.
+/// Properties in which a page declares its text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Declared {
@@ -47,7 +47,7 @@ pub(crate) struct Markdown {
     pub(crate) avatars: Vec<String>,
     pub(crate) image_sources: Vec<String>,
     pub(crate) image_candidates: Vec<String>,
-    /// Absent from directories of rules of earlier versions.
+    /// Absent from rules directories of earlier versions.
     #[serde(default)]
     pub(crate) archives: Vec<String>,
     #[serde(default)]
@@ -131,7 +131,7 @@ pub(crate) struct Choice {
     pub(crate) relaxed_prose: f32,
 }
 
-/// Parts that are cut out of the content.
+/// Parts that are removed from the content.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Prune {

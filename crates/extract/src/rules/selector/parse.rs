@@ -1,9 +1,9 @@
-//! The text of a selector, read into chains.
+//! Parsing of a selector into chains.
 
 use super::{Chain, Compound, Name, Refusal, Test, wrong};
 use html5ever::LocalName;
 
-/// Chains in the order in which they are written, each innermost first.
+/// Chains in written order, each innermost first.
 pub(super) fn split_chains(text: &str) -> Result<Vec<Chain>, Refusal> {
     let mut chains: Vec<Chain> = Vec::new();
     let mut rest = text.trim();
@@ -75,7 +75,7 @@ fn compound(text: &str) -> Result<(Compound, &str), Refusal> {
     Ok((compound, rest))
 }
 
-/// Where the bracket closes that the text begins with or holds first; brackets in quotes do not count.
+/// Position of the bracket that closes the first one of the text; brackets in quotes do not count.
 fn closing(text: &str, bracket: char) -> Result<usize, Refusal> {
     let mut quote = None;
     for (at, c) in text.char_indices() {
@@ -89,7 +89,7 @@ fn closing(text: &str, bracket: char) -> Result<usize, Refusal> {
     Err(Refusal::Wrong(format!("a \"{bracket}\" is missing")))
 }
 
-/// A name with its escapes resolved (CSS Syntax Level 3, §4.3.7), and what follows it.
+/// A name with its escapes resolved (CSS Syntax Level 3, §4.3.7), and the rest.
 fn name(text: &str) -> Result<(String, &str), Refusal> {
     let mut out = String::new();
     let mut rest = text;

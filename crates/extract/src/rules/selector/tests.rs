@@ -66,7 +66,7 @@ fn what_is_not_supported_is_an_error() {
 
 #[test]
 fn a_chain_that_fails_is_looked_for_further_up() {
-    // The nearest p is no child of the section; the one above it is.
+    // The nearest p is no child of the section; its ancestor is.
     let html = "<section><ins><b id=x><i><b><u>1</u></b></i></b></ins></section>";
     assert_eq!(count("ins > b u", html), 1);
     assert_eq!(count("section > b u", html), 0);

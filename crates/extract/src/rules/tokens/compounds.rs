@@ -1,14 +1,14 @@
-//! Names that consist of known words without a mark between them: `mainfooter`.
+//! Names that consist of known words without a separator: `mainfooter`.
 
 use rustc_hash::FxHashMap;
 
-/// Words that compounds are split into: `mainfooter` is `main` and `footer`.
+/// Words into which compounds are split: `mainfooter` is `main` and `footer`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compounds {
     words: Index<()>,
 }
 
-/// Bytes of a compound: a shorter name is a word by itself, a longer one is generated.
+/// Length of a compound in bytes: a shorter name is a word, a longer one is generated.
 const COMPOUND: std::ops::RangeInclusive<usize> = 5..=40;
 
 impl Compounds {
@@ -22,8 +22,8 @@ impl Compounds {
         Self { words: index }
     }
 
-    /// The ends of the parts of a name, a bit each, if it consists of two known words or more; otherwise 0. Longer words are
-    /// tried first. Digits may stand behind a word.
+    /// Ends of the parts of a name as bits, if it consists of at least two known words; otherwise 0. Longer
+    /// words are tried first. Digits may follow a word.
     pub(super) fn split(&self, name: &str) -> u64 {
         if !COMPOUND.contains(&name.len()) || !name.is_ascii() {
             return 0;
@@ -33,7 +33,7 @@ impl Compounds {
         if words > 1 { cuts } else { 0 }
     }
 
-    /// The ends of the parts from a byte on. `dead` holds the bytes from which there are none.
+    /// Ends of the parts from a byte on. `dead` holds the bytes from which no split exists.
     fn cuts(&self, name: &str, at: usize, dead: &mut u64) -> Option<u64> {
         let rest = &name[at..];
         if rest.is_empty() {
@@ -54,7 +54,7 @@ impl Compounds {
     }
 }
 
-/// The parts of a name that end at the set bits.
+/// Parts of a name that end at the set bits.
 pub(super) fn parts(name: &str, mut cuts: u64) -> impl Iterator<Item = &str> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -66,7 +66,7 @@ pub(super) fn parts(name: &str, mut cuts: u64) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Words with values, to be found by the texts that they begin. Words of one first byte keep their order.
+/// Words with values, found by the texts that they begin. Words with the same first byte keep their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index<T> {
     /// By first byte.
@@ -75,7 +75,7 @@ pub(super) struct Index<T> {
 
 #[derive(Clone, Debug)]
 struct Indexed<T> {
-    /// The first eight bytes, which nearly all texts fail at.
+    /// The first eight bytes, which nearly all texts fail to match.
     head: u64,
     mask: u64,
     word: String,
@@ -83,7 +83,7 @@ struct Indexed<T> {
 }
 
 impl<T> Index<T> {
-    /// Adds a word unless it is empty.
+    /// Adds a non-empty word.
     pub(super) fn add(&mut self, word: &str, value: T) {
         let Some(first) = word.bytes().next() else { return };
         let mask = u64::MAX.checked_shr(64 - 8 * word.len().min(8) as u32).unwrap_or(0);
@@ -102,7 +102,7 @@ impl<T> Index<T> {
     }
 }
 
-/// The first eight bytes of a text, the first one lowest; zeros behind a shorter one.
+/// The first eight bytes of a text, the first one lowest; zeros after a shorter one.
 fn head(text: &str) -> u64 {
     let mut bytes = [0; 8];
     let length = text.len().min(8);

@@ -1,4 +1,4 @@
-//! Memory of words that were looked up: a site uses the same few thousand on all of its pages.
+//! Cache of looked-up words: a site uses the same few thousand on all of its pages.
 
 use super::Known;
 use rustc_hash::FxHashMap;
@@ -7,12 +7,12 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Words that a thread remembers; at more it begins anew. With [`MAX_WORD`] less than a megabyte.
+/// Maximum words per thread; beyond it the cache is cleared. With [`MAX_WORD`] less than a megabyte.
 const MAX_WORDS: usize = 8192;
 /// Longer words are not remembered (bytes).
 const MAX_WORD: usize = 40;
 
-/// Number of the next table. 0 is none.
+/// Number of the next table; 0 is no table.
 static TABLES: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
@@ -24,7 +24,7 @@ thread_local! {
 pub(super) struct Words(FxHashMap<Box<str>, Known>);
 
 impl Words {
-    /// The word's entry, found at its first use.
+    /// Entry of a word, computed on first use.
     pub(super) fn get(&mut self, word: &str, find: impl FnOnce() -> Known) -> Known {
         if let Some(known) = self.0.get(word) {
             return *known;
@@ -45,7 +45,7 @@ pub(super) fn new_table() -> u64 {
     TABLES.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Calls a function with the words that this thread remembers of a table.
+/// Calls a function with this thread's cached words of a table.
 pub(super) fn with_words<R>(table: u64, use_words: impl FnOnce(&mut Words) -> R) -> R {
     if table == 0 {
         return use_words(&mut Words::default());

@@ -1,4 +1,4 @@
-//! Notes that are referred to by raised numbers without links.
+//! Notes with superscript numbers instead of links.
 
 use super::{AROUND, Found, MAX_AROUND, MAX_NODES, MAX_TRIES, marker_of};
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
 use html5ever::local_name;
 use rustc_hash::FxHashMap;
 
-/// References without links: raised numbers in the text, and at its end paragraphs that begin with the same raised
-/// numbers, one after the other from 1 on.
+/// Finds references without links: superscript numbers in the text, and paragraphs at its end that begin with
+/// the same numbers, from 1 on.
 pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
     let dom = &page.dom;
     let mut raised: Vec<(u32, String)> = Vec::new();
@@ -52,12 +52,12 @@ pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
             Some(Found { reference: *id, body: *body, label: None, marker: marker.clone() })
         })
         .collect();
-    // Each note is referred to, and powers of units are not all notes.
+    // Each note has a reference, and exponents of units are not all notes.
     let all = bodies.iter().all(|(body, _)| found.iter().any(|one| one.body == *body));
     if all { found } else { Vec::new() }
 }
 
-/// Paragraphs behind a rule below the last reference that begin with a number in bold type.
+/// Paragraphs after a rule below the last reference that begin with a bold number.
 fn bold_bodies<'a>(
     page: &Page<'_>,
     selection: &Selection,
@@ -80,7 +80,7 @@ fn bold_bodies<'a>(
         .collect()
 }
 
-/// The number of an item in a numbered list.
+/// Number of an item in a numbered list.
 fn list_number(dom: &Dom, item: u32) -> Option<usize> {
     let list = dom.parent(item);
     if dom.tag(list) != Tag::Ol {
@@ -97,7 +97,8 @@ fn list_number(dom: &Dom, item: u32) -> Option<usize> {
     start.checked_add(before)
 }
 
-/// Items behind the references, in an element beside the text with the number in the list, or whose ids are a name of notes and the numbers in the text.
+/// Items after the references, with the number of the list in an element beside the text. Their ids may also
+/// be a name of notes with the numbers in the text.
 fn named_bodies<'a>(page: &Page<'_>, raised: &'a [(u32, String)]) -> Vec<(u32, &'a String)> {
     let dom = &page.dom;
     let Some((first, _)) = raised.first() else { return Vec::new() };

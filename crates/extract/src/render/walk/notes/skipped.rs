@@ -1,4 +1,4 @@
-//! Parts of a note that are not written: its own number, and links back to its references.
+//! Unwritten parts of a note: its own number, and backlinks to its references.
 
 use super::{AROUND, MAX_MARKER, Notes, marker_of, names_of};
 use crate::{
@@ -9,7 +9,7 @@ use html5ever::local_name;
 use rustc_hash::FxHashSet;
 
 impl Notes {
-    /// The note's own number at its start, as an element or as text.
+    /// Skips the note's own number at its start, as an element or as text.
     pub(super) fn skip_number(&mut self, page: &Page<'_>, body: u32, marker: &str) {
         let dom = &page.dom;
         let Some(first) = (body..dom.end(body)).find(|node| !dom.text(*node).trim().is_empty()) else {
@@ -32,7 +32,7 @@ impl Notes {
                 outer = dom.parent(outer);
             }
             self.skipped.insert(outer);
-            // The point or bracket that ends the number.
+            // The dot or bracket that ends the number.
             let next = dom.end(outer);
             if next < dom.end(body) && dom.text(next).starts_with(['.', ')', ']', ':']) {
                 let text = dom.text(next);
@@ -43,7 +43,7 @@ impl Notes {
         }
     }
 
-    /// Links in a note that lead to its references, with what is around them and says nothing else.
+    /// Skips links of a note to its references, with surrounding elements that have no other text.
     pub(super) fn skip_back(&mut self, page: &Page<'_>, body: u32, references: &[u32]) {
         let dom = &page.dom;
         let mut names: FxHashSet<&str> = FxHashSet::default();
@@ -65,7 +65,7 @@ impl Notes {
                 let mut outer = link;
                 while dom.parent(outer) != body
                     && !dom.tag(dom.parent(outer)).is_block()
-                    && says_no_more(dom, dom.parent(outer))
+                    && has_no_other_text(dom, dom.parent(outer))
                 {
                     outer = dom.parent(outer);
                 }
@@ -76,7 +76,7 @@ impl Notes {
 }
 
 /// Returns true if an element holds only signs and links of up to [`MAX_MARKER`] characters.
-fn says_no_more(dom: &Dom, id: u32) -> bool {
+fn has_no_other_text(dom: &Dom, id: u32) -> bool {
     let mut node = id;
     while node < dom.end(id) {
         if dom.tag(node) == Tag::A && marker_of(&dom.raw_text(node)).chars().count() <= MAX_MARKER {
