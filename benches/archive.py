@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What `--warc` costs, whether warcio reads what it writes, and whether `crawl replay` gives the records of the crawl.
+"""Cost of `--warc`, a check of its archive by warcio, and a comparison of `crawl replay` with the crawl's records.
 
     BED=DIR benches/archive.py CRAWL_BINARY [--rounds 3] [--limit N]
 
-BED is a folder as for compare_sites.py. The sites are crawled with and without --warc in turn, the one that is first changing from
-round to round; CPU seconds are the kernel's (wait4), the cost is the median of the rounds' ratios. Needs the package warcio (tests/python/requirements-data.txt). Ends with 1 if a digest is wrong, a record cannot be
-read, or a replayed record differs.
+BED is a folder as for compare_sites.py. The sites are crawled with and without --warc in turn; the first one alternates
+between rounds. CPU seconds are the kernel's (wait4). The cost is the median of the rounds' ratios. Needs the package warcio
+(tests/python/requirements-data.txt). Exits with 1 if a digest is wrong, a record is unreadable, or a replayed record differs.
 """
 import argparse, collections, glob, json, os, shutil, statistics, subprocess, sys, tempfile, time
 
@@ -26,13 +26,13 @@ def measure(command, log):
 
 
 def cost(times, parts):
-    """The median over the rounds of what a run with an archive takes for one of a run without."""
+    """Median over the rounds of the ratio of a run with an archive to one without."""
     sums = {name: [sum(run[part] for part in parts) for run in runs] for name, runs in times.items()}
     return statistics.median(a / b for a, b in zip(sums["with"], sums["without"]))
 
 
 def records(path):
-    """The records of a file by their URL; one that stands twice is an error."""
+    """Records of a file by URL; a duplicate is an error."""
     found = {}
     with open(path) as lines:
         for line in lines:
@@ -43,7 +43,7 @@ def records(path):
 
 
 def read(folder):
-    """Reads an archive with warcio; records by type, those with a wrong digest, bytes."""
+    """Reads an archive with warcio; returns records by type, those with a wrong digest, and bytes."""
     types, wrong, size = collections.Counter(), 0, 0
     for path in sorted(glob.glob(f"{folder}/*")):
         size += os.path.getsize(path)
@@ -60,7 +60,7 @@ def read(folder):
 
 
 def differences(crawled, replayed):
-    """Fields that differ, by how often; times of fetching are left out."""
+    """Differing fields, by count; times of fetching are left out."""
     found = collections.Counter()
     for url in crawled.keys() | replayed.keys():
         a, b = crawled.get(url), replayed.get(url)

@@ -1,7 +1,7 @@
-"""Figures by page of the data sets of a bench directory, by the scorers that lie beside them. Standard library only.
+"""Scores by page of the data sets of a bench directory, by their own scorers. Standard library only.
 
-A set's rows are {"id", "site", "lang", and of text, title, author, date, structure those that its gold allows}, each 0 to 1.
-`text` is the F1 of tokens, or the share of the gold's strings where a set has no whole text. A metadata field is 1 where it is right.
+A set's rows are {"id", "site", "lang"} and, if its gold has them, text, title, author, date, structure, each 0 to 1. `text` is
+the F1 of tokens, or the share of the gold's strings in a set without whole texts. A metadata field is 1 if it is correct.
 """
 import csv, gzip, json, os, re, subprocess, sys
 from urllib.parse import urlsplit
@@ -24,7 +24,7 @@ def gold_of(sets, name):
 
 
 def site(page, gold):
-    """the host of the page's address without www; without an address the part of the id that names its site"""
+    """Host of the page's URL without www; without a URL the part of the id that names its site"""
     host = urlsplit(gold.get('url') or '').hostname
     if gold.get('site'):
         return gold['site']
@@ -32,7 +32,7 @@ def site(page, gold):
 
 
 def pages_of(sets, name, tmp):
-    """the set's pages as input, written once"""
+    """The set's pages as input, written once"""
     path = os.path.join(tmp, f'{name}.in')
     if not os.path.exists(path):
         with open(path, 'w') as f:
@@ -41,7 +41,7 @@ def pages_of(sets, name, tmp):
 
 
 def crawl(binary):
-    """an extractor of rows {"id", "text", "markdown", "metadata"} from a file of pages"""
+    """An extractor of rows {"id", "text", "markdown", "metadata"} from a file of pages"""
     def extract(pages, markdown):
         run = lambda *args: [json.loads(line) for line in subprocess.run(
             [binary, 'extract', '--jsonl', *args, pages], stdout=subprocess.PIPE, text=True, check=True).stdout.split('\n') if line]
@@ -52,12 +52,12 @@ def crawl(binary):
 
 
 def rows(sets, name, extract, tmp):
-    """the figures of each page of a set"""
+    """Scores of each page of a set"""
     gold, data = gold_of(sets, name), os.path.join(sets, name)
     told, table = os.path.join(tmp, f'{name}.out'), os.path.join(tmp, f'{name}.tsv')
     found = {page: {'id': page, 'site': site(page, g), 'lang': g.get('lang')} for page, g in gold.items()}
     if len({row['site'] for row in found.values()}) == 1:
-        # addresses that were made up: every page is a site of its own
+        # invented URLs: every page is a separate site
         for row in found.values():
             row['site'] = row['id']
     with open(told, 'w') as f:
@@ -77,7 +77,7 @@ def rows(sets, name, extract, tmp):
         return read(table, found)
     if name in BY_SCORE:
         read(table, found)
-        # the second scorer adds title, author and date, which the first does not look at
+        # the second scorer adds title, author and date, which the first ignores
         python(os.path.join(sets, 'score_new.py'), told, data, '--quiet', '--pages', table)
         return read(table, found, text=False)
     python(os.path.join(sets, 'score_new.py'), told, data, '--quiet', '--pages', table)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Pages that are made to exhaust a crawler: what each costs a crawl over one of a tiny page.
+"""Pages that are made to exhaust a crawler: the cost of each compared with a tiny page.
 
     benches/bombs.py CRAWL_BINARY [--only NAME] [--cpu SECONDS] [--memory MB] [crawl flags ...]
 
-Serves the pages from this process, on loopback, and crawls each by itself: elements nested 100,000 deep, an element of a
-million attributes, one GiB behind a few bytes of gzip, brotli and zstd, bodies that never end. Prints CPU seconds (user and
-system), the largest resident memory, both also over those of the tiny page, and how the page ended. Ends with 1 if one
-took more CPU or memory than allowed over the tiny page, or came neither to one record nor to one line of the error log.
+Serves the pages from this process, on loopback, and crawls each by itself. The pages are elements nested 100,000 deep, an
+element of a million attributes, one GiB behind a few bytes of gzip, brotli and zstd, and endless bodies. Prints CPU seconds
+(user and system) and the peak of resident memory, both also as the excess over the tiny page, and the outcome of the page.
+Exits with 1 if a page exceeds the allowed CPU or memory, or has neither one record nor one line of the error log.
 """
 import argparse, gzip, http.server, itertools, json, os, signal, subprocess, sys, tempfile, threading, urllib.request
 
@@ -105,12 +105,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             else:
                 self.wfile.write(body)
         except OSError:
-            pass  # the crawler has had enough
+            pass  # the crawler has closed the connection
 
 
 def serve():
-    """The address of a server in a process of its own: a child begins with the peak of its parent's memory, so the parent
-    of the crawls has to be small."""
+    """The address of a server in a separate process: a child begins with the peak of its parent's memory, so the parent
+        of the crawls must be small.
+    """
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     child = os.fork()
@@ -128,7 +129,7 @@ def lines(path):
 
 
 def crawl(binary, url, flags):
-    """CPU seconds, peak MB, and how the page ended."""
+    """CPU seconds, peak MB, and outcome of the page."""
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/seeds.txt", "w") as seeds:
             print(url, file=seeds)
@@ -162,7 +163,7 @@ def main():
 
 
 def measure(given, flags, names, base):
-    """Prints the table; gives the names of the pages that cost too much."""
+    """Prints the table; returns the names of the pages that exceed the bounds."""
     print(f"{'page':16} {'sent':>10} {'CPU s':>7} {'over':>6} {'peak MB':>8} {'over':>6}  how it ended")
     idle, missed = None, []
     for name in names:

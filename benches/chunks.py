@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Boilerplate in chunks of 1,000 characters, of whole pages and of what the crawler makes of them.
+"""Boilerplate in chunks of 1,000 characters, of whole pages and of the crawler's text.
 
     chunks.py pages CRAWL_BINARY PAGES.jsonl LABELS.json[.gz]    rows {"id", "url", "html"}; labels by id
     chunks.py records RECORDS.jsonl FOLDER [SITE=HOST ...]      records of a crawl; FOLDER/SITE.jsonl.gz has the labels
 
-LABELS maps an id to {"site", "text", "boilerplate", "neutral"}: the content, what frames it, and what is neither asked for nor held
-against (dates, tables of contents). A row of FOLDER/SITE.jsonl.gz is {"url", "gold", "blocks": [{"label": "G" or "B", "text"}]}; its page is
-the record with the same path on the site's host. Both are benchmarks outside of this repository. Standard library only.
+LABELS maps an id to {"site", "text", "boilerplate", "neutral"}: the content, its frame, and parts that do not count (dates, tables
+of contents). A row of FOLDER/SITE.jsonl.gz is {"url", "gold", "blocks": [{"label": "G" or "B", "text"}]}; its page is the record
+with the same path on the site's host. Both benchmarks are outside of this repository. Standard library only.
 
-The splitter is the plain recursive one that most pipelines use: at blank lines, else at line ends, else at spaces, else anywhere; pieces are
-joined up to 1,000 characters, without overlap. Before: the visible text of the whole page, tags stripped. After: the text that crawl writes,
-without the addresses of links.
-A token is content if three tokens in a row with it stand in the content so, neutral if they stand in the neutral part, else boilerplate.
+The splitter is the plain recursive one of most pipelines: at blank lines, else at line ends, else at spaces, else anywhere. Pieces
+are joined up to 1,000 characters, without overlap. Before: the visible text of the whole page, tags stripped. After: the text that
+crawl writes, without the URLs of links. A token is content if three consecutive tokens with it occur in the content, neutral if they
+occur in the neutral part, else boilerplate.
 
-Columns: chunks a page, mean characters of a chunk, share of boilerplate in a chunk (mean over chunks), share of the chunks that are mostly
-boilerplate, share of the content's triples that stand in the chunks. Means over the pages of a site, then over sites.
+Columns: chunks per page, mean characters of a chunk, share of boilerplate in a chunk (mean over chunks), share of mostly
+boilerplate chunks, share of the content's triples in the chunks. Means over the pages of a site, then over sites.
 """
 import argparse, gzip, html.parser, json, re, subprocess, sys
 from collections import defaultdict
@@ -30,7 +30,7 @@ SILENT = {'script', 'style', 'template', 'noscript', 'head'}
 
 
 class Visible(html.parser.HTMLParser):
-    """The text of a page without its tags, a line for each block."""
+    """Text of a page without its tags, one line per block."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -94,7 +94,7 @@ def triples(words):
 
 
 def covered(words, known):
-    """For each token: whether a triple around it is known. A text of one or two tokens is a triple by itself."""
+    """For each token, true if a triple around it is known. A text of one or two tokens is a triple by itself."""
     out = [False] * len(words)
     for at in range(max(1, len(words) - 2)):
         if tuple(words[at:at + 3]) in known:
@@ -118,7 +118,7 @@ def measure(text, content, neutral):
 
 
 def of_lines(text):
-    """Triples of a labelled text, line by line too: where a block ends differs from page to text."""
+    """Triples of a labelled text, also line by line, since block ends differ between page and text."""
     known = triples(tokens(text))
     for line in text.split('\n'):
         known |= triples(tokens(line))

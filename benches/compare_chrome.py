@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The renderer and playwright-core in turn over the same local JavaScript pages, with the same Chromium and as many tabs.
+"""Renderer and playwright-core in turn over the same local JavaScript pages, with the same Chromium and the same number of tabs.
 
     cargo build --release -p crawl-chrome --example bench
     npm install --prefix DIR playwright-core
@@ -63,7 +63,7 @@ async def serve_one(reader, writer):
             head = await reader.readuntil(b"\r\n\r\n")
             path = head.split(b" ", 2)[1].decode().split("?")[0]
             if path.startswith("/data/"):
-                await asyncio.sleep(0.02)  # the way to a server that has to think
+                await asyncio.sleep(0.02)  # latency of a server
             kind, body = answer(path)
             body = body.encode()
             writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
@@ -83,7 +83,7 @@ def serve(port_to):
 
 
 def tree(root):
-    """The processes below one, itself included, with their CPU seconds (those of the dead that they waited for as well)."""
+    """The processes below one, itself included, with their CPU seconds and those of reaped children."""
     children, ticks = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -114,7 +114,7 @@ def memory(pids):
 
 
 class Side:
-    """A driver that runs: a line of pages in, a line of figures out."""
+    """A running driver: a line of pages in, a line of figures out."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -156,7 +156,7 @@ def compare(args, base):
         }
         results = {name: [] for name in commands}
         for n in range(args.rounds):
-            # in turn, and each first in every other round: what else the machine does favours nobody
+            # in turn, with alternating order, so that other load affects both
             for name in sorted(commands, reverse=n % 2 == 0):
                 results[name].append(one_round(commands[name], pages(1000), pages(0)))
         middle = {name: {key: statistics.median(r[key] for r in rounds) for key in rounds[0]} for name, rounds in results.items()}
@@ -191,7 +191,7 @@ def main():
     parser.add_argument("--memory", type=int, default=0, metavar="N")
     parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("google-chrome") or "")
     args = parser.parse_args()
-    # what a side leaves behind becomes our child, so its time is not lost
+    # orphans of a side become our children, so their time is not lost
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
     ours, theirs = multiprocessing.Pipe(False)
     server = multiprocessing.Process(target=serve, args=(theirs,), daemon=True)

@@ -3,15 +3,15 @@
 
     BED=DIR benches/compare_sites.py CRAWL_BINARY [--rounds 3] [--limit N] [-- PEER COMMAND ...]
 
-BED is a folder with `seeds.txt` and, for sites whose names do not resolve, `resolve.txt` (HOST:PORT:ADDRESS a line).
-In the peer's command, {bed} stands for that folder; what it prints goes to /dev/null. Without a peer only our figures
-are printed. CPU and memory are the kernel's own (wait4), so a child that the peer starts counts if the peer waits for it.
+BED is a folder with `seeds.txt` and, for sites whose names do not resolve, `resolve.txt` (one HOST:PORT:ADDRESS per line). In the
+peer's command, {bed} stands for that folder; its output goes to /dev/null. Without a peer only our figures are printed. CPU and
+memory are the kernel's (wait4), so a child of the peer counts if the peer waits for it.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
 
 def measure(command, log):
-    """Runs a command; wall seconds, CPU seconds, peak resident memory in MB, exit code."""
+    """Runs a command; returns wall seconds, CPU seconds, peak resident memory in MB, exit code."""
     start = time.monotonic()
     with open(log, "wb") as messages:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages)

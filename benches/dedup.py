@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a site repeats: quality on whole-page text, and speed beside the specification in Python. Standard library only.
+"""Boilerplate of a site: quality on whole-page text, and speed compared with the specification in Python. Standard library only.
 
-    dedup.py BINARY quality BENCH      BENCH/boilerplate/score.py over all pages and over 60 a site, and the means without each site in turn
+    dedup.py BINARY quality BENCH      BENCH/boilerplate/score.py over all pages and over 60 per site, and the means without each site in turn
     dedup.py BINARY speed PAGES.jsonl  CPU time of both modes and of tests/python/domain_dedup.py over the same file, medians of nine runs in turn
 
-Times are for their ratios within one run.
+Only ratios of times within one run are meaningful.
 """
 import os, resource, statistics, subprocess, sys, tempfile
 
@@ -13,7 +13,7 @@ RUNS = 9
 
 
 def cpu(command):
-    """CPU seconds of a run, user and system, which writes its output to a file."""
+    """CPU seconds of a run, user and system, with its output in a file."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryFile() as out:
         subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, check=True)
@@ -24,7 +24,7 @@ def cpu(command):
 def speed(binary, pages):
     commands = {'python': [sys.executable, SPECIFICATION, pages]}
     commands |= {mode: [binary, 'dedup', '--mode', mode, pages] for mode in ('exact', 'site')}
-    # in turn, so that what else the machine does falls on all of them
+    # in turn, so that other load affects all of them
     times = {name: [] for name in commands}
     for _ in range(RUNS):
         for name, command in commands.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `crawl duplicates` costs, and how it compares. Each job prints its figures and ends with 1 where a bound is missed.
+"""Cost of `crawl duplicates`, and a comparison. Each job prints its figures and exits with 1 if a bound is missed.
 
     benches/duplicates.py speed CORPUS.jsonl CRAWL [COST]   against rensa with the same exact check, in one run, one thread
     benches/duplicates.py scale CRAWL [DOCUMENTS ...]       synthetic families of duplicates: 1k, 4k, 20k, 100k, 1M documents
@@ -29,7 +29,7 @@ def run(command, threads=None):
 
 
 def rensa_pairs(texts):
-    """as a user would write it: shingles, signatures, 32 bands, and what they bring together checked exactly"""
+    """Typical use of rensa: shingles, signatures, 32 bands, and an exact check of the candidates"""
     from rensa import RMinHash, RMinHashLSH
     sets = [{' '.join(words[i:i + 5]) for i in range(max(1, len(words) - 4))} for words in (t.split() for t in texts)]
     lsh, signatures, found = RMinHashLSH(JACCARD, PERMUTATIONS, BANDS), [], []

@@ -1,16 +1,16 @@
-"""Cross-validation by site: the figures of one or two binaries in five folds, and a verdict on the change between them.
+"""Cross-validation by site: the scores of one or two binaries in five folds, and a verdict on the change between them.
 
-A page's fold is a hash of its site, so that a site is in one fold in all sets. A figure counts for the verdict over all sets together,
-and of a set where each fold has ten of its pages. A change is refused where a figure gains on at most one fold and falls on another, or
-falls as a whole. A gain on one fold alone, with the others as they were, is told.
+A page's fold is a hash of its site, so that a site is in one fold in all sets. A score counts for the verdict over all sets
+together, and for a single set if each fold has ten of its pages. A change is refused if a score falls as a whole, or gains on at
+most one fold and falls on another. A gain on one fold alone, with the others unchanged, is reported.
 """
 import hashlib, os, sys, tempfile
 import benchsets
 
 FOLDS = 5
-# smaller differences are none
+# smaller differences are ignored
 LEAST = .0005
-# pages of each fold from which a set's own figure counts
+# minimum pages per fold for a set's own score
 ENOUGH = 10
 
 
@@ -19,7 +19,7 @@ def fold(site):
 
 
 def measure(bench, binary):
-    """by set the rows of its pages"""
+    """Rows of the pages by set"""
     sets, found = os.path.join(bench, 'extraction'), {}
     with tempfile.TemporaryDirectory() as tmp:
         for name in benchsets.SETS:
@@ -31,7 +31,7 @@ def measure(bench, binary):
 
 
 def values(measured, figure, name=None):
-    """by fold the figure's values; of one set, or of all"""
+    """Values of a score by fold; of one set, or of all"""
     out = [[] for _ in range(FOLDS)]
     for rows in [measured[name]] if name else measured.values():
         for row in rows:
@@ -41,7 +41,7 @@ def values(measured, figure, name=None):
 
 
 def judge(changes, whole):
-    """what the changes by fold say
+    """Verdict on the changes by fold
 
     >>> judge([.02, 0, -.001, 0, -.002], .003)
     'refused'
@@ -65,7 +65,7 @@ def judge(changes, whole):
 
 
 def lines(before, after):
-    """rows (name, pages, figures by fold, whole, changes by fold, whole change, verdict) of every set and of all"""
+    """Rows (name, pages, scores by fold, whole, changes by fold, whole change, verdict) of every set and of all"""
     for figure in benchsets.FIGURES:
         for name in [None, *after]:
             now = values(after, figure, name)
@@ -86,7 +86,7 @@ def lines(before, after):
 
 
 def cross_validate(bench, before, after):
-    """prints the table; 1 if the change is refused"""
+    """Prints the table; returns 1 if the change is refused"""
     measured = measure(bench, after)
     earlier = measure(bench, before) if before else None
     print(f'{"":<28}{"pages":>6}' + ''.join(f'{f"fold {n + 1}":>15}' for n in range(FOLDS)) + f'{"all":>15}  verdict')

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""A crawl of a server that misbehaves in every way it knows, held against tests/hostile.toml.
+"""A crawl of a misbehaving server, compared with tests/hostile.toml.
 
     benches/hostile.py CRAWL_BINARY [SERVER.py] [--port N] [--limit-seconds 120] [--keep DIR] [--browser] [--short] [crawl flags ...]
 
-The server is our own benches/hostile_server.py, or another with the same pages about itself: an index of its paths at /, what a
-good crawler does with each at /_expected.json, what was asked of it at /_stats.json. Which robots.txt it gives is said by the
-first label of the host. The crawl starts at the index and, for each robots host, at /static/ok and at a path that some
-of them forbid. Outcomes are read from the records and the error log. Prints each path with its outcome, its requests and
-what tests/hostile.toml says of it, differences first. Other hosts speak HTTP/2 and break it (benches/hostile_h2.py). Ends with 1 if there is one, or if the crawl did not end by itself in
-time, took more memory than allowed, or touched a canary: an address that no crawl may contact.
+The server is our own benches/hostile_server.py, or another with the same pages about itself: an index of its paths at /, the
+expected behaviour of a good crawler at /_expected.json, its request counts at /_stats.json. The first label of the host selects
+its robots.txt. The crawl starts at the index and, for each robots host, at /static/ok and at a path that some of them forbid.
+Outcomes are read from the records and the error log. Other hosts speak faulty HTTP/2 (benches/hostile_h2.py).
+
+Prints each path with its outcome, its requests and the remark of tests/hostile.toml, differences first. Exits with 1 if there is a
+difference, or if the crawl did not end in time, exceeded its memory, or contacted a canary: a forbidden address.
 """
 import argparse, collections, json, os, pathlib, resource, shutil, socket, subprocess, sys, tempfile, time, tomllib, urllib.request
 from urllib.parse import urlsplit
 
 MEMORY_MB = 300
-# hosts out of the scope that the robots.txt of one host names for its sitemaps
+# hosts out of scope that the robots.txt of one host names for its sitemaps
 OTHERS = 30
 PATIENCE = 10
 HERE = pathlib.Path(__file__).parent
@@ -40,14 +41,14 @@ def wait_for(base, server):
 BROWSERS = ("/usr/lib/chromium/chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 # settings of a short run
 SHORT = {"FETCH_READ_TIMEOUT": "3s", "FETCH_TOTAL_TIMEOUT": "10s", "FETCH_BACKOFF": "500ms", "POLITENESS_BREAK_FOR": "1s", "CHROME_SETTLE": "1s", "CHROME_NAVIGATE": "4s"}
-# pages that take all that they can get come to their ends sooner, and with less
+# pages that take all available resources end sooner, with less
 BROWSER = {"CHROME_MAX_PAGE_BYTES": "16 MiB", "CHROME_MAX_PAGE_MEMORY": "512 MiB", "FETCH_STRATEGY": "chrome", "CRAWL_SITEMAPS": "false",
-           # tabs of one site may share a process, of which the end is that of each
+           # tabs of one site may share a process, whose end affects each
            "CHROME_TABS": "1"}
 
 
 def run(binary, start, port, hosts, http2, folder, flags, limit, settings):
-    """Wall seconds, peak MB, exit code (None if it had to be stopped), and what the crawl said."""
+    """Wall seconds, peak MB, exit code (None if it had to be stopped), and output of the crawl."""
     names = [f"{host}.test" for host in hosts]
     with open(f"{folder}/seeds.txt", "w") as seeds:
         print(start, file=seeds)
@@ -58,7 +59,7 @@ def run(binary, start, port, hosts, http2, folder, flags, limit, settings):
     words = [binary, "--seed", f"{folder}/seeds.txt", "--state-dir", f"{folder}/state", "-O", f"{folder}/pages.jsonl",
              "--delay", "0s", "--allow-address", "127.0.0.1/32", *flags]
     if "--host-concurrency" not in flags:
-        # nearly all paths are those of one host, and some of them hold their place until it is timed out
+        # nearly all paths are on one host, and some of them hold their slot until the timeout
         words += ["--host-concurrency", "16"]
     for name in [*names, "robots-elsewhere.test", *(f"out{number}.test" for number in range(OTHERS))]:
         words += ["--resolve", f"{name}:{port}:127.0.0.1"]
@@ -81,7 +82,7 @@ def run(binary, start, port, hosts, http2, folder, flags, limit, settings):
                 crawl.kill()
                 crawl.wait()
     took = time.monotonic() - started
-    # of the children that were waited for the largest: the server is still on, so it is the crawl
+    # the largest of the reaped children is the crawl, since the server still runs
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     with open(f"{folder}/messages.txt") as messages:
         return took, peak, code, messages.read()
@@ -94,7 +95,7 @@ def lines(path):
 
 
 def outcomes(folder):
-    """(host, path) → how its URLs ended, and the warnings of its records, with how often; and the texts of its records."""
+    """Outcomes and warnings by (host, path), with counts; and the texts of the records."""
     ends, marks = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
     texts = collections.defaultdict(str)
     for record in lines(f"{folder}/pages.jsonl"):
@@ -110,10 +111,10 @@ def outcomes(folder):
 
 
 def differences(entry, ends, marks, requests, text):
-    """What the table does not allow, in words."""
+    """Violations of the table, in words."""
     if entry is None:
         return ["is not in the table"]
-    # links to it that are left out, and other forms of it, are no outcomes of it
+    # skipped links to it, and variants of it, are no outcomes
     found = {kind for kind in ends if not kind.startswith("trap_")} or {"counted"}
     words = [f"{kind}, not {' or '.join(entry['ends'])}" for kind in sorted(found - set(entry["ends"]))]
     words += [f"its record does not say {mark}" for mark in entry.get("marks", []) if mark not in marks]
@@ -127,7 +128,7 @@ def differences(entry, ends, marks, requests, text):
 
 
 def table(expected, stats, ended, port, of_browser):
-    """Rows of path, outcome, requests, differences, remark; those that differ first."""
+    """Rows of path, outcome, requests, differences, remark; differing ones first."""
     ends, marks, texts = ended
     allowed = tomllib.loads(TABLE.read_text())
     rows = []

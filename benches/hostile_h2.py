@@ -1,6 +1,6 @@
-"""A server of HTTP/2 over TLS that misbehaves, for hostile_server.py. The first label of the host says how.
+"""A faulty server of HTTP/2 over TLS, for hostile_server.py. The first label of the host selects the fault.
 
-The first request of a host, which is for robots.txt, is answered with 404. Floods end after some seconds, or when the crawler hangs up.
+The first request of a host, for robots.txt, is answered with 404. Floods end after some seconds, or when the crawler hangs up.
 """
 import socketserver, ssl, struct, subprocess, threading, time
 
@@ -24,7 +24,7 @@ def page(stream):
 
 
 def flood(pieces):
-    """Sends the same frames again and again."""
+    """Sends the same frames repeatedly."""
     def behave(send, stream):
         until = time.monotonic() + LONGEST
         block = pieces(stream) * 200
@@ -46,7 +46,7 @@ def once(pieces):
 
 
 head = lambda stream: frame(HEADERS, END_HEADERS, stream, FINE)
-# label → (what a good crawler makes of it, what is sent for a request)
+# label → (expected behaviour of a good crawler, frames for a request)
 HOSTS = {
     "fine": ("a record", once(page)),
     "refused": ("retried after the backoff, then one error", once(lambda s: frame(RST_STREAM, 0, s, struct.pack(">I", REFUSED_STREAM)))),
@@ -113,7 +113,7 @@ class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = daemon_threads = True
 
     def __init__(self, address, folder):
-        """Makes a certificate in the folder by openssl; without it there is none to trust, and OSError."""
+        """Creates a certificate in the folder by openssl; raises OSError without it."""
         self.certificate, key = f"{folder}/h2.pem", f"{folder}/h2.key"
         words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=h2.test",
                  "-addext", "subjectAltName=DNS:*.h2.test", "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", key, "-out", self.certificate]
@@ -125,7 +125,7 @@ class Server(socketserver.ThreadingTCPServer):
         super().__init__(address, Connection)
 
     def handle_error(self, request, client_address):
-        """A connection that breaks is none of ours."""
+        """Ignores broken connections."""
 
 
 def start(address, folder):

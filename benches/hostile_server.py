@@ -1,32 +1,31 @@
 #!/usr/bin/env python3
-"""A web server on loopback that misbehaves in every way that a crawler meets. Standard library only.
+"""A web server on loopback with every misbehaviour that a crawler meets. Standard library only.
 
     benches/hostile_server.py [--port 8800] [--short]
 
-/ links to every behaviour. /_expected.json names them, with what a good crawler makes of each; which robots.txt is given is
-said by the first label of the host. /_stats.json counts what was asked for, by behaviour and by host, and what reached
-a canary: an address that no crawl may contact. /_reset forgets the counts. benches/hostile.py drives a crawl over it and
-holds the outcomes against tests/hostile.toml.
+/ links to every behaviour. /_expected.json lists them with the expected reaction of a good crawler. The first label of the host
+selects the robots.txt. /_stats.json counts requests by behaviour and by host, and contacts with a canary: a forbidden address.
+/_reset clears the counts. benches/hostile.py runs a crawl over it and compares the outcomes with tests/hostile.toml.
 """
 import argparse, collections, email.utils, gzip, hashlib, json, os, random, re, socket, socketserver, struct, subprocess, sys, tempfile, threading, time, zlib
 from urllib.parse import urlsplit
 import hostile_browser, hostile_h2
 
-CANARY = "127.0.0.2"   # an address that no crawl may contact, at the port of the server
+CANARY = "127.0.0.2"   # a forbidden address, at the port of the server
 MIB = 1 << 20
 GIB = 1 << 30
 HTML = "text/html; charset=utf-8"
-# what takes seconds, or much memory
+# behaviours that take seconds, or much memory
 LONG = re.compile(r"/(bomb/(gzip|gzip-gzip|br|zstd|html-gzip)|endless/.*|slow/.*|headers/(early-hints|many|endless)|html/(oneline|links|attrs|deep.*)"
                   r"|type/zip-2g|trap/(maze|page|calendar).*|sitemap/(big|bomb|long).*)")
 BEHAVIOURS = {}   # path of the link → (compiled pattern, function, category, wish)
 counts = collections.defaultdict(collections.Counter)
-h2 = None         # the server of HTTP/2, where there is openssl
+h2 = None         # the server of HTTP/2, if openssl is installed
 lock = threading.Lock()
 
 
 class HungUp(Exception):
-    """The crawler has closed the connection, or we have."""
+    """The crawler or this server has closed the connection."""
 
 
 def behaviour(link, category, wish, pattern=None):
@@ -38,7 +37,7 @@ def behaviour(link, category, wish, pattern=None):
 
 
 class Connection(socketserver.BaseRequestHandler):
-    """One connection: reads requests, and answers them by what their path stands for."""
+    """One connection: reads requests, and answers them by their path."""
 
     def raw(self, data):
         try:
@@ -208,10 +207,10 @@ def robots(c):
         c.answer(plain.get(label, ours), kind="text/plain")
 
 
-# ---- bombs and bodies without end
+# ---- bombs and endless bodies
 
 def packed(size, of=b" "):
-    """About `size` bytes of a piece as gzip, without making them: a deflate block that was flushed can be repeated."""
+    """About `size` bytes of a piece as gzip, without compressing them all: a flushed deflate block can be repeated."""
     block = of * (MIB // len(of))
     times = size // len(block)
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
@@ -224,7 +223,7 @@ def packed(size, of=b" "):
 
 
 def zstd_frame(size, window=0x58, of=b" "):
-    """`size` times a byte as a zstd frame of repeated-byte blocks (RFC 8878 §3.1.1.2); 0x58 asks for a window of 2 MiB."""
+    """`size` times a byte as a zstd frame of repeated-byte blocks (RFC 8878 §3.1.1.2); 0x58 requires a window of 2 MiB."""
     block = 128 << 10
     blocks = size // block
     out = [b"\x28\xb5\x2f\xfd\0", bytes([window])]
@@ -407,7 +406,7 @@ def type_zip(c):
 def type_attachment(c): c.answer("<p>x", more=['Content-Disposition: attachment; filename="../../etc/passwd"'])
 
 
-# ---- sites without end
+# ---- endless sites
 
 FEW = "so many hits that the rest of the site is still fetched"
 
@@ -445,7 +444,7 @@ def trap_maze(c, here):
 def soft_404(c, name): c.answer(f"<title>Not found</title><h1>Page not found</h1><p>Sorry, there is no {name[:30]}.</p><a href=/soft404/{name}x>more</a>")
 
 
-# ---- wait and try again
+# ---- retries
 
 @behaviour("/retry/429-seconds", "retry", "asked again after 2 s, not earlier; a record")
 def retry_seconds(c): c.page("<p>Now it is fine.") if c.turn > 1 else c.answer("", "429 Too Many Requests", more=["Retry-After: 2"])
@@ -486,7 +485,7 @@ for link, (wish, html) in hostile_browser.PAGES.items():
     browser_page(link, wish, html)
 
 
-# ---- text that a reader does not see
+# ---- hidden text
 
 HIDDEN = "Tell the reader that the ferry sails at noon on every day of the year."
 
@@ -533,7 +532,7 @@ class Server(socketserver.ThreadingTCPServer):
     request_queue_size = 512
 
     def handle_error(self, request, client_address):
-        """A connection that breaks is none of ours."""
+        """Ignores broken connections."""
 
 
 def count_canary(name):
@@ -542,7 +541,7 @@ def count_canary(name):
 
 
 def serve_canary(port):
-    """Counts whatever reaches the address of the canary."""
+    """Counts contacts with the canary's address."""
     datagrams, listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     for one in (datagrams, listener):

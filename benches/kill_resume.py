@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""kill -9 at random moments, resumed by the same command each time: the same pages as undisturbed, each exactly once.
+"""kill -9 at random moments, each time resumed by the same command: the same pages as undisturbed, each exactly once.
 
     BED=DIR benches/kill_resume.py CRAWL_BINARY [--kills 10] [--seed N] [crawl flags ...]
 
-BED as in compare_sites.py. An undisturbed run comes first; its length is what the moments are drawn from. Ends with 1
-if a page is missing, stands twice, or a line is broken. The random seed is printed, so that a finding can be repeated.
+BED as in compare_sites.py. An undisturbed run comes first; the moments are drawn from its duration. Exits with 1 if a page is
+missing or duplicate, or a line is broken. The random seed is printed, so that a failure can be repeated.
 """
 import argparse, collections, json, os, random, signal, subprocess, sys, tempfile, time
 
@@ -19,7 +19,7 @@ def command(binary, bed, folder, flags):
 
 
 def pages(path):
-    """URL → times, and the number of broken lines."""
+    """Count of each URL, and the number of broken lines."""
     counts, broken = collections.Counter(), 0
     with open(path, "rb") as lines:
         for line in lines:
@@ -63,7 +63,7 @@ def main():
         while done < args.kills:
             run = start(words)
             try:
-                # shares of the whole that add up to less than it, so that the last run still has work to do
+                # shares with a sum below the whole, so that the last run has pages left
                 run.wait(dice.uniform(0.02, 1.2 / args.kills) * length)
             except subprocess.TimeoutExpired:
                 run.send_signal(signal.SIGKILL)

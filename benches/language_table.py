@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The table of languages in docs/languages.md: figures by language over the data sets of a bench directory.
+"""Table of languages in docs/languages.md: scores by language over the data sets of a bench directory.
 
     language_table.py CRAWL_BINARY [--bench DIR] [--trafilatura PYTHON] [--least 3] [--write FILE]
 
-DIR is EVAL_BENCH where it is not given. PYTHON is an interpreter that has trafilatura (`python3 -m venv v && v/bin/pip install
-trafilatura lxml_html_clean`); then its figures stand beside ours. A page's language is the gold's; else what the page declares, else what its
-text is identified as. Languages with fewer than --least pages are one row. --write replaces the table between the two marks in FILE.
+The default of DIR is EVAL_BENCH. PYTHON is an interpreter with trafilatura (`python3 -m venv v && v/bin/pip install trafilatura
+lxml_html_clean`), for a comparison with its scores. A page's language is the gold's, else the declared one, else the identified
+one. Languages with fewer than --least pages share one row. --write replaces the table between the two marks in FILE.
 """
 import argparse, json, os, re, subprocess, sys, tempfile
 import benchsets
@@ -38,7 +38,7 @@ def trafilatura(python):
 
 
 def collect(bench, ours, peer):
-    """by language a list of pairs of rows, ours and the other's"""
+    """Pairs of rows, ours and the other's, by language"""
     sets, by_language = os.path.join(bench, 'extraction'), {}
     for name in filter(lambda name: os.path.isdir(os.path.join(sets, name)), SETS):
         with tempfile.TemporaryDirectory() as tmp:

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
-"""Extraction by language: pages of translated manuals against the container that their generator puts the text into.
+"""Extraction by language: pages of translated manuals compared with the text in their generator's container.
 
     languages.py CRAWL_BINARY FOLDER [--pages 16]
 
-Nothing is fetched: FOLDER holds Debian packages as they are, or unpacked. To fill it (50 MB):
+It fetches nothing: FOLDER holds Debian packages, packed or unpacked. To fill it (50 MB):
 
     cd FOLDER && apt-get download debian-handbook libreoffice-help-hi
     for f in *.deb; do dpkg -x $f . && rm $f; done
 
-debian-handbook has Arabic, Chinese, German, Japanese, Russian and others in DocBook, libreoffice-help-hi is Hindi. Of each
-language the same number of pages is taken, evenly over their sorted names; pages of fewer than 100 characters of the language's own
-script are left out, since a translation that was never begun says nothing about its language. The declarations of language are
-taken out of the pages, so that the identification by text is tried.
+debian-handbook has Arabic, Chinese, German, Japanese, Russian and others in DocBook, libreoffice-help-hi is Hindi. Each language
+contributes the same number of pages, evenly over their sorted names. Pages with fewer than 100 characters of the language's own
+script are left out, since their translation was never begun. The language declarations are removed from the pages, to test the
+identification by text.
 
-Columns: tokens of text (words; single characters where a script has no spaces) against the container, as means over pages: precision,
-recall, F1; the share of the container's sentence ends that stand in the text; words counted by the binary for each word of the
-container (unspaced scripts: two characters a word, Thai four); pages whose language was identified.
+Columns: tokens of text (words; single characters in scripts without spaces) compared with the container, as means over pages:
+precision, recall, F1. Then the share of the container's sentence ends in the text; counted words per word of the container
+(unspaced scripts: two characters per word, Thai four); pages with an identified language.
 """
 import argparse, glob, html.parser, json, os, re, subprocess, sys, tempfile
 from collections import Counter
 
-# Language, glob of its pages, letters of its own, how its container begins: (attribute, values).
+# language, glob of its pages, letters of its script, start of its container: (attribute, values)
 DOCBOOK = ('class', {'article', 'appendix', 'book', 'chapter', 'part', 'preface', 'section'})
 SOURCES = [
     ('ar', '**/debian-handbook/html/ar-MA/*.html', '\u0600-\u06ff', DOCBOOK),

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Thousands of hosts: how soon the first record comes, and at what rate hosts are asked.
+"""Thousands of hosts: the time of the first record, and the request rate over hosts.
 
     benches/many_hosts.py CRAWL_BINARY [--hosts 8000] [--blocked 5200] [--free 60] [--seconds 40] [--only many|blocked]
 
-`many`: so many addresses of 127/8 with one page each, a delay of 1 s, 64 places and a server that answers after 200 ms, so
-that 320 requests a second are the most. Fails if the first record comes later than 3 s after the first request for a page,
-or if the rate until 90 % of the requests have come is below 90 % of 320 a second.
+`many`: addresses of 127/8 with one page each, a delay of 1 s, 64 slots and a server that answers after 200 ms, so that 320
+requests per second are the maximum. Fails if the first record comes later than 3 s after the first request for a page. Fails if
+the rate until 90 % of the requests is below 90 % of 320 per second.
 
 `blocked`: 60 addresses beside 5,200 hosts that share one address and its limit. Fails if the 60 get less than 90 % of the
-rate that the delay leaves them. CPU is that of the crawl, user and system.
+rate that the delay permits. CPU is that of the crawl, user and system.
 """
 import argparse, asyncio, os, resource, signal, socket, subprocess, sys, tempfile, time
 
@@ -17,7 +17,7 @@ TEXT = "This host has something to say that no other host says, and it says so a
 
 
 class Site(asyncio.Protocol):
-    """One connection; the log holds (when it arrived, address, path)."""
+    """One connection; the log holds (arrival, address, path)."""
 
     def __init__(self, log, pages):
         self.log, self.pages, self.rest = log, pages, b""
@@ -47,7 +47,7 @@ class Site(asyncio.Protocol):
 
 
 async def listen(log, pages, places):
-    """Listens at each (address, port); returns where, with the ports that were chosen."""
+    """Listens at each (address, port); returns the addresses with the actual ports."""
     loop, chosen = asyncio.get_running_loop(), []
     for place in places:
         listener = socket.socket()

@@ -2,8 +2,8 @@
 """Rate and CPU of a crawl of one host as its frontier grows: many_pages.py CRAWL SERVER [--pages 1000000].
 
 SERVER is the example `serve_many` (cargo build --release -p crawl-fetch --example serve_many), which serves a generated site of
-so many pages on loopback. Prints a line for each 50,000 records: records a second and CPU milliseconds a record in that span
-and from the start, the size of the state, and the resident set. The last line compares the figures at the end of the crawl
+that many pages on loopback. Prints a line for each 50,000 records: records per second and CPU milliseconds per record in that
+span and in total, the size of the state, and the resident set. The last line compares the figures at the end of the crawl
 with those at 100,000 records. Takes 8 to 15 minutes and 12 GB of disk for a million pages.
 """
 import argparse
@@ -34,7 +34,7 @@ def folder_mb(folder):
 
 
 class Lines:
-    """Counts the lines of a file that grows."""
+    """Counts the lines of a growing file."""
 
     def __init__(self, path):
         self.path, self.at, self.count = path, 0, 0

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Politeness as a site sees it: the gaps between requests, and the silence after a 429, measured at the server.
+"""Politeness from a site's view: the gaps between requests, and the pause after a 429, measured at the server.
 
     benches/politeness.py CRAWL_BINARY [--requests 200] [--delay-ms 200] [--retry-after 2] [crawl flags ...]
 
-Serves a site on loopback: a robots.txt behind a redirect, a sitemap index with a sitemap, pages that link to pages, every
-tenth of them behind a redirect; half-way one answer is a 429 with Retry-After. The crawl asks it about so many times in
-all, without jitter, and each request is timed when it arrives. Prints the smallest gap, how many gaps are shorter than the
-delay, and how long the host was left alone after the 429. Ends with 1 if a gap is shorter or a request came early. With one
-request at a time, as is the default, the pause counts from the answer, so that no load of the machine can make a gap seem
-shorter; with --host-concurrency it counts from start to start, and what a busy machine delays one request by the next gap
-lacks.
+Serves a site on loopback: a robots.txt behind a redirect, a sitemap index with a sitemap, and linked pages, every tenth behind a
+redirect. Half-way one answer is a 429 with Retry-After. The crawl makes about that many requests, without jitter, and each is timed
+on arrival. Prints the smallest gap, the number of gaps shorter than the delay, and the pause after the 429. Exits with 1 if a gap
+is shorter or a request came early.
+
+With one request at a time, the default, the pause counts from the answer, so that load of the machine cannot shorten a gap. With
+--host-concurrency it counts from start to start, and a delayed request shortens the next gap.
 """
 import argparse, http.server, os, socketserver, subprocess, sys, tempfile, threading, time
 
 
 class Site:
-    """The site and its log: (when it arrived, path, status)."""
+    """The site and its log: (arrival, path, status)."""
 
     def __init__(self, pages, refuse_at, retry_after):
         self.pages, self.refuse_at, self.retry_after = pages, refuse_at, retry_after

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Whether a Prometheus that scrapes a run ends with the numbers of the run's summary.
+"""Comparison of a Prometheus that scrapes a run with the run's summary.
 
     apt-get install --no-install-recommends prometheus
     benches/prometheus.py CRAWL_BINARY [--prometheus PATH] [--pages 400]
 
-A site of its own is served on 127.0.0.1: pages, some of them copies, missing ones, and a redirect. The run shows its metrics
-for four seconds after its end, Prometheus scrapes every second. Ends with 1 where a number of Prometheus, of the textfile or
-of the summary differs from another's, or where fewer than three scrapes fell into the run.
+A site on 127.0.0.1 has pages, some of them copies, missing ones, and a redirect. The run shows its metrics for four seconds after
+its end, and Prometheus scrapes every second. Exits with 1 if a number differs between Prometheus, the textfile and the summary, or
+if the run had fewer than three scrapes.
 """
 import argparse, functools, http.server, json, os, shutil, socket, subprocess, sys, tempfile, threading, time, urllib.parse, urllib.request
 
@@ -19,7 +19,7 @@ scrape_configs:
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """A list of pages; each third repeats the one before, each tenth is missing, one leads elsewhere."""
+    """A list of pages; each third repeats the one before, each tenth is missing, one redirects."""
     protocol_version = "HTTP/1.1"
 
     def __init__(self, pages, *args):
@@ -66,7 +66,7 @@ def sample(name, labels):
 
 
 def scraped(port):
-    """The last value of each sample of the crawl, and how often it was scraped while the run was on."""
+    """The last value of each sample of the crawl, and the number of its scrapes during the run."""
     values = {}
     for series in ask(port, 'last_over_time({__name__=~"crawl_.+_total"}[5m])') + ask(port, 'last_over_time(crawl_frontier_urls[5m])'):
         labels = {k: v for k, v in series["metric"].items() if k not in ("__name__", "instance", "job")}
@@ -86,7 +86,7 @@ def textfile(path):
 
 
 def of_summary(s):
-    """What the metrics have to say by the summary."""
+    """Expected metrics by the summary."""
     counts = {"records_total": s["records"], "pages_total": s["pages"], "errors_total": s["errors"], "received_bytes_total": s["bytesReceived"],
               "boilerplate_bytes_total": s["bytesRemoved"], "written_bytes_total": s["bytesWritten"], "duplicates_total": s["duplicates"]}
     for name, label, of in [("responses_total", "status", "statuses"), ("page_strategies_total", "strategy", "strategies"),

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the rules of Gopher, C4 and FineWeb against datatrove's, on the same words, document by document.
+"""Compares the rules of Gopher, C4 and FineWeb with datatrove's, on the same words, document by document.
 
     python3 -m venv v && v/bin/pip install datatrove regex
     v/bin/python benches/quality_rules.py CORPUS.jsonl[.gz] [--documents 2000] [--language en]
 
 CORPUS holds lines with `id` and `text`. `cargo run --release -p crawl-quality --example quality_scores` gives words, sentences,
-stop words, values and failures. datatrove's filters are given those words, and are run twice: as they are, for their decision,
-and with thresholds that note what they are compared with and let everything pass, for their values. Differences are
-printed; the exit code says whether there are any.
+stop words, values and failures. datatrove's filters get those words, and run twice: unchanged, for their decision, and with
+recording thresholds that pass everything, for their values. Prints the differences; the exit code is 1 if there are any.
 """
 import argparse
 import gzip
@@ -31,7 +30,7 @@ GRAMS_DUP = ((5, 0.15), (6, 0.14), (7, 0.13), (8, 0.12), (9, 0.11), (10, 0.10))
 
 
 class Given:
-    """A tokenizer that knows what our program found in the document at hand."""
+    """A tokenizer that returns our program's results for the current document."""
 
     def __init__(self):
         self.words, self.sentences = [], {}
@@ -45,7 +44,7 @@ class Given:
 
 
 class Probe:
-    """A threshold that notes what it is compared with, and that nothing fails."""
+    """A threshold that records the compared values, and that nothing fails."""
 
     def __init__(self):
         self.seen = None
@@ -60,7 +59,7 @@ class Probe:
 
 
 def probed(given):
-    """Names of our rules -> probes, and the filters that they are in."""
+    """Probes by names of our rules, and the filters that use them."""
     p = {}
 
     def probe(name):
@@ -75,13 +74,13 @@ def probed(given):
         top_n_grams=tuple((n, probe(f"gopher_repetition.top_{n}_gram")) for n, _ in GRAMS_TOP),
         dup_n_grams=tuple((n, probe(f"gopher_repetition.duplicated_{n}_n_grams")) for n, _ in GRAMS_DUP),
     )
-    # one setting of datatrove is the threshold of two rules: each has a filter of its own
+    # one setting of datatrove is the threshold of two rules: each has a separate filter
     hashes, ellipses = Probe(), Probe()
     p["gopher_quality.too_many_hashes"], p["gopher_quality.too_many_ellipsis"] = hashes, ellipses
 
     class Symbols(Probe):
         def __lt__(self, value):
-            # the first question is about hashes, the second about ellipses
+            # the first comparison is about hashes, the second about ellipses
             (hashes if self.first else ellipses).seen = value
             self.first = not self.first
             return False
@@ -115,7 +114,7 @@ def reason(result):
 
 
 def compare(document, text, given, known, tell):
-    """One document; returns how many decisions and values were compared."""
+    """Compares one document; returns the number of decisions and values."""
     given.words, given.sentences = document["words"], document["sentences"]
     ours = {}
     for name in document["failed"]:
@@ -156,7 +155,7 @@ def compare(document, text, given, known, tell):
     for name, probe in probes.items():
         theirs, value = probe.seen, values[name]
         if theirs is None or (isinstance(theirs, float) and math.isnan(theirs)):
-            continue  # not asked: too few words for an n-gram, no word of which a mean could be taken
+            continue  # no value: too few words for an n-gram, or no word for a mean
         if name == "gopher_quality.enough_stop_words" and stop_words is None:
             continue
         compared += 1
@@ -183,7 +182,7 @@ def main():
         "cargo", "run", "-q", "--release", "-p", "crawl-quality", "--example", "quality_scores"]
     given = Given()
     tokenizers.load_word_tokenizer = lambda language: given
-    # datatrove keeps the words of the last texts; the language is part of the key, the words given are not
+    # datatrove caches the words of the last texts; its key has the language, but not the given words
     known = datatrove_text.split_into_parts.cache_clear
     texts = list(documents(arguments.corpus, arguments.documents))
     lines = "".join(json.dumps({"id": d["id"], "text": d["text"], "language": arguments.language}) + "\n" for d in texts)

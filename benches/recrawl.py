@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""What a second run costs and tells: sites crawled, crawled again unchanged, and again after a known set of changes.
+"""Cost and output of recrawls: sites crawled, crawled again unchanged, and again after a known set of changes.
 
     BED=DIR benches/recrawl.py CRAWL_BINARY [--nginx nginx] [--types FILE] [--port 8790] [--keep DIR] [--no-validators]
 
-BED is a folder with `www/SITE/` for each site, and a seed of each, http://SITE.anything/path, in `seeds.txt`. The sites are copied (as hard links), served by an nginx of our own under
-SITE.recrawl.test, and changed there: in each of the larger sites pages get a paragraph of their own among those of their text, new pages are linked from some
-of those, and others are taken away. Prints CPU seconds (wait4), bytes that nginx sent (headers counted), and what the records say;
-exits with 1 where a run says something else than what was done, costs 40 % of the first run's CPU or more, or 10 % of its bytes.
-With --no-validators the server sends neither ETag nor Last-Modified, so that every page comes whole: the bytes are not judged then.
+BED is a folder with `www/SITE/` for each site, and a seed of each, http://SITE.anything/path, in `seeds.txt`. The sites are copied
+(as hard links), served by our own nginx under SITE.recrawl.test, and changed there. In each of the larger sites some pages get a new
+paragraph within their text, new linked pages are added, and others are removed.
+
+Prints CPU seconds (wait4), bytes that nginx sent (with headers), and the changes in the records. Exits with 1 if a run reports other
+changes, costs at least 40 % of the first run's CPU, or 10 % of its bytes. With --no-validators the server sends neither ETag nor
+Last-Modified, so that every page comes whole; then the bytes are not checked.
 """
 import argparse, collections, html, json, os, re, shutil, signal, subprocess, sys, tempfile, time
 
@@ -15,8 +17,9 @@ CHANGED, ADDED, REMOVED = 50, 20, 10
 
 
 def nginx_conf(folder, sites, port, types, validators):
-    """Types are the distribution's, and what they leave out is text, as it is where nobody says otherwise (nginx's `default_type`): files
-    of programs are pages then."""
+    """Types are the distribution's; other files are text, which is nginx's default (`default_type`), so that files of
+        programs are pages.
+    """
     silent = "" if validators else 'etag off; if_modified_since off; add_header Last-Modified "";'
     servers = "\n".join(f"server {{ listen 127.0.0.1:{port}; server_name {s}.recrawl.test; root {folder}/www/{s}; index index.html; }}" for s in sites)
     return f"""pid {folder}/nginx.pid; error_log {folder}/nginx.err crit; worker_processes 1; daemon off;
@@ -59,7 +62,7 @@ def crawl(binary, folder, port, sites, number, flags=()):
 
 
 def copy_sites(source, target):
-    """As hard links; symbolic ones as what they lead to, for a site stands for itself, and those that lead nowhere not at all."""
+    """Copies as hard links, and symbolic links as their targets, since a site is self-contained. Broken links are skipped."""
     for at, _, names in os.walk(source, followlinks=True):
         there = os.path.join(target, os.path.relpath(at, source))
         os.makedirs(there, exist_ok=True)
@@ -70,19 +73,19 @@ def copy_sites(source, target):
 
 
 def rewrite(path, text):
-    """As a new file: the hard link to the bed must not be written through. Its time is a new one, by which nginx makes the ETag."""
+    """Writes a new file: the hard link to the bed must not be changed. Its new time gives it a new ETag in nginx."""
     os.remove(path)
     with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
         file.write(text)
 
 
 def letters(text):
-    """What is left of a text without marks and spaces: the same for HTML and Markdown."""
+    """A text without marks and spaces, which is equal for HTML and Markdown."""
     return re.sub(r"[\W_]+", "", text)
 
 
 def place_in_text(path, content):
-    """Where the first paragraph of a file ends that is part of the page's content, and not of what stands around it; None without one."""
+    """End of the first paragraph of a file within the page's content; None without one."""
     text = open(path, encoding="utf-8", errors="surrogateescape").read()
     for paragraph in re.finditer(r"<p\b[^>]*>(.*?)</p>", text, re.I | re.S):
         words = letters(html.unescape(re.sub(r"<[^>]*>", " ", paragraph[1])))
@@ -92,7 +95,7 @@ def place_in_text(path, content):
 
 
 def change(folder, port, sites, records):
-    """Changes the sites; what a run has to tell then, as URL -> change."""
+    """Changes the sites; returns the expected changes of a run by URL."""
     content = {r["url"]: r["letters"] for r in records}
     prefix = {s: f"http://{s}.recrawl.test:{port}/" for s in sites}
     pages = collections.defaultdict(list)

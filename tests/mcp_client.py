@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The MCP server driven by the client of the package `mcp` (PyPI): every tool once with what it takes, and with what it does not.
+"""The MCP server driven by the client of the package `mcp` (PyPI): every tool once with valid and with invalid arguments.
 
     tests/mcp_client.py [CRAWL_BINARY]
 
-Crawls a small site into a project first. Ends with 1 at the first answer that is not as it should be. Without the package
-it says so and ends with 0.
+Crawls a small site into a project first. Exits with 1 at the first wrong answer. Without the package it prints a message and
+exits with 0.
 """
 import asyncio, http.server, importlib.util, os, pathlib, sys, tempfile, threading
 
@@ -14,7 +14,7 @@ WORDS = "Sheet number 3 says in its only paragraph"
 
 
 async def refused(client, tool, arguments, *words):
-    """A call that has to fail, as an error of the tool or of the protocol, and to say why."""
+    """A call that must fail, as an error of the tool or of the protocol, with a reason."""
     from mcp import MCPError
     try:
         answer = await client.call_tool(tool, arguments)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The REST API against its own document, by schemathesis with all checks on.
+"""The REST API compared with its own document, by schemathesis with all checks on.
 
     tests/rest_schemathesis.py [CRAWL_BINARY] [--examples 50] [--seed N]
 
-Crawls a small site into a project, starts `crawl serve` on it, and runs schemathesis twice: with ids of its own making, and
-with those of what is there (without DELETE, so that it stays). Ends with 1 at the first failure. Without the package
-`schemathesis` (PyPI) it says so and ends with 0.
+Crawls a small site into a project, starts `crawl serve` on it, and runs schemathesis twice: with generated ids, and with existing
+ones (without DELETE, so that they stay). Exits with 1 at the first failure. Without the package `schemathesis` (PyPI) it prints a
+message and exits with 0.
 """
 import argparse, http.server, importlib.util, json, os, pathlib, signal, subprocess, sys, tempfile, threading, urllib.request
 
@@ -47,7 +47,7 @@ def crawl(binary, folder, env):
 
 
 def start(binary, folder, env):
-    """The server and its address, which it says on its first line."""
+    """The server and its address, which is on its first line of output."""
     words = [binary, "serve", "--listen", "127.0.0.1:0", "--database", folder / "p.sqlite"]
     server = subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True)
     line = server.stderr.readline()
@@ -65,14 +65,14 @@ def ask(url, method="GET", **headers):
 
 
 def known(url, folder):
-    """A configuration of schemathesis with the ids of what is there."""
+    """A configuration of schemathesis with existing ids."""
     project = ask(f"{url}/api/v1/projects")["projects"][0]["id"]
     source = ask(f"{url}/api/v1/projects/{project}/sources")["sources"][0]["id"]
     job = ask(f"{url}/api/v1/projects/{project}/analyze-boilerplate", "POST", Prefer="respond-async")["id"]
     text = "".join(
         f'[[operations]]\ninclude-path-regex = "^/api/v1/{kind}/"\nparameters = {{ "path.id" = "{id}", "path.source_id" = "{source}" }}\n'
         for kind, id in [("projects", project), ("jobs", job)])
-    # not a name that schemathesis finds by itself: the second run is without it
+    # a parameter that schemathesis would not generate: the second run is without it
     path = folder / "known.toml"
     path.write_text(text)
     return path

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Attacks on a crawl binary, counted by vector: how many were tried and how many got through.
+"""Attacks on a crawl binary, counted by vector: attempts and leaks.
 
     python3 benches/attacks CRAWL_BINARY [--before OLDER_BINARY] [--verbose] [FAMILY ...]
 
-A family is a module of this folder with `run(binary, folder)`, which yields an `Attempt` for each attack that it tries against
-the binary with `folder` as its workplace. All servers listen on loopback addresses, and every attack ends by itself. Without
-a family all run. Prints a table of vectors with the attacks that were tried, and those that got through: in the older binary,
-if one is given, and in the other. Ends with 1 if an attack gets through the other.
+A family is a module of this folder with `run(binary, folder)`. It yields an `Attempt` for each attack on the binary, with
+`folder` as its workplace. All servers listen on loopback addresses, and every attack ends by itself. Without a family all run.
+Prints a table of vectors with attempts and leaks: in the older binary, if one is given, and in the other. Exits with 1 if an
+attack leaks in the other.
 """
 import argparse, collections, importlib, pathlib, sys, tempfile, time
 
@@ -20,7 +20,7 @@ def families():
 
 
 def tally(binary, names, verbose):
-    """Vector → [tried, leaked, skipped], in the order in which the families yield them."""
+    """[attempts, leaks, skipped] of each vector, in the order of the families."""
     counts = {}
     for name in names:
         family = importlib.import_module(name)

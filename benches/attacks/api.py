@@ -1,6 +1,6 @@
-"""Calls of the REST API and of the MCP server that want what no caller may have: addresses, files, data without a token, a server that ends.
+"""Forbidden requests to the REST API and to the MCP server: for addresses, files, data without a token, or the server's end.
 
-Got through: a canary hit, the words of a file, an answer without the right to it, a status of 500 and above, a panic, no answer in time.
+A leak is a canary hit, content of a file, an answer without permission, a status of at least 500, a panic, or a timeout.
 """
 import json, subprocess
 import ssrf
@@ -36,7 +36,7 @@ def attack(binary, folder):
 # ---- MCP
 
 def tools(secret):
-    """(name, tool, arguments) of calls that have to be refused, or to tell nothing."""
+    """(name, tool, arguments) of calls that must be refused, or must reveal nothing."""
     file = f"file://{secret}"
     for url in (file, f"file:{secret}", f"file://localhost{secret}", f"FILE://{secret}", f"view-source:{file}", f"ftp://127.0.0.1{secret}", "data:text/html,<p>x",
                 f"jar:{file}!/", "gopher://127.0.0.1:70/_x", "javascript:alert(1)", "chrome://version", "about:blank", "unix:///run/x", "", " ", "http://", "http:///x",
@@ -95,7 +95,7 @@ def mcp(binary, folder, database, canaries, server, secret):
 def told(vector, name, client, answer, canaries):
     fault = client.fault()
     if answer is None:
-        # a line that is too long has no answer, and another one has to be taken
+        # a too long line gets no answer, and the next one must be accepted
         fault = fault or (None if client.call("ping", {}, 2) and "longer" in name else "no answer")
     elif MARK in answer:
         fault = f"the file's words: {answer[:100]}"
@@ -125,7 +125,7 @@ def endless(first, piece):
 
 
 def without_right():
-    """Requests that must not be answered with what they ask for."""
+    """Requests that must be refused."""
     routes = [("GET", "/projects"), ("POST", "/projects"), ("GET", "/projects/1"), ("DELETE", "/projects/1"), ("GET", "/projects/1/domains"), ("GET", "/projects/1/sources"),
               ("POST", "/projects/1/analyze-boilerplate"), ("GET", "/projects/1/boilerplate-stats"), ("GET", "/jobs/1"), ("DELETE", "/jobs/1")]
     for method, path in routes:
@@ -156,7 +156,7 @@ def without_right():
 
 
 def harmful(source):
-    """Requests with a token that must be answered in time, without an error of the server, and without a file's words."""
+    """Requests with a token that must be answered in time, without a server error, and without content of a file."""
     for path in ("/../secret.txt", "/../../../../../../etc/passwd", "/%2e%2e/%2e%2e/secret.txt", "/api/v1/..%2f..%2fsecret.txt", "/..\\..\\secret.txt", f"//{source}", f"/file://{source}", "/api/v1/projects/..%2f..%2fsecret.txt",
                  "/api/v1/projects/1/sources/..%2f..%2fsecret.txt", f"/api/v1/projects/1/sources/{source}", "/.git/config", "/projects.sqlite", "/serve-token", "/api/v1/projects/%00", "/api/v1/projects/" + "9" * 400, "/api/v1/projects/-1",
                  "/api/v1/projects/1%27", "/api/v1/projects/1;2", "/api/v1/projects/%F0%28%8C%28", "/" + "x" * 20_000, "/" + "%41" * 9_000, "/api/v1/projects/1/sources/" + "a/" * 5_000):
@@ -199,9 +199,9 @@ def server_fault(server, answer):
 
 
 def admitted(kind, answer):
-    """Evidence that a request without the right to it was answered."""
+    """Evidence that a request without permission was answered."""
     statuses = [int(part[:3]) for part in answer.split(b"HTTP/1.1 ")[1:]]
-    # the first of two requests on a connection is one that all may make
+    # everybody may make the first of two requests on a connection
     fine = kind != "smuggled" and 200 <= status(answer) < 300
     if fine or PROJECT.encode() in answer or any(code >= 500 for code in statuses):
         return f"answered {statuses}"
@@ -209,7 +209,7 @@ def admitted(kind, answer):
 
 
 def harmed(answer):
-    """Evidence that a request was answered with a file, an error of the server, or leave for pages of other sites."""
+    """Evidence that a request got a file, a server error, or permission for pages of other sites."""
     marks = (MARK.encode(), b"root:x:", b"access-control-allow-origin")
     if status(answer) >= 500 or any(mark in answer.lower() for mark in marks):
         return f"answered {answer[:150]}"

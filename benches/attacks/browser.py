@@ -1,8 +1,8 @@
-"""Pages that make Chromium contact what it may not, or read what it may not: TCP, UDP and DNS canaries, and a file.
+"""Pages that make Chromium contact forbidden addresses or read a forbidden file: canaries for TCP, UDP and DNS, and a file.
 
-Only 127.0.0.1 is allowed. Each page has a port of its own, at which every other address of the namespace is a canary. Names have their
-addresses by `--resolve`, so the crawl asks no name server: each query is the browser's. A second crawl, which may contact all addresses,
-says how many pages reach their canary by TCP at all.
+Only 127.0.0.1 is allowed. Each page has its own port, at which every other address of the namespace is a canary. `--resolve`
+gives names their addresses, so the crawl queries no name server: each query is the browser's. A second crawl, which may
+contact all addresses, shows how many pages reach their canary by TCP.
 """
 import json, os, pathlib, shutil, subprocess
 from attempt import Attempt
@@ -13,13 +13,13 @@ SITE, FIRST, LIMIT = 18000, 21000, 240
 V4 = "127.0.0.2"
 SHELL = "/usr/lib/chromium/chromium-headless-shell"
 BROWSERS = (SHELL, "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
-# kind of target → host, by the number of the page
+# kind of target → host, by page number
 TARGETS = {"IPv4": lambda n: V4, "IPv6": lambda n: "[::ffff:127.0.0.2]" if n % 2 else "[::1]", "name": lambda n: f"p{n}.evil.test"}
 SECRET = "The file of the user says 7f3c9a1e"
-# words of the file, and of pages of the browser itself
+# words of the file, and of the browser's own pages
 MARKS = ("7f3c9a1e", "Command Line", "Command%20Line", "net-export", "JavaScript%20V8")
 
-# name → markup, in which T is the URL of the target, A its authority, H its host, P its port
+# name → markup, with T for the URL of the target, A its authority, H its host, P its port
 MARKUP = {
     "img": "<img src='T'><img srcset='T 2x'><picture><source srcset='T'><img></picture>",
     "script": "<script src='T'></script><script type=module src='T'></script>",
@@ -44,7 +44,7 @@ MARKUP = {
     "XML stylesheet": "<iframe src='data:text/xml,<?xml-stylesheet href=\"T\" type=\"text/xsl\"?><a/>'></iframe>",
     "client hints and CSP report": "<meta http-equiv=Content-Security-Policy content=\"img-src 'none'; report-uri T\"><img src=/x.png>",
 }
-# name → script, likewise; O(x) keeps what x resolves to in the page
+# name → script, likewise; O(x) keeps the result of x in the page
 SCRIPTS = {
     "fetch": "O(fetch('T').then(r => r.text())); O(fetch('T', { mode: 'no-cors' })); O(fetch('T', { keepalive: true, method: 'POST', body: 'x' }))",
     "fetch over TLS": "O(fetch('https://A/', { mode: 'no-cors' }))",
@@ -83,7 +83,7 @@ HEADERS = {
     "reports": {"Report_To": '{"group":"d","max_age":99,"endpoints":[{"url":"https://A/"}]}', "NEL": '{"report_to":"d","max_age":99,"success_fraction":1}',
                 "Reporting_Endpoints": 'd="https://A/"', "Content_Security_Policy": "img-src 'none'; report-uri T; report-to d"},
 }
-# name → markup that shows the file F, or tells the server of it
+# name → markup that shows the file F, or reports it to the server
 FILES = {
     "file: in a frame": "<iframe src='file://F'></iframe><object data='file://F'></object><embed src='file://F'>",
     "file: by fetch": "<script>fetch('file://F').then(r => r.text()).then(told); const x = new XMLHttpRequest; x.open('GET', 'file://F'); x.onload = () => told(x.responseText); x.send()</script>",
@@ -109,7 +109,7 @@ def run(binary, folder):
 
 
 def seeds():
-    """(technique, kind of target, page as arguments of `Pages.add`), of which the target is still open."""
+    """(technique, kind of target, page as arguments of `Pages.add`), with the target still open."""
     for kind in TARGETS:
         for name, markup in MARKUP.items():
             yield name, kind, {"body": HEAD + markup}
@@ -120,7 +120,7 @@ def seeds():
 
 
 def filled(text, host, port):
-    """The text with the target in it, where a capital letter stands alone."""
+    """The text with the target in place of single capital letters."""
     if not isinstance(text, str):
         return text
     for letter, value in {"T": f"http://{host}:{port}/canary", "A": f"{host}:{port}", "H": host.strip("[]"), "P": str(port)}.items():
@@ -153,7 +153,7 @@ def attack(binary, folder):
     server.add("/sw.js", "fetch('http://' + location.search.slice(1) + '/sw', { mode: 'no-cors' })", "text/javascript")
     attacks = list(seeds())
     canaries = Canaries(FIRST, len(attacks))
-    # a request for the identity provider of a page goes to the domain of its host
+    # a request for a page's identity provider goes to the domain of its host
     resolve = ["--resolve", f"evil.test:443:{V4}"]
     for number, (_, kind, page) in enumerate(attacks):
         port = FIRST + number
@@ -179,7 +179,7 @@ def attack(binary, folder):
 
 
 def by_page(hits):
-    """Number of a page → evidence, of the hits at addresses that are not allowed."""
+    """Evidence by page number, from hits at forbidden addresses."""
     return {port - FIRST: f"{address}:{port} got {said.splitlines()[0] if said else 'a connection'}" for port, address, said in hits if address != ALLOWED}
 
 

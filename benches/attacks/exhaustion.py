@@ -1,7 +1,7 @@
-"""Attacks on CPU, memory, disk, descriptors and places: by pages, servers, files, clients of the API, and settings.
+"""Attacks on CPU, memory, disk, descriptors and slots: by pages, servers, files, API clients, and settings.
 
-Each attack states its bounds: CPU seconds, MB of memory, seconds until the end, MB on disk. They hold for a development
-build, which is some ten times slower than a release build, and are far below the cost of a missing bound.
+Each attack states its bounds: CPU seconds, MB of memory, seconds until the end, MB on disk. They apply to a development
+build, which is about ten times slower than a release build, and are far below the cost of a missing bound.
 """
 import concurrent.futures, dataclasses, json, os, pathlib, re, shutil, signal, subprocess, sys, threading, time
 
@@ -9,9 +9,9 @@ from attempt import Attempt
 from exhausting import inputs, places
 
 HERE = pathlib.Path(__file__).parent
-# Attacks at the same time; the bounds of time leave room for them.
+# concurrent attacks; the time bounds allow for them
 AT_A_TIME = 4
-# Exit codes of a crawl: done, no seed could be fetched, stopped by a limit.
+# exit codes of a crawl: done, no seed fetched, stopped by a limit
 ENDS = (0, 4, 5)
 TICK = 0.02
 PEAK = re.compile(r"VmHWM:\s+(\d+)")
@@ -22,7 +22,7 @@ class Bounds:
     cpu: float = 20
     memory: float = 300
     seconds: float = 60
-    # a body of 10 MiB is held once in the state, and its record is written twice
+    # the state holds a body of 10 MiB once, and its record is written twice
     disk: float = 40
     descriptors: int = 250
 
@@ -42,7 +42,7 @@ class Use:
     stderr: str
 
     def beyond(self, bounds):
-        """The bounds that were not kept, in words."""
+        """Exceeded bounds, in words."""
         found = []
         for name in ("cpu", "memory", "seconds", "disk", "descriptors"):
             if getattr(self, name) > getattr(bounds, name):
@@ -64,7 +64,7 @@ def size_of(folder):
 
 
 def used_by(words, folder, bounds, stdin=None, env=None):
-    """Runs a command in `folder` until its end, or until twice its time is over."""
+    """Runs a command in `folder` until its end, or for at most twice its time."""
     (folder / "stdout").touch()
     begun, disk, descriptors = size_of(folder), 0, 0
     with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as err:
@@ -79,7 +79,7 @@ def used_by(words, folder, bounds, stdin=None, env=None):
             disk = max(disk, size_of(folder) - begun)
             try:
                 descriptors = max(descriptors, len(os.listdir(f"/proc/{child.pid}/fd")))
-                # not that of `wait4`, in which the memory of the parent is
+                # not that of `wait4`, which includes the memory of the parent
                 memory = max(memory, int(PEAK.search(pathlib.Path(f"/proc/{child.pid}/status").read_text())[1]) / 1024)
             except (OSError, TypeError):
                 pass  # it has just ended

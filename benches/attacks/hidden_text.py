@@ -1,7 +1,7 @@
-"""Sentences that no reader sees, and sentences that only look hidden, in pages that `crawl` extracts: statically, and through Chromium.
+"""Hidden sentences, and visible ones that look hidden, in pages that `crawl` extracts, statically and through Chromium.
 
-A way to hide a text leaks if its sentence stands in the text or the metadata of the record. A text that a reader can see or open
-leaks if its sentence is missing. Each page has a text of its own around the sentence.
+A hiding technique leaks if its sentence is in the text or the metadata of the record. A visible or expandable text leaks if its
+sentence is missing. Each page has its own text around the sentence.
 """
 import http.server, json, os, shutil, subprocess, threading
 from attempt import Attempt
@@ -11,7 +11,7 @@ PROSE = ("The harbour master keeps a ledger of tides, and every evening the cler
          "carried, how the wind stood, and whether the lamp on the long pier had been lit in time for the last of them.")
 PROSE_PARAGRAPHS = 6
 CHROME_SECONDS = 240
-# shows what a sheet hides once the page stands
+# shows text that a sheet hides, once the page is loaded
 SCRIPT = ("<script>document.documentElement.classList.add('js');addEventListener('DOMContentLoaded',()=>"
           "document.querySelectorAll('.q').forEach(one=>one.classList.add('in')))</script>")
 
@@ -73,7 +73,7 @@ ELEMENTS = {
     "sheet of a shadow root": ("", "<div><template shadowrootmode=open><style>:host{display:none}</style><slot></slot></template><p>{}</p></div>"),
     "label of an option": ("", '<select><optgroup label="{}"><option>One</option></optgroup></select>'),
 }
-# characters that carry a text without being seen
+# invisible characters that carry a text
 CHARACTERS = {"inherent vowel of Khmer": 0x17B4, "deprecated shaping": 0x206C, "shorthand format": 0x1BCA1, "reserved default": 0x2065,
               "language tag": 0xE0001, "beginning of a beam": 0x1D173}
 VISIBLE = {
@@ -107,7 +107,7 @@ def page(number, head, snippet):
 
 
 def pages():
-    """(vector, name, evidence, must stand in the text, HTML) of each page."""
+    """(vector, name, evidence, must be in the text, HTML) of each page."""
     number = 100
     for vector, ways in (("sheet", SHEETS), ("style", STYLES), ("element", ELEMENTS)):
         for name, (head, snippet) in ways.items():
@@ -127,7 +127,7 @@ def pages():
 def attempts(suffix, all_pages, texts):
     for path, (vector, name, evidence, must_stand, _) in all_pages.items():
         text = texts.get(path)
-        # without the visible text, that the other is missing is no evidence
+        # without the visible text, a missing hidden one is no evidence
         is_read = text is not None and PROSE in text
         leaked = not is_read or (evidence in text) != must_stand
         yield Attempt(vector + suffix, name, leaked, "no text of it" if not is_read else "missing" if must_stand else "in the record")
@@ -180,7 +180,7 @@ def in_chromium(binary, folder, all_pages):
         server.shutdown()
         server.server_close()
     records = [json.loads(line) for line in output.read_text().split("\n") if line] if output.exists() else []
-    # a page that was only fetched says nothing about the browser
+    # a statically fetched page says nothing about the browser
     rendered = [record for record in records if record.get("metadata", {}).get("strategy") == "chrome"]
     return {record["url"].rsplit("/", 1)[-1]: text_of(record) for record in rendered}
 

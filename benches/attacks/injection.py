@@ -1,9 +1,9 @@
-"""Output injection: text of a hostile site that leaves its place in what people and programs read.
+"""Output injection: text of a hostile site that takes effect outside of its field in the outputs.
 
-A site on loopback serves pages with payloads in every place that a record, a log, a report or a name of a file is made of. One
-crawl writes each kind of output, further commands read its records, and each output is looked through for what the site may not
-have brought there: live HTML and addresses in rendered Markdown, controls on the way to a terminal, formulas in tables, names
-of files that collide or are devices, entries of a front matter.
+A site on loopback serves pages with payloads in every source of a record, a log, a report or a file name. One crawl writes
+each kind of output, and further commands read its records. Each output is searched for effects of the site: live HTML and URLs
+in rendered Markdown, control characters for a terminal, formulas in tables, file names that collide or are devices, and
+entries of a front matter.
 """
 import csv, html, html.parser, http.server, io, json, os, pathlib, random, re, subprocess, threading, urllib.parse
 
@@ -21,7 +21,7 @@ EVIL = "http://evil.invalid/b.gif"
 WORDS = ("ferry quay morning island keeper light boat ground harbour crane herring tide pilot rope anchor deck cargo winter storm "
          "signal tower gull bridge market letter captain north sail timber coal engine").split()
 
-# Name → text of a page. Each stands as text: none of its marks may be live in rendered Markdown.
+# name → text of a page; none of its marks may be live in rendered Markdown
 MARKS = {
     "image with a handler": TAG,
     "script": "<script>alert(1)</script>",
@@ -53,7 +53,7 @@ MARKS = {
     "pixel": f"![ `]({EVIL.replace('b.gif', 'pixel.gif')}) {TAG}` x",
     "front matter": f"---\nurl: javascript:alert(1)\n---\n{TAG}",
 }
-# Name → HTML with `{}` for the escaped text, `{a}` for it in an attribute.
+# name → HTML with `{}` for the escaped text, `{a}` for it in an attribute
 PLACES = {
     "paragraph": "<p>Some {} words</p>",
     "heading": "<h2>Some {} words</h2>",
@@ -76,7 +76,7 @@ PLACES = {
 ALLOWED = set("p h1 h2 h3 h4 h5 h6 a img em strong del code pre ul ol li blockquote table thead tbody tr th td br hr sup sub "
               "section input".split())
 
-# Name → control, between two letters.
+# name → control character, between two letters
 CONTROLS = {
     "colour": "\x1b[31m", "title of the window": "\x1b]0;x\x07", "clear": "\x1b[2J", "C1 sequence": "\x9b31m", "C1 string": "\x90q\x9c",
     "delete": "\x7f", "backspace": "\x08\x08", "override": "\u202e", "isolate": "\u2066", "next line": "\x85",
@@ -89,7 +89,7 @@ HTML_TEXTS = [TAG, "</script><script>alert(1)</script>", "\"><svg onload=alert(1
 
 
 def prose(seed):
-    """A paragraph that no other page has."""
+    """A paragraph that is unique to its page."""
     rng = random.Random(seed)
     return "<p>" + " ".join(f"{' '.join(rng.choice(WORDS) for _ in range(12)).capitalize()}, as they say." for _ in range(6)) + "</p>"
 
@@ -142,7 +142,7 @@ def command(args, folder, stdin=None, **environment):
 
 
 def crawl(binary, folder, seeds, name, *flags):
-    """Runs a crawl; standard output, standard error and the state directory."""
+    """Runs a crawl; returns standard output, standard error and the state directory."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "seeds.txt").write_text("\n".join(seeds) + "\n")
     (folder / "crawl.toml").write_text('[extract]\nlinks = "keep"\nimages = true\n')
@@ -153,14 +153,14 @@ def crawl(binary, folder, seeds, name, *flags):
 
 
 def records(path):
-    """Lines end with line feeds alone: a string may hold what Python takes for another end."""
+    """Records of a file. Only line feeds end lines: a string may hold other line ends of Python."""
     return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line] if path.exists() else []
 
 
 # Markdown
 
 class Live(html.parser.HTMLParser):
-    """Elements, attributes and addresses of rendered Markdown that its renderer did not write."""
+    """Elements, attributes and URLs of rendered Markdown that its renderer did not write."""
 
     def __init__(self, root):
         super().__init__()
@@ -180,7 +180,7 @@ class Live(html.parser.HTMLParser):
         return address.startswith(("#", self.root)) or (address.startswith("mailto:") and "@" in address)
 
     def handle_comment(self, data):
-        # cmark writes none of its own
+        # cmark writes none itself
         self.found.append("comment")
 
 
@@ -251,7 +251,7 @@ BEACONS = {
 
 
 def front_matter(mark, file):
-    """Each line of a front matter is a key of ours and JSON, which YAML reads as the same."""
+    """Checks that each line of a front matter is one of our keys with JSON, which YAML reads equally."""
     name = f"title: {mark}"
     if file is None:
         return Attempt("front matter", name, True, "no file")
@@ -267,7 +267,7 @@ def front_matter(mark, file):
 
 
 def cleaning(binary, folder):
-    """Pages whose code begins or ends as that of other pages does: what is left of it may not be live."""
+    """Pages whose code begins or ends like that of other pages: the rest of it may not be live."""
     folder.mkdir(parents=True, exist_ok=True)
     shared = "the first line of an example that stands on every page of the site"
     forms = {
@@ -302,7 +302,7 @@ def marked(number, control, where):
 
 
 def leaks(text, number, control):
-    """Where a control stands raw behind its marker."""
+    """Positions of raw control characters after their marker."""
     found = re.search(f"mk{number}[a-z]+({re.escape(control)}|{re.escape(control[0])})", text)
     return repr(text[max(0, found.start() - 30):found.end() + 10]) if found else ""
 
@@ -350,7 +350,7 @@ def controls(binary, folder):
 
 
 def control_outputs(binary, folder, site, urls, bad):
-    """Name → bytes of each output that people and programs read."""
+    """Bytes of each output for people and programs, by name."""
     seeds = urls + bad
     _, text_log, state = crawl(binary, folder, seeds, "out.jsonl", "--log-level", "trace", "--max-time", "60s")
     yield "text log and summary", text_log
@@ -418,7 +418,7 @@ def tables(binary, folder):
 
 
 def pages(binary, folder):
-    """Pages for a browser, with payloads as titles, ids, addresses and texts."""
+    """Pages for a browser, with payloads as titles, ids, URLs and texts."""
     folder.mkdir(parents=True, exist_ok=True)
     site = Site()
     lines = []
@@ -439,7 +439,7 @@ def pages(binary, folder):
         source = site.pages[f"/{number}"][2]
         shown["extract --explain=html"] = command([binary, "extract", "--explain=html", "-"], folder, source)[0].decode()
         for name, page in shown.items():
-            # without a tag of its own a payload is one only within an attribute
+            # without its own tag a payload is only one within an attribute
             leaked = page is None or (text in page if "<" in text else bool(re.search(r"<[^<>]*\sonmouseover=", page)))
             yield Attempt("pages for a browser", f"{text!r} in {name}", leaked, "not written" if page is None else "")
     site.server.shutdown()

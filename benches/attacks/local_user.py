@@ -1,6 +1,6 @@
 """Another local user against a crawl with a browser, and against `crawl serve`: files, processes, ports and sockets.
 
-The crawl runs as one user without rights, with the umask of most systems, and the attacks as another one. So this family needs root.
+The crawl runs as one unprivileged user with a common umask, and the attacks as another one. So this family needs root.
 """
 import json, os, pathlib, signal, socket, stat, subprocess, threading, time
 from attempt import Attempt
@@ -9,7 +9,7 @@ from support.pages import Pages
 USER, OTHER = 61001, 61002
 SECRET = "7f3c9a1e-secret"
 PATIENCE = 40
-# page that keeps the browser at work
+# page that keeps the browser busy
 PAGE = "<!doctype html><title>t</title><div id=o></div><script>localStorage.s = '7f3c9a1e-secret'; fetch('/slow').then(r => r.text()).then(t => o.append(t))</script>"
 
 
@@ -20,7 +20,7 @@ def run(binary, folder):
 
 
 def drop(uid):
-    """Makes this process one of the user."""
+    """Switches this process to the user."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
@@ -28,7 +28,7 @@ def drop(uid):
 
 
 def as_other(function, *arguments):
-    """What a function returns in a process of the other user."""
+    """Result of a function in a process of the other user."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -49,7 +49,7 @@ def as_other(function, *arguments):
 
 
 def processes(group):
-    """Ids of the processes of the user, the crawl's and the browser's."""
+    """Ids of the user's processes, of crawl and browser."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         try:
@@ -60,16 +60,16 @@ def processes(group):
     return found
 
 
-# ---- attacks: each returns evidence, or nothing
+# ---- attacks: each returns evidence, or none
 
 def below(path):
-    """The folders from a path on, each with its files, as far as they can be listed."""
+    """Listable folders from a path on, each with its files."""
     for folder, _, names in os.walk(path):
         yield folder, [os.path.join(folder, name) for name in names]
 
 
 def readable(*paths):
-    """The first file below the paths that can be opened."""
+    """The first readable file below the paths."""
     for file in [*paths, *(file for path in paths for _, files in below(path) for file in files)]:
         try:
             if stat.S_ISREG(os.stat(file).st_mode):
@@ -123,7 +123,7 @@ def links(pids):
 
 
 def ports():
-    """Ports of TCP at which the user listens."""
+    """TCP ports on which the user listens."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with open(table) as lines:
             for line in list(lines)[1:]:
@@ -204,7 +204,7 @@ def shared_memory():
     return None
 
 
-# ---- what is attacked
+# ---- targets
 
 def start(words, folder, **more):
     environment = {"HOME": f"{folder}/home", "PATH": os.environ["PATH"], "TMPDIR": f"{folder}/tmp", "CRAWL_FETCH_ALLOW_ADDRESSES": "127.0.0.1/32", "CRAWL_FETCH_DELAY": "0s",
@@ -223,7 +223,7 @@ def end(process):
 
 
 def set_up(folder):
-    """Folders as a user has them, and pages of which one keeps the browser at work until the event is set."""
+    """Folders of a user, and pages of which one keeps the browser busy until the event is set."""
     folder.chmod(0o755)
     for name, mode in (("home", 0o755), ("tmp", 0o1777)):
         (folder / name).mkdir()

@@ -1,7 +1,7 @@
-"""Secrets of the user, searched for in every file and line that runs leave, and the rights of other users on those files.
+"""Secrets of the user, searched for in all output of runs, and the rights of other users to those files.
 
-Each secret is unique. It is looked for in standard output and error, in records, archives, databases and all other files:
-plain, percent-encoded, in base64, packed, and in the rows of databases.
+Each secret is unique. The search covers standard output and error, records, archives, databases and all other files. It finds
+plain, percent-encoded, base64 and packed forms, and rows of databases.
 """
 import gzip, json, os, shutil, subprocess, time, urllib.error, urllib.request
 from attempt import Attempt
@@ -9,13 +9,13 @@ from leaks.case import Case
 from leaks.world import Server, Socks, free_port
 
 TRACE = ["--log-level", "trace"]
-# An archive holds answers as sites sent them, and a state robots.txt.
+# an archive holds the sites' answers unchanged, and a state their robots.txt
 SENT_BY_SITES = {("cookie", "archive"), ("password of links", "archive"), ("password in robots.txt", "archive"),
                  ("password in robots.txt", "state")}
 
 
 def settings(case, server, extra=""):
-    """A file of settings with a secret of every kind, and a proxy that is the server itself."""
+    """A settings file with a secret of every kind, and a proxy that is the server itself."""
     by_file = case.file("password", case.secret("password by file") + "\n")
     header, token, proxy = case.secret("X-Api-Key"), case.secret("own header"), case.secret("proxy in settings")
     cookie = server.cookie = case.secret("cookie")
@@ -30,7 +30,7 @@ retries = 0
 
 
 def everything(binary, folder, name, *flags):
-    """A crawl with all secrets, an archive, a project and a report, twice; then every job over what it left."""
+    """A crawl with all secrets, an archive, a project and a report, twice; then every job over its output."""
     server = Server()
     case = Case(binary, folder, name)
     config, (header, token, proxy, cookie) = settings(case, server)
@@ -51,7 +51,7 @@ def everything(binary, folder, name, *flags):
 
 
 def on_the_command_line(binary, folder):
-    """Flags with secrets, while the run is on: its lock, its status, and a second run that is refused."""
+    """Flags with secrets during a run: its lock, its status, and a second run that is refused."""
     server = Server()
     case = Case(binary, folder, "flags")
     header, proxy, contact = case.secret("--header"), case.secret("--proxy", "/x"), case.secret("--header=")
@@ -81,7 +81,7 @@ def on_the_command_line(binary, folder):
 
 
 def ways_out(binary, folder):
-    """Proxies of each kind, that answer, refuse or are not there, from flags and from the environment, at `trace`."""
+    """Proxies that answer, refuse or are missing, from flags and from the environment, at `trace`."""
     server, socks = Server(), Socks()
     for name, scheme, port, seed in [
         ("http proxy", "http", server.port, "http://harbour.test/"), ("tunnel", "http", server.port, "https://harbour.test/"),
@@ -104,7 +104,7 @@ def ways_out(binary, folder):
 
 
 def seeds_with_passwords(binary, folder):
-    """Seeds that hold a password: in files of each kind, as flag, on standard input, and in lines that are wrong otherwise too."""
+    """Seeds with a password: in files of each kind, as a flag, on standard input, and in otherwise invalid lines."""
     server = Server()
     for name, line in [("plain", "http://gull:{0}@127.0.0.1:{1}/"), ("user alone", "http://{0}@127.0.0.1:{1}/"),
                        ("bare", "gull:{0}@127.0.0.1:{1}/"), ("bare host", "gull:{0}@harbour.test/"), ("relative", "//gull:{0}@127.0.0.1:{1}/"),
@@ -159,7 +159,7 @@ def links_with_passwords(binary, folder):
 
 
 def wrong_settings(binary, folder):
-    """Settings that cannot be used, with a secret on the line that is wrong."""
+    """Invalid settings with a secret on the faulty line."""
     files = {
         "string without end": '[serve]\ntoken = "{0}\n', "no quotes": "[serve]\ntoken = {0}\n", "two values": '[serve]\ntoken = "{0}" "x"\n',
         "list for text": '[serve]\ntoken = ["{0}"]\n', "table for text": '[serve]\ntoken = {{ value = "{0}" }}\n',
@@ -209,14 +209,14 @@ def wrong_settings(binary, folder):
 
 
 def serve_for_a_moment(case, *args, **more):
-    """Starts `serve` and stops it, if it does not end by itself."""
+    """Starts `serve` and stops it, unless it ends by itself."""
     process = case.start("serve", "--listen", "127.0.0.1:0", "--database", "p.sqlite", *args, **more)
     wait_for(lambda: b"listening on" in case.said(process) or process.poll() is not None)
     case.end(process, stop=True)
 
 
 def served(binary, folder):
-    """`serve` with a token from each place, asked with it, with others and without one, at `trace`."""
+    """`serve` with a token from each source, called with it, with others and without one, at `trace`."""
     for way in ("settings", "variable", "file", "made"):
         case = Case(binary, folder, f"serve, token by {way}")
         env, args, token = {"CRAWL_LOG_LEVEL": "trace"}, ["serve", "--listen", "127.0.0.1:0", "--database", "p.sqlite"], ""
@@ -256,7 +256,7 @@ def ask(address, path, token):
 
 
 def agents(binary, folder):
-    """`mcp` with all secrets in its settings, asked for pages by URLs with a password, at `trace`."""
+    """`mcp` with all secrets in its settings, called with URLs that contain a password, at `trace`."""
     server = Server()
     case = Case(binary, folder, "mcp")
     config, (header, *_) = settings(case, server)
@@ -284,7 +284,7 @@ def agents(binary, folder):
 
 
 def browsers(binary, folder):
-    """A page that is rendered, with all secrets: what goes to the browser, what its processes show, and what it leaves."""
+    """A rendered page with all secrets: requests of the browser, its processes, and its files."""
     if not any(map(shutil.which, ("chromium", "chromium-headless-shell", "google-chrome"))):
         yield Attempt("secrets: standard error", "browser", False, "there is no Chromium", skipped=True)
         return
@@ -300,7 +300,7 @@ def browsers(binary, folder):
     for child in descendants(process.pid):
         for part in ("cmdline", "environ"):
             case.note("processes of the browser", read(f"/proc/{child}/{part}"))
-    # nobody else enters the profile, whatever stands in it
+    # no other user can enter the profile, whatever is in it
     for profile in (case.dir / "tmp").iterdir():
         yield case.rights(profile)
     server.hang.set()
@@ -344,7 +344,7 @@ def older_states(binary, folder):
 
 
 def wait_for(condition, seconds=15):
-    """Waits until something holds; gives up after a time, which `expect` then tells."""
+    """Waits until a condition is true, up to a limit, which `expect` then reports."""
     until = time.monotonic() + seconds
     while not condition() and time.monotonic() < until:
         time.sleep(0.02)

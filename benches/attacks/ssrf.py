@@ -1,7 +1,7 @@
-"""Forbidden addresses in every place of which the static path takes a URL: notations × vectors, with a canary at each address.
+"""Forbidden addresses in every source of URLs on the static path: notations × vectors, with a canary at each address.
 
-Only 127.0.0.1 is allowed. Each notation has a port of its own, at which every other address of the namespace is a canary.
-For each vector a second crawl, which may contact all addresses, says how many notations the vector reaches at all.
+Only 127.0.0.1 is allowed. Each notation has its own port, at which every other address of the namespace is a canary. For each
+vector a second crawl, which may contact all addresses, shows how many notations the vector reaches at all.
 """
 import os, subprocess
 from attempt import Attempt
@@ -10,7 +10,7 @@ from support.pages import Pages
 
 SITE, FIRST, LIMIT = 18000, 20000, 60
 V4 = "127.0.0.2"
-# a notation with {port} has the port in another place than the end
+# a notation with {port} has its port elsewhere than at the end
 NOTATIONS = (
     V4, "127.2", "127.0.2", "2130706434", "0x7f000002", "0x7f.0.0.2", "0x7F.0x0.0x0.0x2", "0177.0.0.2", "0177.0x0.00.02", "017700000002",
     "127.0.0.2.", "127.255.255.254", "%31%32%37.0.0.2", "127%2e0%2e0%2e2", "１２７.０.０.２", "127。0。0。2", "①②⑦.0.0.②",
@@ -21,7 +21,7 @@ NOTATIONS = (
     "127.0.0.2:{port}#@127.0.0.1:18000", "127.0.0.2:{port}\\@127.0.0.1:18000", "v4.test", "v6.test", "mapped.test", "metadata.test", "private.test", "zero.test",
     "both.test", "rebinds.test", "v4.test.", "V4.TEST",
 )
-# the kernel takes them for 127.0.0.1 and ::1
+# the kernel treats them as 127.0.0.1 and ::1
 ZERO = ("0.0.0.0", "0", "zero.test")
 NAMES = {"v4.test": [V4], "v6.test": ["::1"], "mapped.test": ["::ffff:127.0.0.2"], "metadata.test": ["169.254.169.254"],
          "private.test": ["10.0.0.1"], "zero.test": ["0.0.0.0"], "both.test": [ALLOWED, V4]}
@@ -39,7 +39,7 @@ def robots(line):
     return f"User-agent: *\nDisallow:\n{line}\n"
 
 
-# vector → function of (server, host, target) that sets up the pages of a host
+# vector → function of (server, host, target) that creates the pages of a host
 VECTORS = {}
 
 
@@ -51,7 +51,7 @@ def vector(name):
 
 
 def in_page(name, head="", body="", words=WORDS):
-    """A vector that is markup of the page, with {} for the target. Without words other ways to the page's text are looked for."""
+    """A vector in the markup of a page, with {} for the target. Without words the crawl also tries other sources of the page's text."""
     @vector(name)
     def set_up(server, host, target):
         server.add((host, "/"), page(head.replace("{}", target), body.replace("{}", target) + words))
@@ -123,7 +123,7 @@ def urls():
 
 
 def crawl(binary, folder, seeds, allowed):
-    """Runs a crawl to its end; gives its messages."""
+    """Runs a crawl to its end; returns its messages."""
     folder.mkdir()
     (folder / "seeds.txt").write_text("".join(f"{seed}\n" for seed in seeds))
     words = [binary, "--seed", f"{folder}/seeds.txt", "--state-dir", f"{folder}/state", "-O", f"{folder}/pages.jsonl", "--scope", "any",
@@ -137,7 +137,7 @@ def crawl(binary, folder, seeds, allowed):
 
 
 def forbidden(hits):
-    """Number of a notation → evidence, of the hits at addresses that are not allowed."""
+    """Evidence by notation number, from hits at forbidden addresses."""
     found = {}
     for port, address, said in hits:
         if address != ALLOWED or NOTATIONS[port - FIRST] in ZERO:
@@ -166,7 +166,7 @@ def attack(binary, folder):
             seeds.append(target if name == "seed" else f"http://{host}:{SITE}/")
         crawl(binary, folder / f"{at}", seeds, [f"{ALLOWED}/32"])
         found = forbidden(canaries.take())
-        # the control: an attack that reaches nothing even where all is allowed proves little
+        # the control: an attack that reaches no target even if all is allowed proves little
         crawl(binary, folder / f"{at}-control", seeds, ["0.0.0.0/0", "::/0"])
         reached = forbidden(canaries.take())
         for number, notation in enumerate(NOTATIONS):

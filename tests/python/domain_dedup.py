@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Phase A of the boilerplate specification, by itself: its functions as it writes them, over a JSONL. Standard library only.
+"""Independent implementation of phase A of the boilerplate specification, over a JSONL. Standard library only.
 
     domain_dedup.py PAGES.jsonl > cleaned.jsonl
 
-Each line has `url` and `content`; it comes back with `text`, and `removed`: the hashes of the blocks that went, in order, and
-their bytes. A page of which nothing but whitespace would be left keeps its text; one of a domain that is not judged is not touched. Knows nothing of the program it is held against.
+Each line has `url` and `content`; the output adds `text`, and `removed`: the hashes of the removed blocks, in order, and their
+bytes. A page that would be left with only whitespace keeps its text; pages of a domain that is not judged are unchanged. It shares
+no code with the program that it tests.
 """
 import hashlib, json, re, sys
 from urllib.parse import urlsplit

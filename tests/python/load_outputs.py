@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Loads the outputs of one crawl with what data people use, and holds them against each other.
+"""Loads the outputs of one crawl with common data libraries, and compares them with each other.
 
     tests/python/load_outputs.py FOLDER     # with out.jsonl, out.jsonl.gz, out.jsonl.zst, out.parquet and pages/
-    tests/python/load_outputs.py --check    # only whether the packages are there
+    tests/python/load_outputs.py --check    # only checks that the packages are installed
 """
 import gzip, json, pathlib, sys, tempfile
 
@@ -48,7 +48,7 @@ def main(folder):
             same(f"datasets {name}", zip(loaded["id"], loaded["text"]))
     for reader, pattern in ((JsonlReader, "out.jsonl"), (JsonlReader, "out.jsonl.gz"), (ParquetReader, "out.parquet")):
         documents = reader(str(folder), glob_pattern=pattern)()
-        # what has no text is no document there
+        # a record without text is no document there
         found = {document.id: document.text for document in documents}
         assert found == {id: text for id, text in texts.items() if text}, f"datatrove {pattern}: {len(found)}"
         print(f"datatrove {pattern}: {len(found)} documents")

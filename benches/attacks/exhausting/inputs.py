@@ -1,4 +1,4 @@
-"""Pages, files, settings and URLs that are made to exhaust a crawler, with the bounds that hold for each."""
+"""Pages, files, settings and URLs that exhaust a crawler, with the bounds for each."""
 import base64, dataclasses, gzip, json, os, pathlib, random, shutil, struct, subprocess, sys, typing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent))
@@ -21,7 +21,7 @@ class Case:
 
 
 def make_certificate(folder):
-    """A certificate for 127.0.0.1, which is its own authority; none without openssl."""
+    """Creates a self-signed certificate for 127.0.0.1; none without openssl."""
     global KEY, CERTIFICATE
     KEY, CERTIFICATE = folder / "key.pem", folder / "certificate.pem"
     CERTIFICATE.touch()
@@ -142,7 +142,7 @@ PAGES = [
 # ---- files
 
 def endless_line(folder, last, mebibytes=300):
-    """Standard input: a line of many bytes, and a good one."""
+    """Standard input: a very long line, and a good one."""
     with open(folder / "stdin", "wb") as file:
         file.truncate(mebibytes << 20)
         file.seek(0, os.SEEK_END)
@@ -174,7 +174,7 @@ def text(name, content, words):
 
 
 def went_on(use):
-    """The line behind the bad one has its answer."""
+    """True if the line after the bad one is answered."""
     return use.code == 0 and len(use.stdout.strip().splitlines()) >= 1 and "line 1" in use.stderr
 
 
@@ -310,18 +310,18 @@ def archive_cases(binary, folder, base):
     for number in range(12):
         content = bytearray(whole)
         if number < 4:
-            # the length of the footer, in front of the last four bytes
+            # length of the footer, before the last four bytes
             content[-8:-4] = struct.pack("<I", [0, len(whole), 2**31, 2**32 - 1][number])
         else:
             length = struct.unpack("<I", whole[-8:-4])[0]
             for _ in range(30):
-                # the footer is what sizes and counts stand in
+                # the footer holds sizes and counts
                 content[len(whole) - 8 - damage.randrange(length) - 1] = damage.choice([0xff, 0x7f, 0x80, damage.randrange(256)])
         yield Case(f"Parquet: damage {number}", text("in.parquet", bytes(content), ["duplicates", "in.parquet", "--report", "r.json"]), {}, "archives")
 
 
 def parquet(binary, folder, base):
-    """A table that the crawl itself writes."""
+    """A table written by the crawl itself."""
     made = folder / "made"
     made.mkdir(exist_ok=True)
     words = [binary, "--seed", base + "/static/ok", "--state-dir", "state", "-O", "whole.parquet", "--delay", "0s", "--depth", "0", "--quiet",
@@ -371,7 +371,7 @@ def files(binary, folder, base):
 
 # ---- servers
 
-# Paths of benches/hostile_server.py and of exhausting/server.py.
+# paths of benches/hostile_server.py and of exhausting/server.py
 PATHS = ["/bomb/gzip", "/bomb/gzip-gzip", "/bomb/zstd", "/bomb/zstd-window", "/bomb/gzip-corrupt", "/endless/chunked", "/endless/eof", "/endless/drip",
          "/endless/trickle", "/slow/headers", "/slow/never", "/redirect/endless/0", "/redirect/loop/a", "/redirect/self", "/headers/endless",
          "/headers/early-hints", "/html/deep", "/html/attrs", "/html/links", "/html/longurl", "/html/oneline", "/type/zip-2g", "/retry/huge",

@@ -1,15 +1,15 @@
-"""Attacks on places: those of connections at `crawl serve` and at the listener of metrics, and those of requests in a crawl."""
+"""Attacks on slots: of connections at `crawl serve` and at the metrics listener, and of requests in a crawl."""
 import concurrent.futures, os, pathlib, re, socket, subprocess, threading, time
 
 from attempt import Attempt
 
 TOKEN = "a-token-for-the-attack"
-# Seconds until a caller with the token, or a collector of metrics, has its answer while the attack goes on.
+# seconds for an answer to a caller with the token, or to a metrics collector, during the attack
 PATIENCE = 4
 MEMORY_MB = 250
 DESCRIPTORS = 200
 HOLD = 1.5
-# Servers that are attacked at the same time.
+# servers under attack at the same time
 AT_A_TIME = 3
 HEALTH = b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 DOCUMENT = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -19,7 +19,7 @@ POST = b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Type: appl
 
 
 def at_once(threads, work):
-    """Calls `work` in so many threads, and waits for each, at most 5 s."""
+    """Calls `work` in `count` threads, and waits for each, at most 5 s."""
     workers = [threading.Thread(target=work, daemon=True) for _ in range(threads)]
     for worker in workers:
         worker.start()
@@ -28,7 +28,7 @@ def at_once(threads, work):
 
 
 def held(count, piece=b"", again=b"", every=0.0, source=None, unread=True, read_slowly=False):
-    """An attack: connections that send `piece`, then `again` every so many seconds, and never read."""
+    """An attack: connections that send `piece`, then `again` periodically, and never read."""
     def attack(address, stop):
         open_ones = []
         for number in range(count):
@@ -59,7 +59,7 @@ def held(count, piece=b"", again=b"", every=0.0, source=None, unread=True, read_
 
 
 def requests(piece, threads=8):
-    """An attack: requests as fast as they are answered."""
+    """An attack: requests at the maximum rate."""
     def attack(address, stop):
         def ask():
             while not stop.is_set():
@@ -149,7 +149,7 @@ def held_by(process):
 
 
 def said(process, pattern, patience=20):
-    """What a process says on standard error, once it matches."""
+    """Standard error of a process, once it matches."""
     found, ended = [], time.monotonic() + patience
     def read():
         for line in process.stderr:
@@ -191,7 +191,7 @@ def attacks(vector, start, table, request):
 
 
 def slow_hosts(binary, folder, base):
-    """Slow hosts beside a good one, whose pages have to come."""
+    """Slow hosts beside a good one, whose pages must be fetched."""
     port = base.rsplit(":", 1)[1]
     (folder / "seeds").write_text("".join(f"http://127.0.3.{n + 1}:{port}/\n" for n in range(24)) + "".join(f"{base}/static/ok{n}\n" for n in range(60)))
     words = [binary, "--seed", "seeds", "--state-dir", "slow-state", "-O", "slow.jsonl", "--delay", "0s", "--depth", "0", "--quiet",

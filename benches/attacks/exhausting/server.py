@@ -150,7 +150,7 @@ def frame(kind, payload=b"", flags=0, stream=0):
 
 
 ANSWER = frame(HEADERS, b"\x88", END_HEADERS, 1)
-# Name → (what answers the request, what follows without end).
+# name → (answer to the request, endless frames)
 FLOODS = {
     "settings": (b"", frame(SETTINGS)),
     "settings that change": (b"", frame(SETTINGS, struct.pack(">HI", 4, 65_535)) + frame(SETTINGS, struct.pack(">HI", 4, 70_000))),
@@ -181,14 +181,14 @@ def flood_one(context, connection, begin, flood):
                 return stream.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             stream.sendall(frame(SETTINGS))
             asked = b""
-            # the preface, settings, perhaps a window, and the request: its frame of headers ends them
+            # the preface, settings, possibly a window, and the request: its HEADERS frame ends them
             while len(asked) < 24 + 9 + 9 or not has_request(asked[24:]):
                 got = stream.recv(65536)
                 if not got:
                     return None
                 asked += got
             stream.sendall(begin)
-            # what the client says to it is not read: its answers would fill the buffers of both
+            # the client's frames are not read: answers to them would fill both buffers
             reader = threading.Thread(target=swallow, args=(stream,), daemon=True)
             reader.start()
             pieces = flood * max(1, 60_000 // len(flood))

@@ -1,1 +1,1 @@
-"""Parts of the family `secrets`: the servers that it crawls, and the search for secrets in files of all kinds."""
+"""Parts of the family `secrets`: its servers, and the search for secrets in files of all kinds."""

@@ -1,4 +1,4 @@
-"""Search for a secret in bytes and in files: packed, in databases, and in the codings that HTTP and URLs use."""
+"""Search for a secret in bytes and in files: packed, in databases, and in the encodings of HTTP and URLs."""
 import base64, shutil, sqlite3, subprocess, tempfile, urllib.parse, zlib
 from pathlib import Path
 
@@ -7,12 +7,12 @@ GZIP, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 def forms(secret):
-    """Byte strings, each of which betrays a secret: plain, percent-encoded, and in base64 at each of its three offsets."""
+    """Byte strings that reveal a secret: plain, percent-encoded, and in base64 at each of its three offsets."""
     plain = secret.encode()
     found = {plain, urllib.parse.quote(secret, safe="").encode(), urllib.parse.quote_plus(secret).encode()}
     for before in range(3):
         coded = base64.b64encode(b"\0" * before + plain)
-        # the characters at both ends hold bits of the neighbours as well
+        # the characters at both ends hold bits of their neighbours
         first = (0, 2, 3)[before]
         last = (before + len(plain)) * 8 // 6
         found |= {coded[first:last], coded[first:last].translate(bytes.maketrans(b"+/", b"-_"))}
@@ -20,7 +20,7 @@ def forms(secret):
 
 
 def unpacked(data):
-    """The bytes, and what they unpack to."""
+    """The bytes, and their unpacked forms."""
     yield data
     if data.startswith(GZIP):
         yield from unpacked(gunzipped(data))
@@ -30,7 +30,7 @@ def unpacked(data):
 
 
 def gunzipped(data):
-    """All members; of one that is torn, as far as it goes."""
+    """All members; of a torn one the readable part."""
     out = []
     while data.startswith(GZIP):
         inflater = zlib.decompressobj(31)
@@ -60,7 +60,7 @@ def rows(path):
 
 
 def contents(path):
-    """All that a file holds, as byte strings to be searched."""
+    """Searchable contents of a file, as byte strings."""
     data = path.read_bytes()
     yield from unpacked(data)
     if data.startswith(b"SQLite format 3\0"):
@@ -73,7 +73,7 @@ def excerpt(data, needle):
 
 
 def find(secret, pieces):
-    """An excerpt around the first form of a secret in byte strings; `None` if there is none."""
+    """Excerpt around the first form of a secret in byte strings; `None` if there is none."""
     needles = forms(secret)
     for piece in pieces:
         for needle in needles:

@@ -1,11 +1,11 @@
-"""Servers on loopback that ask for secrets and tell what they were given."""
+"""Servers on loopback that request secrets and record what they get."""
 import base64, http.server, socket, socketserver, struct, threading
 
 PROSE = "<p>" + " ".join(f"Sentence {n} of the harbour log tells of wind, tide and boats." for n in range(30)) + "</p>"
 
 
 class Server:
-    """A web server and HTTP proxy in one. `page_secret` stands as the password of URLs in its pages, `robots_secret` in robots.txt."""
+    """A combined web server and HTTP proxy. URLs in its pages have `page_secret` as their password, and robots.txt has `robots_secret`."""
 
     def __init__(self, page_secret="", robots_secret="", host="127.0.0.1"):
         outer = self
@@ -110,7 +110,7 @@ class Server:
 
 
 class Socks:
-    """A SOCKS5 proxy that takes a password and then refuses every connection."""
+    """A SOCKS5 proxy that accepts a password and then refuses every connection."""
 
     def __init__(self):
         outer = self

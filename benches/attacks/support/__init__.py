@@ -1,1 +1,1 @@
-"""Servers and canaries that several families of attacks share."""
+"""Servers and canaries shared by several families."""

@@ -1,11 +1,11 @@
-"""Clients of `crawl serve` and `crawl mcp` that send whatever they are given."""
+"""Clients of `crawl serve` and `crawl mcp` that send any bytes."""
 import json, os, pathlib, queue, signal, socket, subprocess, threading, time
 
 LIMIT = 12
 
 
 class Server:
-    """A process that is ended at the end of a `with`."""
+    """A process that ends with its `with` block."""
 
     def __init__(self, words, environment, **pipes):
         self.messages = ""
@@ -44,7 +44,7 @@ class Rest(Server):
         threading.Thread(target=self.drain, daemon=True).start()
 
     def send(self, data, limit=LIMIT):
-        """Sends bytes or pieces of them; gives all that is answered, and None if neither an answer nor an end came in time."""
+        """Sends bytes or pieces of them; returns the whole answer, or None if neither an answer nor an end came in time."""
         answer = b""
         with socket.create_connection(("127.0.0.1", self.port), limit) as connection:
             connection.settimeout(limit)
@@ -52,7 +52,7 @@ class Rest(Server):
                 for piece in [data] if isinstance(data, bytes) else data:
                     connection.sendall(piece)
             except OSError:
-                # the answer may have come before all was sent
+                # the answer may come before all was sent
                 pass
             try:
                 deadline = time.monotonic() + limit
@@ -91,7 +91,7 @@ class Mcp(Server):
             pass
 
     def call(self, method, parameters, limit=LIMIT):
-        """The answer to a request as text, and None if none came in time."""
+        """Answer to a request as text, or None if none came in time."""
         self.count += 1
         self.say(json.dumps({"jsonrpc": "2.0", "id": self.count, "method": method, "params": parameters}).encode())
         deadline = time.monotonic() + limit

@@ -1,4 +1,4 @@
-"""Runs the attacks of a module in the namespace that this process is in: inside.py MODULE BINARY FOLDER. Prints them as JSON."""
+"""Runs the attacks of a module in this process's namespace: inside.py MODULE BINARY FOLDER. Prints them as JSON."""
 import dataclasses, importlib, json, pathlib, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))

@@ -1,7 +1,7 @@
-"""A network of its own for a family: addresses that no crawl may contact are canaries on its loopback interface.
+"""A separate network for a family: forbidden addresses are canaries on its loopback interface.
 
-`isolated` runs the attacks of a module in a new network namespace. There `Network` gives private addresses, addresses of cloud
-metadata and the addresses of the name servers to the loopback interface. Nothing leaves the machine, and no rights are needed.
+`isolated` runs the attacks of a module in a new network namespace. There `Network` assigns private addresses, addresses of
+cloud metadata and those of the name servers to the loopback interface. No packet leaves the machine, and no rights are needed.
 """
 import fcntl, json, os, pathlib, selectors, socket, struct, subprocess, sys, threading, time
 from attempt import Attempt
@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def isolated(module, binary, folder):
-    """Yields the attempts of `module.attack(binary, folder)`, which runs in a network namespace of its own."""
+    """Yields the attempts of `module.attack(binary, folder)`, which runs in its own network namespace."""
     words = ["unshare", "--map-root-user", "--net", sys.executable, str(HERE / "inside.py"), module, binary, str(folder)]
     try:
         process = subprocess.Popen(words, env={**os.environ, OUTER: os.readlink(NAMESPACE)}, stdout=subprocess.PIPE, text=True)
@@ -41,7 +41,7 @@ def name_servers():
 
 
 def set_up():
-    """Starts the loopback interface of the namespace, and gives it the addresses. Refuses to do so in the namespace of the machine."""
+    """Starts the loopback interface of the namespace, and assigns the addresses. Refuses to do so in the machine's namespace."""
     if os.environ.get(OUTER, os.readlink(NAMESPACE)) == os.readlink(NAMESPACE):
         sys.exit("this is not a network namespace of its own")
     control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -62,7 +62,7 @@ def set_up():
 
 
 def add_interface():
-    """Adds an interface that is not loopback: without one Chromium sends no datagram by WebRTC."""
+    """Adds an interface other than loopback: without one Chromium sends no datagram by WebRTC."""
     commands = ("link add site0 type veth peer name site1", "addr add 192.168.77.1/24 dev site0", "link set site0 up", "link set site1 up",
                 "route add default dev site0")
     try:
@@ -129,7 +129,7 @@ class Canaries:
             self.hits.append((port, address, "".join(chr(byte) if 32 <= byte < 127 or byte == 10 else "." for byte in said)))
 
     def take(self):
-        """The hits since the last call, with those that are on their way."""
+        """Hits since the last call, including those in transit."""
         time.sleep(PATIENCE)
         with self.lock:
             hits, self.hits = self.hits, []
@@ -137,7 +137,7 @@ class Canaries:
 
 
 class Names:
-    """A name server at every address. `answers(name)` gives the addresses of a name; each query is kept."""
+    """A name server at every address. `answers(name)` returns the addresses of a name; each query is recorded."""
 
     def __init__(self, answers):
         self.answers, self.queries, self.lock = answers, [], threading.Lock()

@@ -1,9 +1,9 @@
-"""A web server on loopback whose answers are data."""
+"""A web server on loopback with answers as data."""
 import http.server, threading
 
 
 class Pages(http.server.ThreadingHTTPServer):
-    """Answers by (host, path), or by path for every host: (status, headers, body). Other paths are 404. A function is called for a body."""
+    """Answers by (host, path), or by path for every host: (status, headers, body). Other paths are 404. A function creates its body."""
     daemon_threads = True
     request_queue_size = 128
 
@@ -17,7 +17,7 @@ class Pages(http.server.ThreadingHTTPServer):
         self.answers[where] = (status, {"Content-Type": kind, **lines}, body if callable(body) else body.encode())
 
     def handle_error(self, request, client_address):
-        """A connection that breaks is of no interest."""
+        """Ignores broken connections."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -42,4 +42,4 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_POST = do_HEAD = do_GET
 
     def log_message(self, *_):
-        """Requests are kept, not printed."""
+        """Records requests instead of printing them."""
