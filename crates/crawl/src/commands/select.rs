@@ -3,7 +3,7 @@
 //! The elements that match are marked by an attribute in the HTML. The extractor then takes the marked elements, so that
 //! hidden text, links and metadata are treated as on any other page.
 
-use crate::exit::{Exit, Failure};
+use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::{Input, Rules, charset};
 use html5ever::{
     LocalName, QualName, ns,
