@@ -8,7 +8,7 @@ use std::hash::Hasher;
 /// Bits of the filter, a power of two.
 const BITS: usize = 1 << 14;
 
-/// A Bloom filter of the classes and ids of elements.
+/// A Bloom filter of the classes, ids and tags of elements.
 #[derive(Debug)]
 pub(super) struct Names {
     bits: Vec<u64>,
@@ -19,6 +19,7 @@ impl Names {
     pub(super) fn of(dom: &Dom, part: &[u32]) -> Self {
         let mut names = Self { bits: vec![0; BITS / 64] };
         for id in part {
+            names.add(dom.name(*id));
             for (name, value) in dom.attrs(*id) {
                 match *name {
                     local_name!("id") => names.add(value),
@@ -40,7 +41,8 @@ impl Names {
         self.bits[bit / 64] & (1 << (bit % 64)) != 0
     }
 
-    /// Returns true if a selector of the list may be about an element that has one of the names, or asks for no name.
+    /// Returns true if a selector of the list may be about an element that has its tag and one of its names, as far as it asks for
+    /// them.
     pub(super) fn may_be_meant(&self, prelude: &str) -> bool {
         let mut selectors = prelude.as_bytes();
         loop {
@@ -56,7 +58,7 @@ impl Names {
     fn may_be_subject(&self, selectors: &[u8]) -> bool {
         let selectors = selectors.trim_ascii_end();
         let mut has_name = false;
-        let mut end = selectors.len();
+        let (mut start, mut end) = (0, selectors.len());
         for (at, byte) in selectors.iter().enumerate().rev() {
             match byte {
                 b'.' | b'#' => {
@@ -66,14 +68,18 @@ impl Names {
                     (has_name, end) = (true, at);
                 }
                 b':' | b'[' => end = at,
-                b'>' | b'+' | b'~' | b',' => break,
-                byte if byte.is_ascii_whitespace() => break,
+                b' ' | b'>' | b'+' | b'~' | b',' | b'\n' | b'\t' | b'\r' | b'\x0c' => {
+                    start = at + 1;
+                    break;
+                }
                 // escapes, functions, strings, comments and the rule around
                 b'\\' | b'(' | b')' | b'&' | b'"' | b'\'' | b'/' | b'@' => return true,
                 _ => {}
             }
         }
-        !has_name
+        let tag = &selectors[start..end];
+        let is_plain = tag.iter().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+        !has_name && (tag.is_empty() || !is_plain || self.has(tag))
     }
 }
 
@@ -112,10 +118,14 @@ mod tests {
             ".x /* .y */",
             ".x:nth-child(2n + 1)",
             "[title='.x .y']",
+            "MAIN, *",
+            ":root",
         ] {
             assert!(names.may_be_meant(prelude), "{prelude}");
         }
-        for prelude in [".x", ".a .x", "p.x", "#z, .y", ".a>.z:hover", ".x[data-a]", ".a:not(.b) .x"] {
+        for prelude in
+            [".x", ".a .x", "p.x", "#z, .y", ".a>.z:hover", ".x[data-a]", ".a:not(.b) .x", "ul, .a>li:hover"]
+        {
             assert!(!names.may_be_meant(prelude), "{prelude}");
         }
     }

@@ -1,10 +1,15 @@
 //! Places in a style sheet: braces and semicolons outside of strings, comments and parentheses.
 
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
+
 /// A set of bytes.
 type Bytes = [bool; 256];
 
 /// Bytes that end a declaration, or after which others do not.
 const STOPS: Bytes = set(b"{};\"'\\/(");
+/// The same without semicolons.
+const BRACES: Bytes = set(b"{}\"'\\/(");
 /// The same in parentheses.
 const NESTED: Bytes = set(b"()\"'\\/{}");
 
@@ -29,8 +34,12 @@ fn next_of(set: &Bytes, css: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The next brace or semicolon outside of strings, comments and parentheses; the end counts as a semicolon.
-pub(super) fn next_stop(css: &[u8], mut at: usize) -> (usize, u8) {
-    while let Some(next) = next_of(&STOPS, css, at) {
+pub(super) fn next_stop(css: &[u8], at: usize) -> (usize, u8) {
+    next_in(&STOPS, css, at)
+}
+
+fn next_in(stops: &Bytes, css: &[u8], mut at: usize) -> (usize, u8) {
+    while let Some(next) = next_of(stops, css, at) {
         at = next;
         match css[at] {
             byte @ (b'{' | b'}' | b';') => return (at, byte),
@@ -93,6 +102,18 @@ fn behind_parenthesis(css: &[u8], at: usize) -> usize {
     css.len()
 }
 
+/// The place behind the brace that closes a block that holds no rules and sets no variables.
+pub(super) fn behind_plain_block(css: &[u8], at: usize) -> Option<usize> {
+    static DASHES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("--"));
+    let (end, byte) = next_in(&BRACES, css, at);
+    // the names of those that are looked up stand in parentheses
+    let is_set = |dashes: usize| {
+        let before = css[(at + dashes).saturating_sub(1)];
+        !before.is_ascii_alphanumeric() && !matches!(before, b'(' | b'-' | b'_')
+    };
+    (byte == b'}' && !DASHES.find_iter(&css[at..end]).any(is_set)).then_some(end + 1)
+}
+
 /// The place behind the brace that closes a block.
 pub(super) fn behind_block(css: &[u8], mut at: usize) -> usize {
     let mut depth = 1;
@@ -109,4 +130,43 @@ pub(super) fn behind_block(css: &[u8], mut at: usize) -> usize {
         }
     }
     css.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_behind_plain_blocks() {
+        for (block, is_plain) in [
+            ("color:red}x", true),
+            ("color:var(--a--b);width:calc(1px + var(--c))}x", true),
+            ("content:'}';background:url(a;{)}x", true),
+            ("--a:none}x", false),
+            ("color:red;--a:none}x", false),
+            ("color:red;/**/--a:none}x", false),
+            ("color:red;&.b{color:red}}x", false),
+            ("color:red", false),
+        ] {
+            let css = format!("{{{block}");
+            let behind = behind_plain_block(css.as_bytes(), 1);
+            assert_eq!(behind, is_plain.then(|| css.len() - 1), "{block}");
+        }
+    }
+
+    #[test]
+    fn stops_outside_of_parentheses_and_strings() {
+        for (css, place) in [
+            ("a:b;", 3),
+            ("abcdefgh:b}", 10),
+            ("a:url(b;'c)}", 11),
+            ("a:f(b;(c;)d)}", 12),
+            ("a:';\\';'}", 8),
+            ("a:f(b}", 5),
+            ("a:f(b", 5),
+            ("/*;*/a;", 6),
+        ] {
+            assert_eq!(next_stop(css.as_bytes(), 0).0, place, "{css}");
+        }
+    }
 }

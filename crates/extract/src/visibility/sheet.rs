@@ -4,7 +4,7 @@ use super::{
     media,
     names::Names,
     property::{self, Group, Property},
-    scan::{behind_block, next_stop},
+    scan::{behind_block, behind_plain_block, next_stop},
 };
 use crate::budget::Budget;
 use rustc_hash::FxHashMap;
@@ -45,7 +45,7 @@ pub(super) struct Rule<'a> {
     pub(super) hides: Group,
     /// It holds in another state of the page: without scripts, or on a screen of another width.
     pub(super) is_elsewhere: bool,
-    /// It may match an element that is looked at. Of other rules only variables and backgrounds matter.
+    /// It may match an element that is looked at. Of other rules only variables matter.
     pub(super) is_meant: bool,
 }
 
@@ -118,7 +118,10 @@ impl<'a> Sheets<'a> {
             }
             match byte {
                 b'{' => match self.open(text, here, open.len()) {
-                    Some(inner) => open.push(inner),
+                    Some(inner) => match self.behind_other(inner, css, at) {
+                        Some(behind) => at = behind,
+                        None => open.push(inner),
+                    },
                     None => at = behind_block(css.as_bytes(), at),
                 },
                 b'}' => {
@@ -155,6 +158,12 @@ impl<'a> Sheets<'a> {
             }
             None
         })
+    }
+
+    /// The place behind the block of a rule about other elements, if nothing in it matters.
+    fn behind_other(&self, block: Open, css: &str, at: usize) -> Option<usize> {
+        let is_meant = block.rule.is_none_or(|rule| self.rules[rule as usize].is_meant);
+        if is_meant { None } else { behind_plain_block(css.as_bytes(), at) }
     }
 
     /// The block behind a prelude, or `None` if nothing in it matters.
@@ -202,10 +211,12 @@ impl<'a> Sheets<'a> {
         }
     }
 
-    /// Returns if a list of queries holds, and if it does on a screen of another width.
+    /// Returns if a list of queries holds, and if it does only on a screen of another width.
     fn screens(&mut self, condition: &'a str) -> (bool, bool) {
-        let read = || (media::matches(condition), media::matches_elsewhere(condition));
-        *self.queries.entry(condition).or_insert_with(read)
+        *self.queries.entry(condition).or_insert_with(|| {
+            let holds = media::matches(condition);
+            (holds, !holds && media::matches_elsewhere(condition))
+        })
     }
 
     /// A group inside of a rule holds declarations of that rule.
@@ -247,11 +258,11 @@ impl<'a> Sheets<'a> {
         let Some(rule) = here.rule else { return };
         let text = trimmed(text);
         let is_meant = self.rules[rule as usize].is_meant;
-        if !is_meant && !matches!(text.as_bytes(), [b'b' | b'B' | b'-' | b'\\', ..]) {
-            return;
-        }
         if matches!(text.as_bytes(), [b'-', b'-', ..]) {
             self.variables.push(&text[2..]);
+            return;
+        }
+        if !is_meant {
             return;
         }
         let Some(declaration) = declaration(text) else { return };
