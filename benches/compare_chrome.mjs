@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 const [folder, executablePath, tabs, wait, quiet] = process.argv.slice(2);
 const { chromium } = createRequire(`${folder}/`)('playwright-core');
 
-// told: the page says itself that it is ready, which no crawler is ever told; rest: nothing has changed for a while.
+// told: the page reports itself that it is ready, unlike real pages; rest: no change for a while.
 const told = () =>
   new Promise((resolve) => {
     const look = () => document.getElementById('end') && (observer.disconnect(), resolve(true));

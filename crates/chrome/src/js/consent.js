@@ -11,7 +11,7 @@ const bySelectors = (selectors) => {
   try {
     return [...document.querySelectorAll(selectors.join(','))];
   } catch {
-    // one that this browser does not know must not cost the others
+    // a selector unknown to this browser must not disable the others
     return selectors.flatMap((selector) => {
       try {
         return [...document.querySelectorAll(selector)];
@@ -24,7 +24,7 @@ const bySelectors = (selectors) => {
 
 const asks = (text) => rules.consent.phrases.some((phrase) => text.includes(phrase));
 
-// What is laid over the page and asks for consent, whatever it is called, and be it all that there is.
+// Overlays that ask for consent, under any name and of any size.
 const byOverlay = () =>
   bySelectors(rules.consent.overlays).filter((element) => {
     if (element.closest('article') || element.querySelector('article,main')) return false;
@@ -33,8 +33,7 @@ const byOverlay = () =>
     return text && words(text) <= rules.consent.maxOverlayWords && asks(text);
   });
 
-// Widgets whose names are made up: a word of the name and a phrase of the text, unless long, most of the page, or
-// (in) an article.
+// Widgets with invented names: a word of the name and a phrase of the text, unless long, most of the page, or (in) an article.
 const bySweep = () => {
   const { tokens, maxWords, maxShare } = rules.consent;
   if (!tokens.length) return [];
@@ -52,7 +51,7 @@ const bySweep = () => {
 const press = (banner) => {
   const labels = new Map();
   for (const button of banner.querySelectorAll('button,[role=button],input[type=button],input[type=submit],a')) {
-    // a link that leads elsewhere is no button
+    // a link to another page is no button
     if (button.tagName === 'A' && !/^(#|javascript:|$)/i.test(button.getAttribute('href') || '')) continue;
     const label = (button.innerText || button.value || '').trim().toLowerCase().replace(/\s+/g, ' ');
     if (label && !labels.has(label)) labels.set(label, button);
@@ -74,7 +73,7 @@ const dismiss = async (deadline) => {
     try {
       pressed = press(banner) || pressed;
     } catch {
-      // the page's own handler failed: the banner is removed below
+      // the page's handler failed: the banner is removed below
     }
   }
   followUntil = now() + rules.timerWindow;

@@ -1,6 +1,5 @@
-// What a page has under way, so that its rest is known from events and not guessed from silence: requests, short timers
-// and frames, scripts and style sheets that scripts load. What cannot be followed (workers, sockets, streams, …) makes the
-// page wait for silence as well.
+// Tracks pending work of a page, so that events show when it settles: requests, short timers and frames, scripts and
+// style sheets that scripts load. Untrackable activity (workers, sockets, streams, …) requires silence as well.
 
 const now = performance.now.bind(performance);
 const clock = Date.now.bind(Date);
@@ -26,7 +25,7 @@ const end = () => {
   changed();
 };
 
-// Functions that give promises: under way until they are kept or broken.
+// Functions that return promises: pending until these settle.
 const counts = (owner, ...names) => {
   for (const name of names) {
     const plain = owner && owner[name];
@@ -40,8 +39,7 @@ const counts = (owner, ...names) => {
   }
 };
 
-// Requests: until their headers and, for whoever reads it whole, their body are there. Event sources and sockets are not
-// waited for.
+// Requests: pending until their headers and, for whole reads, their body arrive. Event sources and sockets do not count.
 counts(window, 'fetch');
 for (const owner of [Response, Request, Blob]) counts(owner.prototype, 'json', 'text', 'arrayBuffer', 'blob', 'bytes', 'formData');
 counts(window.SubtleCrypto && SubtleCrypto.prototype, 'decrypt', 'deriveBits', 'deriveKey', 'digest', 'encrypt', 'exportKey', 'generateKey', 'importKey', 'sign', 'unwrapKey', 'verify', 'wrapKey');
@@ -57,8 +55,8 @@ XMLHttpRequest.prototype.send = function (...args) {
   }
 };
 
-// What is put off for a short while, soon after the start: short timers, frames, idle moments. A timer that sets the next
-// one, and so on, is a clock, and a clock is not waited for; that one ticks is known.
+// Short delays soon after the start: short timers, frames, idle callbacks. A timer that keeps setting the next one is a
+// clock. Clocks do not count as pending, but are remembered.
 const waiting = [];
 const clocks = [];
 let depth = 0;
@@ -100,7 +98,7 @@ follow('setTimeout', 'clearTimeout', (delay) => !(delay > rules.timerDelay));
 follow('requestAnimationFrame', 'cancelAnimationFrame', () => true);
 follow('requestIdleCallback', 'cancelIdleCallback', () => true);
 
-// Intervals are not waited for; they say whether the page goes on after it has come to rest.
+// Intervals do not count as pending; they show if the page continues after it has settled.
 const intervals = new Set();
 clocks.push(intervals);
 const repeat = window.setInterval.bind(window);
@@ -115,14 +113,13 @@ window.clearInterval = (id) => {
   stop(id);
 };
 
-// What is loaded may go on to load: scripts that a script imports are seen here when they have come (while they load, the
-// browser tells the crawler of them).
+// A loaded script may load others: imported scripts appear here after loading (the browser reports their loading).
 new PerformanceObserver(() => {
   lastChange = now();
 }).observe({ type: 'resource' });
 
-// What goes on in a moment without anything under way that could be followed: from the last of it on the page has to be silent.
-// Schedulers of frameworks work in slices, from message to message, and frames tell each other what to do.
+// Activity that continues soon without trackable pending work: the page must be silent since its last event. Schedulers
+// of frameworks work in slices, from message to message, and frames exchange messages.
 let lastMessage = -Infinity;
 const stir = () => {
   lastMessage = lastChange = now();
@@ -152,7 +149,7 @@ for (const name of ['Scheduler', 'CookieStore', 'LockManager', 'StorageManager',
 }
 window.addEventListener('message', stir, true);
 
-// What answers at a time of its own.
+// Functions that answer at any time.
 let loose = false;
 const loosens = (owner, ...names) => {
   for (const name of names) {
@@ -186,7 +183,7 @@ loosens(History.prototype, 'back', 'forward', 'go');
 loosens(Document.prototype, 'startViewTransition');
 loosensWhenRead(Response.prototype, 'body');
 loosensWhenRead(prototypeOf('FontFaceSet'), 'ready');
-// The way to another document begins when the browser gets round to it.
+// Navigation to another document begins at a time that the browser chooses.
 if (window.navigation) {
   window.navigation.addEventListener('navigate', (event) => {
     if (!event.destination.sameDocument) loose = true;
@@ -194,8 +191,7 @@ if (window.navigation) {
   });
 }
 
-// Observers of what is visible are asked once a frame; what they watch, and who listens for scrolling, tells whether there
-// is anything to scroll for.
+// Visibility observers run once per frame. Their targets, and scroll listeners, show if scrolling may load content.
 let framed = false;
 for (const name of ['IntersectionObserver', 'ResizeObserver']) {
   window[name] = new Proxy(window[name], {
@@ -237,7 +233,7 @@ EventTarget.prototype.addEventListener = function (type, ...args) {
 const waitsForScroll = () =>
   scrollListeners || window.onscroll || document.onscroll || (document.body && document.body.onscroll) || [...watched.values()].some((targets) => targets.size);
 
-// Changes of the tree, those in shadow roots too, and the scripts and style sheets that scripts add.
+// Changes of the tree, also in shadow roots, and scripts and style sheets that scripts add.
 const loads = (element) =>
   (element.tagName === 'SCRIPT' && element.src && !element.noModule && /^$|module|javascript/i.test(element.type)) ||
   (element.tagName === 'LINK' && element.href && /stylesheet|modulepreload/i.test(element.rel));
@@ -250,7 +246,7 @@ const awaitLoad = (element) => {
   };
   element.addEventListener('load', done);
   element.addEventListener('error', done);
-  // one that came by `innerHTML` never loads; what does load, and takes longer, the browser tells the crawler of
+  // a script from `innerHTML` never loads; the browser reports slower loads
   if (element.tagName === 'SCRIPT') later(done, rules.timerDelay);
 };
 const observer = new MutationObserver((records) => {

@@ -1,4 +1,4 @@
-// Marks as `hidden` what a reader cannot see. Extraction leaves such elements out, but for those that a control opens.
+// Marks elements that a reader cannot see as `hidden`. Extraction drops them, except those that a control opens.
 
 const styleOf = window.getComputedStyle.bind(window);
 const { checkVisibility, getBoundingClientRect, getAnimations, setAttribute, closest, matches } = Element.prototype;
@@ -11,7 +11,7 @@ const alphaOf = (colour) => {
   const parts = numbers(colour.replace(/^color\([\w-]+/, ''));
   return parts.length > 3 ? parts[3] : 1;
 };
-// Red, green and blue of any colour, or null where no canvas converts it.
+// Red, green and blue of any colour, or null if no canvas converts it.
 const { OffscreenCanvas: Canvas } = window;
 let canvas;
 const rgbOf = (colour) => {
@@ -47,7 +47,7 @@ const groundOf = (element) => {
   return [255, 255, 255];
 };
 
-// Opposite sides of an inset that leave nothing between them.
+// True for an inset without space between its sides.
 const isEmptyInset = (path) => {
   const sides = /^inset\(([^)]*?)(?: round .*)?\)$/.exec(path)?.[1].split(' ') || [];
   const share = (at) => {
@@ -56,7 +56,7 @@ const isEmptyInset = (path) => {
   };
   return share(0) + share(2) >= 99 || share(1) + share(3) >= 99;
 };
-// A clipped box whose content has no width or height, and no padding behind that shows what flows over.
+// True for a clipped box without width or height, and without trailing padding that would show overflow.
 const isEmptyBox = (style) => {
   const px = (name) => parseFloat(style[name]) || 0;
   const isBorderBox = style.boxSizing === 'border-box';
@@ -68,7 +68,7 @@ const isEmptyBox = (style) => {
   );
 };
 
-// An element whose box leaves nothing of its text to see, whatever stands in it.
+// True for an element whose box hides any content.
 const isClosedBox = (element, style) => {
   if (style.contentVisibility === 'hidden' || /^[a-z-]*gradient\((rgba\(\d+, \d+, \d+, 0\)( [^,()]+)?(, )?)+\)$/.test(style.maskImage)) return true;
   if (style.opacity <= faint || /\bopacity\(0(\.0\d*)?%?\)/.test(style.filter)) return true;
@@ -94,7 +94,7 @@ const isClosedText = (element, style) => {
   return Boolean(text && ground) && isLost(text, ground);
 };
 
-// Selectors of the rules that show something, by the classes and ids of the element that they are about.
+// Selectors of rules that show elements, by the classes and ids of their subject.
 const showingRules = () => {
   const found = new Map();
   const read = (list) => {
@@ -114,7 +114,7 @@ const showingRules = () => {
     try {
       read(sheet.cssRules);
     } catch {
-      // that of another origin
+      // a sheet of another origin
     }
   }
   return found;
@@ -133,7 +133,8 @@ const isShownByRule = (element, rules) => {
   );
 };
 
-// Shown later: what is folded, moves in, is shown by a rule in another state, or takes turns with an element of the same kind.
+// True for an element that is shown later: it is folded or animated, a rule shows it in another state, or it takes turns
+// with a sibling of the same kind.
 const isShownLater = (element, showing) => {
   if (closest.call(element, 'details:not([open]),[hidden=until-found]')) return true;
   if (getAnimations.call(element).length || isShownByRule(element, showing())) return true;
@@ -144,14 +145,14 @@ const isShownLater = (element, showing) => {
 const markHidden = () => {
   if (!document.body || !checkVisibility) return 0;
   const boxes = new Map([[document.body, null]]);
-  // What is left to see through all boxes around an element.
+  // Combined opacity of an element and its ancestors.
   const opacities = new Map([[document.body, 1]]);
   const opacityOf = (element) => {
     if (!element) return 1;
     if (!opacities.has(element)) opacities.set(element, styleOf(element).opacity * opacityOf(element.parentElement));
     return opacities.get(element);
   };
-  // The outermost element around a text that hides it with its box.
+  // The outermost ancestor that hides a text by its box.
   const closedBox = (element) => {
     if (!element || boxes.has(element)) return boxes.get(element) || null;
     const outer = closedBox(element.parentElement);

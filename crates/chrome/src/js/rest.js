@@ -1,13 +1,13 @@
-// When a page is at rest: nothing that can be followed is under way, and what is ready to run has run. If it does what cannot
-// be followed, or has next to nothing to show yet, it has to be silent for a while as well.
+// A page has settled when no tracked work is pending and ready tasks have run. With untrackable activity, or with little
+// text so far, it must be silent for a while as well.
 
-// A turn of the lowest priority: everything that was ready has had its own.
+// A task of the lowest priority: all ready tasks run before it.
 const turn = () =>
   new Promise((resolve) => {
     if (post) post(resolve, { priority: 'background' });
     else later(resolve, 0);
   });
-// A frame: observers of what is visible have been asked, and been told by the turn after it.
+// A frame: visibility observers have run, and their callbacks have run by the next task.
 const frameShown = () =>
   new Promise((resolve) => {
     later(resolve, 60);
@@ -19,7 +19,7 @@ const calm = async (shown) => {
   await turn();
 };
 
-// Whether the page shows text. Stops at the first few words.
+// True if the page shows text. Stops at the first few words.
 const showsText = () => {
   const texts = document.createTreeWalker(document.body || document, NodeFilter.SHOW_TEXT);
   for (let found = 0; texts.nextNode(); ) {
@@ -29,7 +29,7 @@ const showsText = () => {
   }
   return false;
 };
-// How long it has to be silent, in ms.
+// Required silence, in ms.
 const patience = () => {
   if (loose || document.querySelector('meta[http-equiv=refresh i]')) return rules.quiet;
   const ticks = clocks.some((ids) => ids.size) || animationListeners;
@@ -37,7 +37,7 @@ const patience = () => {
 };
 const isBusy = () => underWay > 0 || waiting.some((ids) => ids.size) || document.readyState !== 'complete';
 
-// Whether rest came before the deadline.
+// Resolves to true if the page settles before the deadline.
 const rest = (deadline) =>
   new Promise((resolve) => {
     let timer = 0;
@@ -71,10 +71,10 @@ const rest = (deadline) =>
       if (at >= deadline) return finish(false);
       if (isBusy() || calming) return wait(Infinity);
       const silence = patience();
-      // called late: the thread was kept, or the machine is busy, so others may not have had their turn either
+      // called late: the thread was blocked, or the machine is busy, so other tasks may be late too
       if (at - due > silence / 2) lastChange = at;
       const isLast = at - lastChange >= silence;
-      // what is ready to run may bring what is missing
+      // ready tasks may add the missing content
       if (!isLast && calmed === lastChange) return wait(lastChange + silence);
       wait(Infinity);
       becalm(isLast);

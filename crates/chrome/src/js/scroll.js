@@ -1,4 +1,4 @@
-// Scrolls for lazy content, if the page waits for being scrolled at all.
+// Scrolls for lazy content, if the page reacts to scrolling.
 
 const scroll = async (steps, deadline) => {
   let done = 0;

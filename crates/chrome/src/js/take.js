@@ -1,17 +1,17 @@
-// The HTML of the page, and `run`, which is called once a page: it waits for rest, dismisses consent, scrolls, and gives the
-// HTML.
+// The HTML of the page, and `run`, which is called once per page: it waits until the page settles, dismisses consent,
+// scrolls, and returns the HTML.
 
 const rootOf = (element) => roots.get(element) || element.shadowRoot;
 
-// The tree as a reader sees it: the content of an element with a shadow root is that of the root, and what stands in the element
-// stands where its slot is. As a declarative shadow root it would be a template, which holds no text.
+// The visible tree: an element with a shadow root gets the root's content, with its own children in the slots. A
+// declarative shadow root would be a template, which holds no text.
 const flat = (node, page) => {
   if (node.nodeType !== 1 || node.tagName === 'TEMPLATE') return page.importNode(node, true);
   const copy = page.importNode(node, false);
   const root = rootOf(node);
   for (const child of (root || node).childNodes) {
     const given = child.tagName === 'SLOT' && child.getRootNode() instanceof ShadowRoot ? child.assignedNodes({ flatten: true }) : [];
-    // the style of a shadow root is its own and would be everybody's
+    // the style of a shadow root must not apply to the whole page
     if (root && child.tagName === 'STYLE') continue;
     for (const shown of given.length ? given : [child]) copy.append(flat(shown, page));
   }
@@ -21,7 +21,7 @@ const htmlOf = (root) => {
   if (!root) return '';
   if ([...root.querySelectorAll('*')].some(rootOf)) {
     try {
-      // in a document without a window no element of the page's own comes to life
+      // in a document without a window no custom element is constructed
       return flat(root, document.implementation.createHTMLDocument('')).outerHTML;
     } catch {
       // deeper than the stack
@@ -30,7 +30,7 @@ const htmlOf = (root) => {
   return root.outerHTML;
 };
 
-// Those that a script may not see come with a response, which the crawler sees; frames may have their own.
+// Cookies that scripts cannot see come with a response, which the crawler sees; frames may have their own.
 const mayHaveCookies = () => {
   try {
     return document.cookie !== '' || window.length > 0;
@@ -53,7 +53,7 @@ const run = async ({ until, refreshes, consent, scrolling, steps, maxHtml }) => 
   try {
     markHidden();
   } catch {
-    // a page that has broken what is asked for is taken as it stands
+    // a page that has broken these functions is taken in its current state
   }
   const html = htmlOf(document.documentElement);
   const truncated = html.length > maxHtml;
