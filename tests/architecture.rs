@@ -1,11 +1,16 @@
-//! Allowed dependencies between crates: `model <- fetch | extract | dedup | store <- engine <- server <- crawl`,
-//! read from `cargo metadata`.
+//! Dependencies of crates and modules: `model <- fetch | extract | dedup | store <- engine <- server <- crawl`, read
+//! from `cargo metadata`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/modules.rs"]
+mod modules;
 
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
     process::Command,
 };
 
@@ -153,4 +158,78 @@ fn a_forbidden_import_is_seen() {
     found.get_mut("crawl-dedup").unwrap().insert("crawl-store".into());
     found.insert("crawl-extra".into(), BTreeSet::new());
     assert_eq!(violations(&found).len(), 2);
+}
+
+/// Modules of other crates that import each other, directly or through others. The list may only shrink.
+const CIRCLES: [(&str, &[&[&str]]); 7] = [
+    ("corpus", &[&["analysis", "cluster", "findings", "verify"]]),
+    ("dedup", &[&["host", "mode", "saved", "site"]]),
+    (
+        "extract",
+        &[&[
+            "blocks",
+            "content",
+            "dom",
+            "edges",
+            "embedded",
+            "explain",
+            "extractor",
+            "last_pass",
+            "links",
+            "media",
+            "metadata",
+            "options",
+            "page",
+            "plain",
+            "polish",
+            "prose",
+            "render",
+            "rules",
+            "score",
+            "signals",
+            "site",
+            "visibility",
+        ]],
+    ),
+    ("fetch", &[&["http", "politeness"]]),
+    ("model", &[&["extracted", "record"], &["history", "request", "storage"]]),
+    ("quality", &[&["c4", "fineweb", "gopher_quality", "gopher_repetition", "repetition", "rule"]]),
+    ("store", &[&["lock", "private", "sqlite"]]),
+];
+
+/// Sources of the crates of the workspace by their folder.
+fn graphs() -> BTreeMap<String, modules::Graph> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let folders = fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path());
+    folders
+        .map(|folder| {
+            let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+            (name, modules::graph(&folder.join("src")))
+        })
+        .collect()
+}
+
+#[test]
+fn modules_form_no_circles() {
+    let graphs = graphs();
+    assert!(graphs["engine"]["pipeline"].contains("scheduler"), "no import is read");
+    let found: BTreeMap<&str, Vec<Vec<String>>> = graphs
+        .iter()
+        .map(|(name, graph)| (name.as_str(), modules::circles(graph)))
+        .filter(|(_, circles)| !circles.is_empty())
+        .collect();
+    let owned = |circle: &&[&str]| circle.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let known = CIRCLES.map(|(name, circles)| (name, circles.iter().map(owned).collect())).into();
+    assert_eq!(found, known, "break the circle: move what both modules need into one of its own");
+}
+
+#[test]
+fn a_circle_of_modules_is_seen() {
+    let mut graph = graphs().remove("engine").unwrap();
+    graph.get_mut("slow_lane").unwrap().insert("pipeline".into());
+    let circle = modules::circles(&graph).concat();
+    assert!(
+        circle.contains(&"scheduler".to_owned()) && circle.contains(&"slow_lane".to_owned()),
+        "{circle:?}"
+    );
 }

@@ -1,10 +1,10 @@
 //! What all stages share.
 
 use crate::{
-    archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feeds::FeedBook,
-    judge::Judge, lease_fence::LeaseFence, links::LinkPolicy, network::Network, opt_outs::OptOutCache,
-    recrawl::Recrawl, robots_cache::RobotsCache, site_book::SiteBook, sitemap_book::SitemapBook,
-    stats::Stats, store::Store, stored_time, strategies::Lessons, threads::Threading, traps::FullHosts,
+    archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feed_book::FeedBook,
+    judge::Judge, lease_fence::LeaseFence, lessons::Lessons, links::LinkPolicy, network::Network,
+    opt_outs::OptOutCache, recrawl::Recrawl, robots_cache::RobotsCache, site_book::SiteBook,
+    sitemap_book::SitemapBook, stats::Stats, store::Store, stored_time, threads::Threading, traps::FullHosts,
 };
 use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
@@ -259,6 +259,3 @@ fn write(gate: &Gate, store: &dyn Store) {
         tracing::debug!(%error, "what hosts asked for by Retry-After cannot be kept");
     }
 }
-
-/// The `Content-Type` of markup that is text already, whatever charset it declares.
-pub const HTML: &str = "text/html; charset=utf-8";

@@ -7,12 +7,13 @@ pub use pages::{again, reclassify};
 use crate::{
     config::OptOutUnknown,
     context::Context,
+    failed_page::failed_page,
     feeds,
-    fetch_stage::failed_page,
     finished::{Finished, Share},
     links::Discovered,
     memory::{self, LargeShare},
-    opt_outs, recrawl, soft404,
+    messages::{Arrival, ShardMessage, shard_of},
+    opt_outs, recrawl, revisit, soft404,
     stage_error::StageError,
     strategies::{self, Next, SoFar},
     traps,
@@ -42,32 +43,6 @@ const WEIGHT_UNIT: usize = 1 << 10;
 
 /// Bytes from which on a page keeps its share until it has been written or put aside.
 const LARGE: usize = 1 << 20;
-
-/// What comes to the stage.
-pub enum Arrival {
-    /// A page to be parsed.
-    Page(Box<FetchedPage>),
-    /// One that was, and is written since another strategy brought nothing.
-    Kept(Box<ExtractedPage>),
-}
-
-/// What the shards are told.
-pub enum ShardMessage {
-    /// A page of a host.
-    Page(Box<ExtractedPage>, Share),
-    /// Nothing of the host is pending or leased any more: its fingerprint can settle.
-    Drained(HostKey),
-}
-
-/// The shard that owns a host.
-#[must_use]
-pub fn shard_of(host: &HostKey, shards: usize) -> usize {
-    use std::hash::{Hash, Hasher};
-    let mut hasher = rustc_hash::FxHasher::default();
-    host.hash(&mut hasher);
-    // the high bits are the well-mixed ones
-    usize::try_from(hasher.finish() >> 32).unwrap_or(0) % shards
-}
 
 /// What extraction made of a page.
 enum End {
@@ -273,7 +248,7 @@ fn known_as(context: &Context, page: &FetchedPage) -> Url {
 
 fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError> {
     let body_hash = recrawl::body_hash(&page);
-    match recrawl::same_body(context, &page, body_hash) {
+    match revisit::same_body(context, &page, body_hash) {
         Some(end) => Ok(Extracted::of(End::Finished(end))),
         None => read(context, page, body_hash),
     }
@@ -305,7 +280,11 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     let mut found =
         if probe { Discovered::default() } else { follow(context, &page.request, &extraction, directives)? };
     let mut trapped = traps::lines(std::mem::take(&mut found.trapped), found.trapped_more.values().sum());
-    trapped.extend(traps::refused(context, std::mem::take(&mut found.refused)));
+    trapped.extend(traps::refused(
+        &context.admission.full_hosts,
+        &context.stats,
+        std::mem::take(&mut found.refused),
+    ));
     context.stats.pages.add(u64::from(!probe));
     context.stats.wire_bytes.add(page.wire_bytes);
     context.stats.body_bytes.add(page.body.bytes.len() as u64);
@@ -313,7 +292,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     if let Some(kind) = unwanted(context, directives, &ai_opt_out).filter(|_| !probe) {
         // it may lead to pages that are wanted, so its words count; what it says is not compared
         let worth = traps::worth(&context.admission.traps, &known_as, &extraction, found.leads_on);
-        traps::learn(context, &page.request, &known_as, worth);
+        traps::learn(&context.admission.traps, &page.request, &known_as, worth);
         return Ok(Extracted { end: End::Finished(left_out(&page, kind)), trapped });
     }
     if !ai_opt_out.is_empty() && !opt_outs::is_reserved(&ai_opt_out) {

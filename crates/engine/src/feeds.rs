@@ -6,43 +6,8 @@ use crate::{
     context::Context,
     sitemaps::{self, file},
 };
-use crawl_model::{CrawlRequest, HostKey, NewUrl, StoreError, UrlKey};
-use rustc_hash::FxHashMap;
-use std::sync::{Mutex, PoisonError};
+use crawl_model::{CrawlRequest, NewUrl, StoreError};
 use url::Url;
-
-/// Hosts whose feeds are counted; beyond that all are counted anew.
-const MAX_HOSTS: usize = 50_000;
-
-/// The feeds of each host that were taken, so that a site with a feed for each of its pages is not asked for all of them.
-pub struct FeedBook {
-    limit: Limit,
-    taken: Mutex<FxHashMap<HostKey, Vec<UrlKey>>>,
-}
-
-impl FeedBook {
-    /// A book in which each host may have so many feeds.
-    #[must_use]
-    pub fn new(limit: Limit) -> Self {
-        Self { limit, taken: Mutex::default() }
-    }
-
-    /// Whether the feed is one of the first of its host that are named; it is from now on, if there is room.
-    fn takes(&self, host: &HostKey, feed: UrlKey) -> bool {
-        // the frontier knows which URLs it has
-        let Some(limit) = self.limit.0 else { return true };
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.len() >= MAX_HOSTS && !taken.contains_key(host) {
-            taken.clear();
-        }
-        let feeds = taken.entry(host.clone()).or_default();
-        if feeds.contains(&feed) || feeds.len() as u64 >= limit {
-            return false;
-        }
-        feeds.push(feed);
-        true
-    }
-}
 
 /// Puts the feeds that a page names into the frontier. They have to lie within the scope: unlike a sitemap, nobody has
 /// named them in robots.txt.
@@ -61,20 +26,4 @@ pub fn follow(context: &Context, page: &CrawlRequest, feeds: &[String]) -> Resul
         .filter(|feed| context.admission.feeds.takes(&feed.host, feed.key))
         .collect();
     sitemaps::enqueue(context, &files).map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_host_has_so_many_feeds() {
-        let book = FeedBook::new(Limit(Some(2)));
-        let takes = |host: &str, feed: &str| book.takes(&HostKey::from_stored(host), UrlKey::of(feed));
-        assert!(takes("a", "1") && takes("a", "2") && !takes("a", "3"));
-        assert!(!takes("a", "1"), "it is in the frontier");
-        assert!(takes("b", "3"));
-        let book = FeedBook::new(Limit(None));
-        assert!((0..99).all(|n| book.takes(&HostKey::from_stored("a"), UrlKey::of(&n.to_string()))));
-    }
 }

@@ -10,15 +10,15 @@ mod permission;
 
 use crate::{
     context::Context,
-    extract_stage::Arrival,
     finished::Finished,
-    hints,
+    lessons::OnTrial,
     links::new_url,
+    messages::{Arrival, Job},
     sitemaps,
     slow_lane::{SLOW_AFTER, SlowPlace},
     soft404,
     stage_error::StageError,
-    strategies::{self, Next, OnTrial, SoFar},
+    strategies::{self, Next, SoFar},
 };
 use crawl_fetch::{
     FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SkipKind, SlotOutcome, SlowWatch,
@@ -26,27 +26,15 @@ use crawl_fetch::{
 };
 use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage,
-    Strategy, now_ms, rfc3339,
+    Strategy, now_ms,
 };
 use payment::Payment;
 use std::{future::pending, sync::Arc, time::Duration};
-use tokio::sync::{Mutex, OwnedSemaphorePermit, mpsc};
+use tokio::sync::{Mutex, mpsc};
 use url::Url;
 
 /// How long a further request of a page waits for its turn.
 const MAX_TURN: Duration = Duration::from_secs(10);
-
-/// A lease with the host's leave to make one request.
-pub struct Job {
-    /// What to fetch.
-    pub request: CrawlRequest,
-    /// The host's slot, given back when the answer has come; `None` for a host that has been given up.
-    pub slot: Option<HostSlot>,
-    /// One of the places of the job's lane; given back when the page has been handed on.
-    pub place: OwnedSemaphorePermit,
-    /// A place of the slow lane, for a host that is known to be slow.
-    pub slow: Option<SlowPlace>,
-}
 
 /// What one job came to.
 enum Answer {
@@ -486,27 +474,5 @@ impl Visit<'_> {
         self.context.config.fetch.cookies
             && HostKey::of(canonical) == HostKey::of(asked)
             && trail.filter(|url| *url == canonical.as_str()).count() < 2
-    }
-}
-
-/// A line of the error log for a leased URL.
-#[must_use]
-pub fn failed_page(
-    request: &CrawlRequest,
-    stage: Stage,
-    kind: &'static str,
-    status: Option<u16>,
-    message: String,
-) -> FailedPage {
-    FailedPage {
-        url: request.url.as_str().to_owned(),
-        stage,
-        kind,
-        status,
-        attempts: request.attempt + 1,
-        message,
-        hint: hints::of(kind).to_owned(),
-        at: rfc3339(now_ms()),
-        lease: Some((request.id, request.token)),
     }
 }

@@ -4,6 +4,9 @@ use crate::{config::ExtractSection, exit::Failure};
 use crawl_extract::{Options, PageExtractor, Rules};
 use std::path::{Path, PathBuf};
 
+/// The `Content-Type` of markup that is text already, whatever charset it declares.
+pub const HTML: &str = "text/html; charset=utf-8";
+
 /// Faulty lines of filter lists that are told one by one.
 const MAX_TOLD: usize = 5;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     cpu::{Panicked, words_of},
-    fetch_stage::failed_page,
+    failed_page::failed_page,
     finished::Finished,
     soft404,
 };

@@ -15,7 +15,7 @@ use crate::{
     links::new_url,
     outage, pipeline,
     platform::Platform,
-    recrawl, rules_version, shard, site_book,
+    revisit, rules_version, shard, site_book,
     stage_error::StageError,
     state::{self, State},
     store::Store,
@@ -175,7 +175,7 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
         }
     }
     let keys = planted.iter().map(|seed| seed.key).collect();
-    Ok(recrawl::plant(context, &keys)?)
+    Ok(revisit::plant(context, &keys)?)
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ mod tests;
 use crate::{
     context::Context,
     ending::Ending,
-    extract_stage::{ShardMessage, shard_of},
     finished::{Finished, Share},
-    memory, page_work, soft404,
+    memory,
+    messages::{ShardMessage, shard_of},
+    page_work, soft404,
     stage_error::StageError,
 };
 use crawl_dedup::{Cleaned, FingerprintSettings, Mode, PageText};

@@ -13,7 +13,7 @@ use crate::{
     memory::{self, LargeShare},
     page_work,
     record::{known_record, record},
-    recrawl,
+    revisit,
     shard::lease_of,
     soft404,
     stage_error::StageError,
@@ -186,7 +186,7 @@ impl Sink {
             return Ok(Prepared::LeftOut(Box::new(page)));
         }
         let text_hash = Some(page.text_hash);
-        let history = recrawl::history(&self.context, &page.page, page.content_hash, text_hash);
+        let history = revisit::history(&self.context, &page.page, page.content_hash, text_hash);
         self.context.stats.wrote(&page);
         Ok(Prepared::Record(Box::new(history), Box::new(record(page))))
     }

@@ -5,7 +5,7 @@
 use crate::{
     context::Context,
     links::{Discovered, new_url},
-    recrawl,
+    revisit,
     sitemap_book::{Lead, Taken},
     stage_error::StageError,
     traps::{self, LINES_A_PAGE},
@@ -159,7 +159,7 @@ fn read_now(
         _ => pages(context, request, sitemap),
     };
     lines.extend(enqueue(context, &urls)?);
-    recrawl::wake(context, &urls)?;
+    revisit::wake(context, &urls)?;
     Ok(Ok(lines))
 }
 
@@ -247,7 +247,11 @@ pub(crate) fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<Vec<FailedPa
         if context.control.requests.is_cancelled() {
             break;
         }
-        lines.extend(traps::refused(context, context.store.enqueue(batch)?.refused));
+        lines.extend(traps::refused(
+            &context.admission.full_hosts,
+            &context.stats,
+            context.store.enqueue(batch)?.refused,
+        ));
     }
     Ok(lines)
 }

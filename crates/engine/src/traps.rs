@@ -1,100 +1,28 @@
-//! Traps in the flow: the settings, what a fetched page is worth to its template's account, and the lines of the error
+//! Traps in the flow: what a fetched page is worth to its template's account, and the lines of the error
 //! log for what is left out.
 
-use crate::{
-    config::{Limit, unlimited_size},
-    context::Context,
-    hints,
-};
-use crawl_fetch::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps};
+use crate::{hints, stats::Stats};
+use crawl_fetch::{POOR_WORDS, PageWorth, Trap, Traps};
 use crawl_model::{
-    CrawlRequest, Extraction, FailedPage, HostBound, HostBounds, HostKey, Prose, Refused, Stage, now_ms,
-    rfc3339,
+    CrawlRequest, Extraction, FailedPage, HostBound, HostKey, Prose, Refused, Stage, now_ms, rfc3339,
 };
 use rustc_hash::{FxHashSet, FxHasher};
-use serde::{Deserialize, Deserializer, de::Error as _};
 use std::{
     hash::{Hash, Hasher},
     sync::{Mutex, PoisonError},
 };
-use toml::Value;
 use url::Url;
 
 /// Lines in the error log for the links of one page; the last one says how many more there were.
 pub const LINES_A_PAGE: usize = 20;
 
-/// The section `[traps]` of `config/crawl.toml`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "see config/crawl.toml")]
-pub struct TrapsSection {
-    pub path_segments: Limit,
-    pub segment_repeats: Limit,
-    pub parameters: Limit,
-    pub calendar_years: CalendarYears,
-    pub template_credit: Limit,
-    pub new_page_credit: u32,
-    pub duplicate_cost: u32,
-    pub hosts_per_domain: Limit,
-    pub links_per_page: Limit,
-    pub host_urls: Limit,
-    #[serde(deserialize_with = "unlimited_size")]
-    pub host_bytes: Option<bytesize::ByteSize>,
-}
-
-impl TrapsSection {
-    /// As the fetch crate takes them.
-    #[must_use]
-    pub fn settings(&self) -> TrapSettings {
-        let count = |limit: Limit| limit.0.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-        TrapSettings {
-            path_segments: count(self.path_segments),
-            segment_repeats: count(self.segment_repeats),
-            parameters: count(self.parameters),
-            calendar_years: self.calendar_years.0,
-            template_credit: self.template_credit.0.map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
-            new_page_credit: self.new_page_credit,
-            duplicate_cost: self.duplicate_cost,
-            hosts_per_domain: count(self.hosts_per_domain),
-            links_per_page: count(self.links_per_page),
-        }
-    }
-
-    /// Bounds of each host's URLs in the frontier.
-    #[must_use]
-    pub fn host_bounds(&self) -> HostBounds {
-        HostBounds { urls: self.host_urls.0, bytes: self.host_bytes.map(|size| size.as_u64()) }
-    }
-}
-
-/// Years before and after the present one; `None` for no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CalendarYears(pub Option<(u16, u16)>);
-
-impl<'de> Deserialize<'de> for CalendarYears {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        let years = |n: &Value| n.as_integer().and_then(|n| u16::try_from(n).ok());
-        match &value {
-            Value::String(word) if word == "unlimited" => Ok(Self(None)),
-            Value::Array(pair) => match pair.as_slice() {
-                [before, after] => years(before).zip(years(after)),
-                _ => None,
-            }
-            .map(|pair| Self(Some(pair)))
-            .ok_or_else(|| D::Error::custom("expected two numbers, the years before and after this one")),
-            other => Err(D::Error::custom(format!("expected [before, after] or \"unlimited\", not {other}"))),
-        }
-    }
-}
-
 /// Tells the accounts of a page's templates what it was worth: of the URL it was found at, and of those that led there
 /// by redirects, each of which paid for a fetch of its own.
-pub fn learn(context: &Context, request: &CrawlRequest, final_url: &Url, worth: PageWorth) {
+pub fn learn(traps: &Traps, request: &CrawlRequest, final_url: &Url, worth: PageWorth) {
     for url in request.redirects.iter().filter_map(|url| Url::parse(url).ok()) {
-        context.admission.traps.learn(&url, worth);
+        traps.learn(&url, worth);
     }
-    context.admission.traps.learn(final_url, worth);
+    traps.learn(final_url, worth);
 }
 
 /// Classifies a page whose text was not known. Words of links do not count: generators of mazes make them without end.
@@ -194,18 +122,18 @@ impl FullHosts {
 
 /// Counts URLs that the frontier has no room for. Returns a line for each host that is full for the first time.
 #[must_use]
-pub fn refused(context: &Context, refused: Vec<Refused>) -> Vec<FailedPage> {
+pub fn refused(full_hosts: &FullHosts, stats: &Stats, refused: Vec<Refused>) -> Vec<FailedPage> {
     let mut lines = Vec::new();
     for Refused { host, bound, first, keys } in refused {
         let (kind, setting) = match bound {
             HostBound::Urls => ("trap_host_urls", "traps.host_urls"),
             HostBound::Bytes => ("trap_host_bytes", "traps.host_bytes"),
         };
-        let is_new = context.admission.full_hosts.note(&host);
+        let is_new = full_hosts.note(&host);
         // the line counts for one
         let rest = (keys.len() as u64).saturating_sub(is_new.into());
         if rest > 0 {
-            context.stats.by_kind(kind, rest);
+            stats.by_kind(kind, rest);
         }
         if is_new {
             tracing::warn!(%host, "the frontier holds as many URLs of the host as {setting} allows; others are left out");
@@ -238,16 +166,7 @@ pub(crate) fn line(url: String, kind: &'static str, message: String) -> FailedPa
 mod tests {
     use super::*;
     use crawl_extract::{Input, LinkStyle, Options, PageExtractor};
-
-    #[test]
-    fn years_are_two_numbers_or_no_limit() {
-        let of = |text: &str| toml::from_str::<std::collections::BTreeMap<String, CalendarYears>>(text);
-        assert_eq!(of("v = [5, 2]").unwrap()["v"], CalendarYears(Some((5, 2))));
-        assert_eq!(of("v = \"unlimited\"").unwrap()["v"], CalendarYears(None));
-        for bad in ["v = [5]", "v = [-1, 2]", "v = 5", "v = \"5\""] {
-            assert!(of(bad).is_err(), "{bad}");
-        }
-    }
+    use crawl_fetch::TrapSettings;
 
     #[test]
     fn words_of_links_are_no_prose() {

@@ -2,9 +2,9 @@
 
 use crate::{cli::ReplayArgs, logging::say, run};
 use crawl_engine::{
-    archive::replay,
     config,
     exit::{Exit, Failure},
+    replay,
 };
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -6,13 +6,11 @@
 
 mod decision;
 mod reach;
-pub mod replay;
-mod scratch;
 
 pub use decision::{Decided, Decision};
 pub use reach::{MARK, Reach, forget, loss};
 
-use crate::{config::Config, context::HTML, cpu::CpuPool, stage_error::StageError};
+use crate::{config::Config, cpu::CpuPool, page_rules::HTML, stage_error::StageError};
 use crawl_archive::{Leftover, NewRecord, WarcFiles, digest, record_id, request_head, response_head};
 use crawl_fetch::{Exchange, Recorded, Recorder};
 use crawl_model::{ExtractedPage, FetchedPage, HostKey, now_ms, rfc3339};

@@ -6,12 +6,12 @@
 mod http;
 mod quality;
 mod sections;
+mod traps;
 mod values;
 
 pub use http::AuthEntry;
 pub use sections::*;
 pub use values::Limit;
-pub(crate) use values::unlimited_size;
 
 use std::{
     borrow::Cow,

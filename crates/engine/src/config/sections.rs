@@ -2,11 +2,11 @@
 
 use super::http::{AuthEntry, auth, headers, proxy, secret};
 pub use super::quality::QualitySection;
+pub use super::traps::{CalendarYears, TrapsSection};
 use super::values::{
     Limit, address_or_none, at_least_one, at_most, duration, from_text, list_from_text, min_block_chars,
     min_pages, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size, up_to,
 };
-use crate::traps::TrapsSection;
 use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
 use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, RetrySettings, Scope};

@@ -153,7 +153,7 @@ pub(super) fn address_or_none<'de, D: Deserializer<'de>>(
 }
 
 /// A number of bytes, or no bound.
-pub(crate) fn unlimited_size<'de, D: Deserializer<'de>>(
+pub(super) fn unlimited_size<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<bytesize::ByteSize>, D::Error> {
     match Value::deserialize(deserializer)? {

@@ -1,7 +1,7 @@
 //! How a URL's visit ends: as a failure, or given back to be tried again.
 
-use super::{Answer, Visit, failed_page};
-use crate::{finished::Finished, links::new_url, stage_error::StageError};
+use super::{Answer, Visit};
+use crate::{failed_page::failed_page, finished::Finished, links::new_url, stage_error::StageError};
 use crawl_fetch::FetchError;
 use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage, now_ms, random, rfc3339};
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::{Answer, Visit};
 use crate::{
     finished::{Finished, KnownEnd},
-    recrawl,
+    revisit,
     stage_error::StageError,
 };
 use crawl_fetch::OptOut;
@@ -41,7 +41,7 @@ impl Visit<'_> {
             sitemap_lastmod: self.request.sitemap_lastmod.clone(),
             ..*self.history(Some(status))
         };
-        Answer::Finished(recrawl::unchanged(self.context, self.request.clone(), history))
+        Answer::Finished(revisit::unchanged(self.context, self.request.clone(), history))
     }
 
     /// A page of an earlier round that answers 404 or 410: asked for once more after a pause, by this run or the next, and gone if

@@ -1,13 +1,14 @@
 //! Which way a page is fetched, and the way by a browser.
 
-use super::{Answer, Visit, ends::spread, failed_page};
+use super::{Answer, Visit, ends::spread};
 use crate::{
     config::StrategyChoice,
-    context::HTML,
+    failed_page::failed_page,
     finished::Finished,
+    lessons::{Begin, OnTrial},
     links::new_url,
+    page_rules::HTML,
     stage_error::StageError,
-    strategies::{Begin, OnTrial},
 };
 use crawl_chrome::{RenderError, Rendered};
 use crawl_extract::Input;

@@ -6,9 +6,10 @@ use crate::{
     context::{Admission, Compute, Context, Control, Origins, Reading, RecordPlaces, StrategyParts},
     descriptors, duplicates,
     exit::Failure,
-    feeds::FeedBook,
+    feed_book::FeedBook,
     judge::Judge,
     lease_fence::LeaseFence,
+    lessons::Lessons,
     links::LinkPolicy,
     network::Network,
     opt_outs::OptOutCache,
@@ -22,7 +23,6 @@ use crate::{
     slow_lane::SlowLane,
     stats::Stats,
     store::Store,
-    strategies::Lessons,
     traps::FullHosts,
 };
 use crawl_extract::{Options, PageExtractor, Rules};

@@ -7,7 +7,7 @@
 
 use super::{Shard, hosts::Host, ready::Claim, text_of};
 use crate::{
-    context::Context, finished::Finished, host_state, page_work, recrawl, soft404::Witness,
+    context::Context, finished::Finished, host_state, page_work, revisit, soft404::Witness,
     stage_error::StageError,
 };
 use crawl_dedup::{Fingerprint, HostStream, Novelty, Release};
@@ -73,8 +73,8 @@ impl Shard {
         text: Option<ContentHash>,
     ) -> Finished {
         let text = text.or(page.request.before.as_deref().and_then(|before| before.text_hash));
-        let history = recrawl::history(&self.context, page, claim.hash, text);
-        recrawl::unchanged(&self.context, page.request.clone(), history)
+        let history = revisit::history(&self.context, page, claim.hash, text);
+        revisit::unchanged(&self.context, page.request.clone(), history)
     }
 
     /// The state of a host from the store: of this round, or of an earlier one with the pages that are held in this one.

@@ -61,7 +61,7 @@ impl Shard {
         };
         // what was a page before has not paid
         if page.request.before.is_none() {
-            traps::learn(&self.context, &page.request, &page.final_url, worth);
+            traps::learn(&self.context.admission.traps, &page.request, &page.final_url, worth);
         }
         Ok(claim)
     }

@@ -209,7 +209,7 @@ impl Tools {
             let input = Input {
                 bytes: asked.html.as_bytes(),
                 url: url.as_ref(),
-                content_type: Some(crawl_engine::context::HTML),
+                content_type: Some(page_rules::HTML),
             };
             let extraction = extractor.extract(&input);
             let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);

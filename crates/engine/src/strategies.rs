@@ -5,11 +5,12 @@
 //! strategy: politeness, robots.txt and limits hold for it as for any other. Each strategy is tried at most once
 //! on a page, the best result is written, and one that fails loses nothing of what was there.
 
-mod lessons;
-
-pub use lessons::{Begin, Lessons, Marks, OnTrial, Paid};
-
-use crate::{config::StrategyChoice, context::Context, finished::Finished};
+use crate::{
+    config::StrategyChoice,
+    context::Context,
+    finished::Finished,
+    lessons::{Marks, Paid},
+};
 use crawl_fetch::{domain, ladder, outweighs, url_template};
 use crawl_model::{
     Attempt, CrawlRequest, Directives, ExtractedPage, PageType, StoreError, Strategy, Warning, now_ms,

@@ -7,13 +7,16 @@
 //! A damaged archive is replayed as far as it can be read. Parts that cannot be read, and pages whose bytes are lost, are counted
 //! and named, and the replay ends with [`Exit::Damaged`].
 
-use super::{Decided, Decision, scratch::Scratch};
+mod scratch;
+
 use crate::{
+    archive::{Decided, Decision},
     config::Config,
     context::Context,
     ending::Ending,
     exit::{Exit, Failure},
-    extract_stage::{self, ShardMessage, shard_of},
+    extract_stage,
+    messages::{ShardMessage, shard_of},
     session, shard,
     sink::Sink,
     stage_error::StageError,
@@ -27,6 +30,7 @@ use crawl_model::{
 use crawl_output::{Before, Fields, LineRecords, OutputError, RecordOutput, StdoutOutput};
 use crawl_store::SqliteStore;
 use rustc_hash::FxHashMap;
+use scratch::Scratch;
 use std::{
     collections::VecDeque,
     fmt,

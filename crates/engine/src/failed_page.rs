@@ -1,0 +1,26 @@
+//! Lines of the error log for leased URLs.
+
+use crate::hints;
+use crawl_model::{CrawlRequest, FailedPage, Stage, now_ms, rfc3339};
+
+/// A line of the error log for a leased URL.
+#[must_use]
+pub fn failed_page(
+    request: &CrawlRequest,
+    stage: Stage,
+    kind: &'static str,
+    status: Option<u16>,
+    message: String,
+) -> FailedPage {
+    FailedPage {
+        url: request.url.as_str().to_owned(),
+        stage,
+        kind,
+        status,
+        attempts: request.attempt + 1,
+        message,
+        hint: hints::of(kind).to_owned(),
+        at: rfc3339(now_ms()),
+        lease: Some((request.id, request.token)),
+    }
+}

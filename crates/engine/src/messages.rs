@@ -1,0 +1,44 @@
+//! Messages between the stages.
+
+use crate::{finished::Share, slow_lane::SlowPlace};
+use crawl_fetch::HostSlot;
+use crawl_model::{CrawlRequest, ExtractedPage, FetchedPage, HostKey};
+use tokio::sync::OwnedSemaphorePermit;
+
+/// A lease with the host's leave to make one request.
+pub struct Job {
+    /// What to fetch.
+    pub request: CrawlRequest,
+    /// The host's slot, given back when the answer has come; `None` for a host that has been given up.
+    pub slot: Option<HostSlot>,
+    /// One of the places of the job's lane; given back when the page has been handed on.
+    pub place: OwnedSemaphorePermit,
+    /// A place of the slow lane, for a host that is known to be slow.
+    pub slow: Option<SlowPlace>,
+}
+
+/// What comes to the stage.
+pub enum Arrival {
+    /// A page to be parsed.
+    Page(Box<FetchedPage>),
+    /// One that was, and is written since another strategy brought nothing.
+    Kept(Box<ExtractedPage>),
+}
+
+/// What the shards are told.
+pub enum ShardMessage {
+    /// A page of a host.
+    Page(Box<ExtractedPage>, Share),
+    /// Nothing of the host is pending or leased any more: its fingerprint can settle.
+    Drained(HostKey),
+}
+
+/// The shard that owns a host.
+#[must_use]
+pub fn shard_of(host: &HostKey, shards: usize) -> usize {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    host.hash(&mut hasher);
+    // the high bits are the well-mixed ones
+    usize::try_from(hasher.finish() >> 32).unwrap_or(0) % shards
+}

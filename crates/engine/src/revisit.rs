@@ -1,0 +1,160 @@
+//! Known URLs in the flow of a round: those that are due enter the frontier, and a page that is as it was ends without a record
+//! of its own.
+
+use crate::{
+    context::Context,
+    finished::{Finished, KnownEnd},
+};
+use crawl_fetch::x_robots_tag;
+use crawl_model::{
+    BodyHash, ContentHash, CrawlRequest, Discovery, ExtractedPage, FetchedPage, HostKey, KnownUrl, NewUrl,
+    Outcome, PageHistory, RequestId, StoreError, Strategy, UrlKey, Warning, now_ms,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Known URLs that are looked at at a time.
+const BATCH: usize = 1_000;
+/// Name in the store of the round whose known URLs have all been looked at.
+const PLANTED_KEY: &str = "recrawl:planted";
+
+/// Puts the known URLs that are due into the frontier; the others rest. Seeds have been put there. It may be called again in a
+/// round, by the process that goes on with it.
+///
+/// # Errors
+/// When storage fails.
+pub fn plant(context: &Context, seeds: &FxHashSet<UrlKey>) -> Result<(), StoreError> {
+    let store = &context.store;
+    let round = store.round()?.to_string();
+    if !context.recrawl.on || store.get(PLANTED_KEY)?.as_ref() == Some(&round) {
+        return Ok(());
+    }
+    let (now, mut after) = (now_ms(), RequestId(0));
+    loop {
+        let known = store.known(after, BATCH)?;
+        let Some(last) = known.last() else { break };
+        after = last.id;
+        let mut due = Vec::new();
+        for known in known {
+            if seeds.contains(&known.url.key) || !is_wanted(context, &known) {
+                continue;
+            }
+            let was_missed = context.recrawl.missed_before.contains(&known.url.key);
+            if was_missed || context.recrawl.policy.is_due(&known, now) {
+                due.push(known.url);
+            } else if known.history.content_hash.is_some() {
+                context.recrawl.note_still(&known.url.host);
+            }
+        }
+        store.revisit(&due)?;
+    }
+    store.put(PLANTED_KEY, &round)
+}
+
+/// Whether a known URL would still be followed if it were found now.
+fn is_wanted(context: &Context, known: &KnownUrl) -> bool {
+    let crawl = &context.config.crawl;
+    let Ok(url) = known.url.url.parse() else { return false };
+    match known.url.discovery {
+        Discovery::Probe => false,
+        Discovery::SitemapFile => {
+            (crawl.sitemaps || crawl.feeds.or_max() > 0) && context.admission.links.in_scope(&url)
+        }
+        _ => u64::from(known.url.depth) <= crawl.depth.or_max() && context.admission.links.admits(&url),
+    }
+}
+
+/// Wakes those of a sitemap's or feed's URLs that rest and are dated newer than their last visit.
+///
+/// # Errors
+/// When storage fails.
+pub fn wake(context: &Context, listed: &[NewUrl]) -> Result<(), StoreError> {
+    if !context.recrawl.on {
+        return Ok(());
+    }
+    let dated: Vec<&NewUrl> = listed.iter().filter(|url| url.sitemap_lastmod.is_some()).collect();
+    for batch in dated.chunks(BATCH) {
+        let keys: Vec<UrlKey> = batch.iter().map(|url| url.key).collect();
+        let resting: FxHashMap<UrlKey, KnownUrl> =
+            context.store.known_among(&keys)?.into_iter().map(|known| (known.url.key, known)).collect();
+        let woken: Vec<NewUrl> = batch
+            .iter()
+            .filter(|url| {
+                let lastmod = url.sitemap_lastmod.as_deref().unwrap_or_default();
+                resting.get(&url.key).is_some_and(|known| context.recrawl.policy.wakes(known, lastmod))
+            })
+            .map(|url| (*url).clone())
+            .collect();
+        context.store.revisit(&woken)?;
+    }
+    Ok(())
+}
+
+/// The end of a page that is as it was; `history` is what this visit has learnt.
+#[must_use]
+pub fn unchanged(context: &Context, request: CrawlRequest, history: PageHistory) -> Finished {
+    if let Some(host) = HostKey::of(&request.url) {
+        context.recrawl.note_still(&host);
+    }
+    Finished::Known(Box::new(KnownEnd { request, outcome: Outcome::Unchanged, history }))
+}
+
+/// The end of a page whose body is the one that it was read from before, by the same rules and the same way. What a header
+/// or a file of its origin says may be new: then it is read.
+#[must_use]
+pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) -> Option<Finished> {
+    let before = page.request.before.as_deref()?;
+    let same = hash.is_some()
+        && before.body_hash == hash
+        && before.strategy == Some(Strategy::Static)
+        && page.request.strategy.is_none()
+        && context.recrawl.need_not_read(&page.request);
+    let directives = x_robots_tag(&page.headers, &context.network.product_token);
+    let told =
+        page.reserved_by_file.is_some() || directives.noindex || directives.noai || directives.nofollow;
+    if !same || told || crawl_fetch::tdm_header(&page.headers).is_some() {
+        return None;
+    }
+    let stats = &context.stats;
+    stats.pages.add(1);
+    stats.wire_bytes.add(page.wire_bytes);
+    stats.body_bytes.add(page.body.bytes.len() as u64);
+    let history = PageHistory {
+        status: Some(page.status),
+        etag: page.headers.get("etag").map(str::to_owned),
+        last_modified: page.headers.get("last-modified").map(str::to_owned),
+        sitemap_lastmod: page.request.sitemap_lastmod.clone(),
+        fetched_at_ms: Some(page.timings.started_at_ms),
+        ..PageHistory::default()
+    };
+    Some(unchanged(context, page.request.clone(), history))
+}
+
+/// Returns true if a limit of ours ended the body of a page, or its extraction, before its end.
+fn is_truncated(page: &ExtractedPage) -> bool {
+    let warnings = &page.extraction.warnings;
+    [Warning::BodyTruncated, Warning::DeadlineExceeded].iter().any(|limit| warnings.contains(limit))
+}
+
+/// History of a page that was read. A page that a limit has cut leaves no validators: they hold for the whole page,
+/// whose rest is not known.
+#[must_use]
+pub fn history(
+    context: &Context,
+    page: &ExtractedPage,
+    content: ContentHash,
+    text: Option<ContentHash>,
+) -> PageHistory {
+    let (cut, rules) = (is_truncated(page), context.recrawl.rules_of(&page.request));
+    PageHistory {
+        status: Some(page.status),
+        etag: page.etag.clone().filter(|_| !cut),
+        last_modified: page.last_modified.clone().filter(|_| !cut),
+        sitemap_lastmod: page.request.sitemap_lastmod.clone(),
+        content_hash: Some(content),
+        text_hash: text,
+        body_hash: page.body_hash.filter(|_| page.strategy == Strategy::Static && !cut),
+        rules: Some(if cut { rules.cut } else { rules.whole }),
+        strategy: Some(page.strategy),
+        fetched_at_ms: Some(page.timings.started_at_ms),
+    }
+}

@@ -1,8 +1,0 @@
-//! All of storage as one trait object.
-
-use crawl_model::{DomainStore, Frontier, RunStore, TextIndex};
-
-/// A store that can hold a whole crawl.
-pub trait Store: Frontier + DomainStore + RunStore + TextIndex {}
-
-impl<T: Frontier + DomainStore + RunStore + TextIndex> Store for T {}
