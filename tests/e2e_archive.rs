@@ -107,7 +107,7 @@ fn a_crawl_is_archived_and_replayed_to_the_same_records() {
     run(command.env("CRAWL_DEDUP_RELEASE", "settled")).expect(0);
     let crawled = sandbox.records("out.jsonl");
     assert_eq!(by_url(&replay(&sandbox, &[])), by_url(&crawled));
-    // what is configured now holds
+    // the current configuration applies
     let other = replay(&sandbox, &["--no-links", "--no-dedup"]);
     assert!(
         other

@@ -203,7 +203,7 @@ fn what_a_tool_does_not_take_is_named() {
     refused(&mut client, "extract_page", &json!({"html": "<p>x", "url": "nowhere"}), &["url"]);
     refused(&mut client, "list_projects", &json!({"after": -1}), &["after"]);
     refused(&mut client, "no_such_tool", &json!({}), &["not found"]);
-    // and it goes on
+    // and it continues
     let html = format!(
         "<html lang=en><title>T</title><main><h1>T</h1><p>{}</p></main>",
         "Words of a page. ".repeat(30)

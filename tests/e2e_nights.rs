@@ -191,7 +191,7 @@ fn a_host_that_is_down_has_lost_nothing() {
     let server = site.serve();
     let port = server.address().port();
     let (up, down) = (format!("up.test:{port}:127.0.0.1"), format!("moody.test:{port}:127.0.0.1"));
-    // nobody listens there
+    // no server listens there
     let away = format!("moody.test:{port}:127.0.0.9");
     let mut nights = Nights::new(&server, &["--recrawl", "all", "--resolve", &up]);
     nights.seeds = vec![format!("http://up.test:{port}/"), format!("http://moody.test:{port}/")];

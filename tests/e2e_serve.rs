@@ -345,7 +345,7 @@ fn slow_callers_hold_nothing() {
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).unwrap();
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
-    // a body that never comes: 408
+    // a missing body: 408
     let request = format!(
         "POST /api/v1/projects HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\n\
          content-type: application/json\r\ncontent-length: 20\r\n\r\n{{"

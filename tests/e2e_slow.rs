@@ -19,7 +19,7 @@ use support::{made::Tree, server::Server};
 const DRIPS: usize = 200;
 const DRIP_TIME: Duration = Duration::from_secs(60);
 
-/// Runs on a thread of its own.
+/// Runs work on a separate thread.
 fn beside(work: impl FnOnce() + Send + 'static) {
     thread::Builder::new().spawn(work).unwrap();
 }

@@ -29,7 +29,7 @@ pub struct Request {
     pub address: IpAddr,
     pub path: String,
     pub start: Duration,
-    /// `None` while it goes on.
+    /// `None` while it is running.
     pub end: Option<Duration>,
     /// 0 without a whole answer.
     pub status: u16,

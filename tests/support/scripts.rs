@@ -85,7 +85,7 @@ impl Script {
         (0..2 + draw.below(3)).map(|_| syllables[draw.below(4) / 3].as_str()).collect()
     }
 
-    /// Words with what stands between words.
+    /// Words with separators.
     pub fn text(&self, words: usize, draw: &mut Draw) -> String {
         const BETWEEN: [&str; 8] = [" ", " ", " ", " ", ". ", "\n", ", ", "'s "];
         (0..words).map(|_| self.word(draw) + BETWEEN[draw.below(BETWEEN.len())]).collect()

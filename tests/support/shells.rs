@@ -30,7 +30,7 @@ pub struct Expected {
     /// True if the browser fails, and the text of the static page stays.
     #[serde(default)]
     pub kept: bool,
-    /// It never comes to rest.
+    /// True if it never settles.
     #[serde(default)]
     pub restless: bool,
 }

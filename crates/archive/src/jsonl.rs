@@ -34,7 +34,7 @@ pub(crate) fn read(
                 Item::Unreadable { number, error: RecordError::TooLarge(options.max_record as u64) }
             }
             Err(e) => {
-                // what follows cannot be found again
+                // the next line cannot be found
                 let _ = each(Item::Unreadable { number, error: crate::read_error(&e) });
                 return ControlFlow::Continue(());
             }

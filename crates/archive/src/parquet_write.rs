@@ -249,7 +249,7 @@ impl ParquetFile {
         notes.iter().find(|note| note.key == key)?.value.as_deref()
     }
 
-    /// Rows in it.
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> u64 {
         u64::try_from(self.reader.metadata().file_metadata().num_rows()).unwrap_or(0)

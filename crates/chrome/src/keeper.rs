@@ -54,7 +54,7 @@ enum Verdict {
 /// Maximum number of ended page processes without a claim.
 const UNCLAIMED: usize = 64;
 
-/// Record of what was ended.
+/// Record of ended processes.
 #[derive(Debug, Default)]
 struct Ended {
     /// Time at which each page process was ended, until a page claims it.

@@ -31,7 +31,7 @@ const BATCH: usize = 512;
 pub enum Keep {
     /// Nothing: only the report is wanted.
     Report,
-    /// Cleaned texts, to show what differs.
+    /// Cleaned texts, to show differences.
     Texts,
     /// Cleaned texts and original pages, for the table.
     Pages,

@@ -46,7 +46,7 @@ pub struct Clusters {
 /// Documents about one topic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
-    /// Documents in it.
+    /// Number of documents.
     pub size: u64,
     /// Its strongest terms.
     pub terms: Vec<String>,

@@ -158,7 +158,7 @@ impl Documents {
         Ok(true)
     }
 
-    /// Frees what only adding needs.
+    /// Frees the data that only adding needs.
     pub(crate) fn seal(&mut self) {
         self.by_hash = FxHashMap::default();
     }

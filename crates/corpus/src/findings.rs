@@ -30,7 +30,7 @@ pub struct Findings {
     pub pairs: Vec<Pair>,
     /// Groups of documents.
     pub groups: Groups,
-    /// Topics, if they were asked for.
+    /// Topics, if requested.
     pub clusters: Option<Clusters>,
     pub(crate) model: Option<Model>,
     pub(crate) signatures: Entries,

@@ -34,7 +34,7 @@ pub struct Vocabulary {
 pub struct Term {
     /// Times in the corpus.
     pub count: u64,
-    /// Documents it stands in.
+    /// Number of documents that contain it.
     pub documents: u32,
     /// Its inverse document frequency.
     pub idf: f64,

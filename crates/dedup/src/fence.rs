@@ -36,7 +36,7 @@ pub(crate) fn without_parts_of_code(content: &str, spans: Vec<RemovedSpan>) -> V
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fence<'a> {
     marks: Option<&'a str>,
-    /// The code stands in a quotation.
+    /// True if the code is within a quotation.
     is_quoted: bool,
 }
 

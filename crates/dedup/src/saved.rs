@@ -39,7 +39,7 @@ struct Kind {
 /// Reason why saved bytes cannot be continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// They are not what was saved.
+    /// The bytes are damaged.
     #[error("the saved fingerprint is damaged")]
     Damaged,
     /// They were saved in another mode.

@@ -308,7 +308,7 @@ fn a_breadcrumb_that_ends_with_the_title_below_it_goes() {
         assert_eq!(reasons(cleaned), [RemovalReason::Pattern]);
         assert_eq!(cleaned.text, page(n, "").trim_start());
     }
-    // the title does not stand below
+    // the title does not follow below
     let alone: Vec<String> = (0..15)
         .map(|n| if n < 12 { pages[n].clone() } else { format!("{}\n\n{}", trail(n), own(n)) })
         .collect();

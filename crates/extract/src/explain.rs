@@ -55,7 +55,7 @@ pub struct Points {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
-    /// Which way of looking found it.
+    /// Method that found it.
     pub name: String,
     /// Its elements, as `tag#id.class`; at most [`MAX_ELEMENTS`].
     pub elements: Vec<String>,
@@ -71,7 +71,7 @@ pub struct Candidate {
     pub marks: u32,
     /// Points of its scoring method, if any.
     pub score: Option<f32>,
-    /// The content comes from it.
+    /// True if it is the content.
     pub taken: bool,
 }
 

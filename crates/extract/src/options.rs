@@ -40,9 +40,9 @@ macro_rules! choice {
 choice! {
     /// Preferred error: too much text, or too little.
     Favor {
-        /// Leave out what is doubtful.
+        /// Drops doubtful text.
         Precision = "precision",
-        /// Keep what is doubtful.
+        /// Keeps doubtful text.
         Recall = "recall",
         /// Weigh both.
         #[default]

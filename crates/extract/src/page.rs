@@ -530,7 +530,7 @@ impl Controlled {
 fn controlled_ids(dom: &Dom) -> HashSet<&str> {
     let mut ids = HashSet::new();
     for id in (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text) {
-        // what cannot be seen opens nothing
+        // an invisible control opens nothing
         if by_attributes(dom, id).0 == Gone::Hidden {
             continue;
         }

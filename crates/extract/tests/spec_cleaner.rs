@@ -118,7 +118,7 @@ fn a_line_that_only_dates_the_page_goes() {
         let text = text(&page);
         assert!(!text.contains("2025") && text.contains("The ferry"), "{line}: {text}");
     }
-    // a sentence stands whole
+    // a sentence stays whole
     let sentence = "The timetable was last updated on 10 April 2025 by the harbour office.";
     let page = format!("<body><main>{PROSE}<p>{sentence}</p>{}</main></body>", PROSE.repeat(3));
     assert!(text(&page).contains(sentence));

@@ -42,7 +42,7 @@ fn every_segment_of_articles_adds_15() {
         "journal", "write", "p",
     ] {
         assert_eq!(url_points(&format!("/{segment}/y")), 15, "{segment}");
-        // the segment has to be whole
+        // the segment must be whole
         assert_eq!(url_points(&format!("/x{segment}/y")), 0, "x{segment}");
     }
     assert_eq!(url_points("/blog/news"), 15, "once, however many there are");

@@ -53,7 +53,7 @@ pub struct ScopeSet {
 }
 
 impl ScopeSet {
-    /// A set with nothing in it.
+    /// Creates an empty set.
     #[must_use]
     pub fn new(scope: Scope) -> Self {
         Self { scope, keys: FxHashSet::default() }

@@ -30,7 +30,7 @@ pub enum Extractor {
     SiteRule,
     /// The input was plain text.
     PlainText,
-    /// Nothing was left.
+    /// No content was found.
     None,
 }
 
@@ -299,9 +299,9 @@ impl MetadataSources {
 pub enum Confidence {
     /// The place may hold a name or a date of something else.
     Low,
-    /// One place of the page says so.
+    /// One source on the page.
     Medium,
-    /// Two places of the page say the same.
+    /// Two agreeing sources on the page.
     High,
 }
 

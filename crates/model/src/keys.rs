@@ -95,7 +95,7 @@ impl fmt::Display for UrlKey {
 pub struct ContentHash(pub [u8; 32]);
 
 impl ContentHash {
-    /// The hash of a text as it stands.
+    /// The hash of an unchanged text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())

@@ -25,7 +25,7 @@ pub struct Project {
     pub id: ProjectId,
     /// Name, unique among projects.
     pub name: String,
-    /// Pages kept in it.
+    /// Number of its pages.
     pub sources: u64,
     /// Milliseconds since the Unix epoch.
     pub created_at_ms: i64,
@@ -48,7 +48,7 @@ pub struct NewSource {
     pub cleaned_content: Option<String>,
 }
 
-/// A page as it is kept.
+/// A stored page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Position in the order of arrival; the cursor of a listing.
@@ -92,7 +92,7 @@ pub struct DomainPages {
 pub struct DomainFindings {
     /// The domain.
     pub domain: String,
-    /// Hashes of what is boilerplate, ascending.
+    /// Hashes of boilerplate blocks, ascending.
     pub boilerplate_hashes: Vec<u64>,
     /// Pages looked at.
     pub pages_analyzed: u64,

@@ -137,7 +137,7 @@ pub enum Change {
 pub struct CleanPage {
     /// The page; its `extraction.content` is not cleaned.
     pub page: ExtractedPage,
-    /// `content` without what the site repeats.
+    /// `content` without the site's boilerplate.
     pub text: String,
     /// Removal of the site's boilerplate.
     pub boilerplate: BoilerplateInfo,
@@ -192,7 +192,7 @@ pub struct Attempt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordMetadata {
-    /// The URL that was asked for.
+    /// The requested URL.
     #[serde(rename = "sourceURL")]
     pub source_url: String,
     /// `rel=canonical`.
@@ -243,7 +243,7 @@ pub struct RecordMetadata {
     pub extractor: crate::Extractor,
     /// Language identified from the text if none is declared.
     pub language_detected: Option<String>,
-    /// 64 hex digits: the whole SHA-256 of `content` as it stands.
+    /// 64 hex digits: the whole SHA-256 of the unchanged `content`.
     pub content_hash: String,
     /// `id` of the earlier record that this one repeats.
     pub duplicate_of: Option<String>,

@@ -32,7 +32,7 @@ pub struct PageSignals {
     /// count includes template elements. `needs_js` alone compares it with `threshold_words`; every row of
     /// §2's rule table uses `body_word_count`.
     pub visible_word_count: u32,
-    /// The text asks for JavaScript (§3, signal 1).
+    /// True if the text asks for JavaScript (§3, signal 1).
     pub asks_for_javascript: bool,
     /// A root of a client-side framework is present (§3, signal 2).
     pub has_js_root: bool,
@@ -50,7 +50,7 @@ pub struct PageSignals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PageType {
-    /// The text stands in the HTML.
+    /// The HTML contains the text.
     StaticHtml,
     /// A shell that scripts fill.
     JsSpa,

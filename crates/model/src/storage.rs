@@ -225,7 +225,7 @@ pub trait Frontier: Send + Sync {
     /// When storage fails; then nothing was added.
     fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
 
-    /// URLs of earlier rounds that this round has not enqueued, in the order of their numbers: those after
+    /// URLs of earlier rounds that this round has not enqueued, in the order of their numbers. Begins after
     /// `after` (0 for the start), `limit` at most.
     ///
     /// # Errors

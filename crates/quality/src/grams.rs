@@ -59,7 +59,7 @@ impl Joined {
 /// A run of words that occurs more than once, or the first run if none does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Top {
-    /// Its words, where it stands first.
+    /// Words of its first occurrence.
     pub words: Range<usize>,
     /// Times.
     pub count: usize,

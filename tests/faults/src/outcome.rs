@@ -32,7 +32,7 @@ pub struct Outcome {
 pub struct Difference {
     /// Names with too few contents.
     pub lost: Vec<String>,
-    /// Names that stand there more often.
+    /// Names with too many contents.
     pub doubled: Vec<String>,
     /// Names with other content.
     pub changed: Vec<String>,

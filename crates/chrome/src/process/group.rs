@@ -19,7 +19,7 @@ pub(crate) struct Group(pub(super) Pid);
 
 impl Group {
     pub(crate) fn kill(self) {
-        // it may be gone already
+        // it may have ended already
         let _ = kill_process_group(self.0, Signal::KILL);
     }
 

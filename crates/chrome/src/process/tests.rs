@@ -162,7 +162,7 @@ fn the_browser_knows_every_switch() {
     let (process, connection) = Process::start(&settings, true).unwrap();
     let session = cdp::connect(connection, 1 << 20).unwrap();
     session.call(Browser::GetVersion(None), Duration::from_secs(30)).unwrap();
-    // other programs stand before it
+    // other programs come before it
     let members = process.group().scan().read();
     let programs = members.iter().filter_map(|one| fs::read_link(format!("/proc/{}/exe", one.pid)).ok());
     let binary = programs.max_by_key(|path| path.metadata().map_or(0, |meta| meta.len())).unwrap();

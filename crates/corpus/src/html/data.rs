@@ -97,7 +97,7 @@ pub(super) enum Part {
     /// Words that only the other text has.
     #[serde(rename = "+")]
     Added(String),
-    /// The comparison goes on.
+    /// Number of further parts that are cut off.
     #[serde(rename = "…")]
     CutOff(usize),
 }

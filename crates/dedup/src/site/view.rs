@@ -61,7 +61,7 @@ impl View<'_> {
         weight * self.outlook.share((within + imagined * on_host) / (of + imagined), of + imagined)
     }
 
-    /// Too small a count says nothing.
+    /// Evidence of a count; none if the count is too small.
     fn enough(&self, pages: u64, share: f64) -> Evidence {
         if self.outlook.is_enough(pages, self.settings()) {
             Evidence { share, pages }

@@ -30,7 +30,7 @@ const RUNNING: u32 = 60;
 enum Kind {
     /// Links to other pages, or a request to share.
     Aside,
-    /// Stands over what readers wrote.
+    /// Title of readers' comments.
     Comments,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Selection {
     pub(crate) roots: Vec<u32>,
     /// True for a node whose subtree is left out.
     pub(crate) drop: Vec<bool>,
-    /// Words of what is left.
+    /// Remaining words.
     pub(crate) words: u32,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Data {
     pub(super) value: Value,
     /// Length of its notation.
     pub(super) bytes: usize,
-    /// A script gives it a name.
+    /// True if a script assigns it to a name.
     pub(super) assigned: bool,
 }
 

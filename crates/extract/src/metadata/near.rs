@@ -78,7 +78,7 @@ pub(super) fn in_posts<'a>(s: &'a Sources<'_>, wanted: Part, thread: bool) -> im
                 .any(|part| platforms.thread_words.iter().any(|word| word.eq_ignore_ascii_case(part)))
         });
     let in_post = move |index: u16, id: u32| {
-        // The parts stand in document order.
+        // The parts are in document order.
         let of = |up: u32| page.parts[page.parts.partition_point(|(.., at)| *at < up)..].iter();
         let is_post = |up: u32| {
             of(up).take_while(|(.., at)| *at == up).any(|(part, of, _)| *part == Part::Post && *of == index)

@@ -77,7 +77,7 @@ impl Inline {
         }
     }
 
-    /// Adds what is Markdown already.
+    /// Adds Markdown unchanged.
     pub(super) fn push_raw(&mut self, markdown: &str) {
         let start = self.text.len();
         self.text.push_str(markdown);
@@ -127,7 +127,7 @@ impl Inline {
         self.spans.push(Span { range, mark });
     }
 
-    /// Drops what stands behind a place.
+    /// Drops the text after a position.
     pub(super) fn truncate(&mut self, len: usize) {
         self.text.truncate(len);
         // Spans end in the order of the list.

@@ -8,9 +8,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 pub(crate) struct SignalPhrases {
     /// The page asks for scripts.
     pub(crate) javascript: AhoCorasick,
-    /// Its content is on the way.
+    /// The content is loading.
     pub(crate) loading: AhoCorasick,
-    /// It asks for consent.
+    /// The page asks for consent.
     pub(crate) consent: AhoCorasick,
     /// The page requires consent.
     pub(crate) demands: AhoCorasick,

@@ -122,7 +122,7 @@ struct Entry {
     roles: Roles,
     /// True if the rest of a name after the word says nothing about the element.
     is_qualifier: bool,
-    /// The words that have to follow.
+    /// Words that must follow.
     phrases: Vec<(Vec<String>, Roles)>,
 }
 

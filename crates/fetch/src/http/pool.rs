@@ -26,7 +26,7 @@ const MAX_HEADER_LIST: u32 = 64 * 1024;
 /// Maximum number of hosts limited to HTTP/1.1; beyond it the list is cleared.
 const MAX_WITHOUT_HTTP2: usize = 50_000;
 
-/// The way to a host.
+/// Route to a host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Way {
     /// Everything else.

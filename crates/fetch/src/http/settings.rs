@@ -13,7 +13,7 @@ pub enum ProxyChoice {
     /// The proxies of `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     #[default]
     Environment,
-    /// No proxy, whatever the environment says.
+    /// No proxy, ignoring the environment.
     Direct,
     /// One proxy for all requests: `http`, `https`, `socks5` or `socks5h`.
     Url(ProxyUrl),
@@ -182,7 +182,7 @@ pub struct HttpSettings {
     pub cookies: bool,
     /// Basic credentials by origin.
     pub auth: Vec<HostAuth>,
-    /// The way out.
+    /// Choice of the proxy.
     pub proxy: ProxyChoice,
     /// Trusted certificates in PEM besides the system's.
     pub extra_roots: Vec<u8>,

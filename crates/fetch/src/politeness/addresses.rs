@@ -19,7 +19,7 @@ const MAX_HOSTS: usize = 200_000;
 pub struct AddressBook(Arc<Mutex<FxHashMap<HostKey, IpAddr>>>);
 
 impl AddressBook {
-    /// Notes where a host stands.
+    /// Stores the address of a host.
     pub fn note(&self, host: &HostKey, address: IpAddr) {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if book.get(host) == Some(&address) {

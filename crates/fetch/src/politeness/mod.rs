@@ -378,7 +378,7 @@ pub struct HostSlot {
 }
 
 impl HostSlot {
-    /// The host that may be asked.
+    /// The host of the slot.
     #[must_use]
     pub const fn host(&self) -> Option<&HostKey> {
         self.key.as_ref()

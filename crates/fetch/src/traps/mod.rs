@@ -65,7 +65,7 @@ impl Default for TrapSettings {
     }
 }
 
-/// Why a URL is left out.
+/// Reason why a URL is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trap {
     /// The path is too deep.
@@ -127,7 +127,7 @@ impl fmt::Display for Trap {
 /// Worth of a fetched page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageWorth {
-    /// It has a text of its own.
+    /// It has its own text.
     New,
     /// It has little text of its own, but links to unknown pages of another pattern: a listing.
     LeadsOn,
@@ -328,7 +328,7 @@ impl Traps {
         self.book(url, 1);
     }
 
-    /// Gives back what [`Traps::charge`] took.
+    /// Reverts [`Traps::charge`].
     pub fn refund(&self, url: &Url) {
         self.book(url, i64::from(self.settings.duplicate_cost));
     }

@@ -35,7 +35,7 @@ const TOKEN_GAP: i64 = 1 << 21;
 /// The result of [`SqliteStore::repair`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepairReport {
-    /// The damaged database, which is kept.
+    /// Path of the damaged database.
     pub damaged: PathBuf,
     /// Rows of each table.
     pub tables: Vec<TableReport>,

@@ -135,7 +135,7 @@ fn way_out(case: &mut Case<'_>, world: &World, ended: &Ended) -> io::Result<()> 
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let projects = world.case().join("projects.sqlite");
     if ended.code == Some(7) && ended.stderr.contains("projects.sqlite") {
-        // as the message says
+        // as the message advises
         for name in ["projects.sqlite", "projects.sqlite-wal", "projects.sqlite-shm"] {
             let _ = fs::remove_file(projects.with_file_name(name));
         }

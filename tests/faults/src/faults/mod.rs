@@ -271,7 +271,7 @@ impl Case<'_> {
         }
     }
 
-    /// Nothing temporary is left.
+    /// Checks that no temporary files remain.
     fn check_left(&mut self, world: &World) {
         // The next replay a minute later removes an empty folder of a replay that was killed before its lock
         // (docs/failures.md).

@@ -53,7 +53,7 @@ pub(super) fn run(case: &mut Case<'_>) -> io::Result<()> {
     case.finish(&world)
 }
 
-/// Which unsynced operations are kept.
+/// Unsynced operations that survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
     /// None.

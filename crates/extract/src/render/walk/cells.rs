@@ -32,7 +32,7 @@ impl Walk<'_> {
                 }
             }
             _ => {
-                // A caption stands before its table.
+                // A caption precedes its table.
                 let text = self.line(false);
                 let nodes = std::mem::take(&mut self.inline.nodes);
                 if !text.is_empty() {
