@@ -44,6 +44,9 @@ fn help_and_version_go_to_standard_output() {
     for part in ["Examples:", "Exit codes:", "Fetching", "--seed"] {
         assert!(help.stdout.contains(part), "{part} is not in\n{}", help.stdout);
     }
+    let short = run(sandbox.bare().arg("-h")).expect(0).stdout;
+    assert!(short.contains("--seed") && short.contains("retry-errors") && !short.contains("--recrawl"));
+    assert!(short.lines().count() <= 40, "{}: {short}", short.lines().count());
     let version = run(sandbox.bare().arg("--version")).expect(0);
     assert!(version.stdout.starts_with("crawl "), "{}", version.stdout);
 }

@@ -8,7 +8,7 @@ mod quality;
 mod replay;
 mod text;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crawl_engine::config::Override;
 use crawl_model::strip_userinfo;
 pub use duplicates::DuplicatesArgs;
@@ -34,16 +34,16 @@ Examples:
   crawl extract page.html --url https://example.org/page --format markdown
   crawl --seed urls.txt --scope domain --depth 3 --exclude '/archive/'
 
-The same command again goes on where it stopped. After a finished round it starts the next one, which asks only what is due
-(--recrawl) and writes only what has changed (--emit). --fresh starts over.
+The same command again continues where it stopped. After a finished round it starts the next one, which asks only due
+pages (--recrawl) and writes only changes (--emit). --fresh starts over.
 
 Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 storage full or unwritable, 4 no seed could be
 fetched, 5 stopped by a limit, 6 another run holds the state directory or writes the output, 7 state, output or
 archive is damaged, 130 interrupted (state saved).";
 
-/// Fetches sites politely, takes each page's main content, removes what the site repeats, writes JSONL.
+/// Crawls sites politely and writes the main content of each page as JSONL.
 #[derive(Debug, Parser)]
-#[command(name = "crawl", version = env!("CRAWL_VERSION"), after_help = EXAMPLES, args_conflicts_with_subcommands = true, max_term_width = 110)]
+#[command(name = "crawl", version = env!("CRAWL_VERSION"), after_help = "crawl --help describes all flags, with examples and exit codes.", after_long_help = EXAMPLES, disable_help_subcommand = true, args_conflicts_with_subcommands = true, max_term_width = 110)]
 pub struct Cli {
     /// Another job than crawling.
     #[command(subcommand)]
@@ -58,38 +58,59 @@ pub struct Cli {
 pub enum Command {
     /// Extract the main content of one page, or of a JSONL of pages.
     Extract(ExtractArgs),
-    /// Show how sites are read, template by template, from a JSONL of pages or a WARC.
+    /// Show how the pages of sites are read, by template.
+    ///
+    /// The input is a JSONL of pages or a WARC.
     Site(SiteArgs),
-    /// Say what kind of page it is, how it should be fetched, and why.
+    /// Explain the class of a page and how it should be fetched.
     Classify(ClassifyArgs),
-    /// Remove what each domain repeats from a finished JSONL (the batch algorithm).
+    /// Remove what each domain repeats from a finished JSONL.
     Dedup(DedupArgs),
-    /// Group exact and near duplicates of a corpus and choose a canonical document of each group.
+    /// Group exact and near duplicates of a corpus.
+    ///
+    /// Each group has a canonical document.
     Duplicates(DuplicatesArgs),
-    /// Judge the documents of a corpus by repetition and the rules of Gopher, C4 and FineWeb, and say why they fail.
+    /// Judge documents of a corpus by repetition and quality.
+    ///
+    /// The rules are those of Gopher, C4 and FineWeb. The output says why a document fails.
     Quality(QualityArgs),
-    /// Explain one decision: what robots.txt says of a URL, what a URL canonicalises to, how bytes are decoded, what a
-    /// sitemap lists, what is wrong with rules of your own or a filter list.
+    /// Explain one decision on a URL, robots.txt, sitemap or rule.
+    ///
+    /// The inputs are a robots.txt, a URL, bytes, a sitemap, rules of your own and a filter list.
     Check(CheckArgs),
-    /// List, show, analyse and delete projects: what crawls with --project have kept.
+    /// List, show, analyse and delete projects.
+    ///
+    /// A project keeps the pages of crawls with --project.
     Projects(ProjectsArgs),
     /// Serve projects over HTTP: a REST API (docs/api.md).
     Serve(ServeArgs),
-    /// Offer projects, crawling and extraction to agents: MCP on standard input and output (docs/api.md).
+    /// Serve projects, crawls and extraction to agents over MCP.
+    ///
+    /// MCP uses standard input and output (docs/api.md).
     Mcp(McpArgs),
-    /// Show how a crawl stands, also while it is on: its frontier by host, held pages, last errors, when it goes on.
+    /// Show the frontier, held pages and errors of a crawl.
+    ///
+    /// It works beside a run. It lists the frontier by host, held pages, the last errors and the time of the next visits.
     Status(StatusArgs),
-    /// Fetch again what failed in the last round, and go on with it: `crawl retry-errors --seed urls.txt -o pages.jsonl`.
+    /// Fetch again the pages that failed in the last round.
+    ///
+    /// The round then continues: `crawl retry-errors --seed urls.txt -o pages.jsonl`.
     RetryErrors(Box<RetryArgs>),
-    /// Check or repair the state directory of a crawl: `crawl state check --state-dir DIR`.
+    /// Check or repair a state directory.
+    ///
+    /// For example `crawl state check --state-dir DIR`.
     State(StateJobArgs),
-    /// Extract and clean the pages of an archive again (made with --warc), without the network.
+    /// Extract the pages of an archive (--warc) again, offline.
     Replay(ReplayArgs),
     /// Print the JSON Schema of a record.
     Schema,
-    /// Write the report of the last run anew: a page with what came of it, also left in the state directory by each run.
+    /// Write the report of the last run again.
+    ///
+    /// Each run leaves its report in the state directory: a page with the outcome of the run.
     Report(ReportArgs),
-    /// Write the manual pages, one for each job, into a directory: crawl.1, crawl-extract.1, …
+    /// Write the manual pages into a directory.
+    ///
+    /// There is one for each command: crawl.1, crawl-extract.1, …
     Manual {
         /// The directory, which is made if it does not exist
         dir: PathBuf,
@@ -99,6 +120,24 @@ pub enum Command {
         /// The shell to complete for.
         shell: clap_complete::Shell,
     },
+}
+
+/// Flags of the main job that `crawl -h` shows.
+const SHORT_HELP: [&str; 4] = ["seed", "append", "scope", "limit"];
+
+impl Cli {
+    /// Parses the arguments of the process.
+    ///
+    /// # Errors
+    /// Help and version, which go to standard output, and faulty arguments.
+    pub fn of_process() -> Result<Self, clap::Error> {
+        let mut command = Self::command().mut_args(|argument| {
+            let is_short = SHORT_HELP.contains(&argument.get_id().as_str());
+            argument.hide_short_help(!is_short)
+        });
+        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
 }
 
 /// Reads the address of a page, whose user name and password are dropped.
@@ -111,15 +150,18 @@ fn page_url(text: &str) -> Result<Url, url::ParseError> {
 /// Flags of the main job; all but a few override a key of the configuration.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// File of seeds, one URL or bare host a line (# comments; .gz works; - for standard input); or one URL
+    /// File of seeds, or one URL
+    ///
+    /// A line is a URL or a bare host, or a comment after #. A file that ends in .gz is unpacked. - is standard input.
     #[arg(long, value_name = "FILE|URL", help_heading = "Input")]
     pub seed: Option<PathBuf>,
     /// Configuration file (TOML; see config/crawl.toml for every key)
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub config: Option<PathBuf>,
 
-    /// Append records to FILE (default: standard output); .gz, .zst and .parquet are written as such, DIR/ is a folder of
-    /// Markdown files
+    /// Append records to FILE (default: standard output)
+    ///
+    /// .gz, .zst and .parquet select the format. DIR/ is a folder of Markdown files.
     #[arg(
         short = 'o',
         long = "output",

@@ -1,6 +1,5 @@
 //! The binary `crawl`: flags to plain data, plain data to a run, a run to an exit code.
 
-use clap::Parser;
 use crawl::{cli::Cli, usage_error::without_secrets};
 use crawl_engine::{descriptors, exit::Exit};
 use std::{io::Write, process::ExitCode};
@@ -10,7 +9,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     descriptors::raise();
-    let exit = match Cli::try_parse() {
+    let exit = match Cli::of_process() {
         Ok(cli) => crawl::dispatch(cli),
         Err(error) => {
             if error.use_stderr() {

@@ -55,7 +55,6 @@ mod soft404;
 pub mod stage_error;
 pub mod state;
 pub mod stats;
-pub mod store;
 mod stored_time;
 mod strategies;
 pub mod threads;
