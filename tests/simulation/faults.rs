@@ -1,12 +1,11 @@
 //! Store of a simulated process: it counts calls, fails at one of them, or dies there.
 
-use crawl_engine::store::Store;
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage,
     HostBounds, HostKey, HostLoad, KnownText, KnownUrl, Lane, LeaseRef, NewText, NewUrl, Origin, OutputMark,
-    ReadyHost, RequestId, RunStore, Settlement, Sketch, StoreError, Strategy, TextIndex, UrlKey,
+    ReadyHost, RequestId, RunStore, Settlement, Sketch, Store, StoreError, Strategy, TextIndex, UrlKey,
 };
-use crawl_store::SqliteStore;
+use crawl_store::StateStore;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -76,14 +75,14 @@ impl Probe {
 
 pub struct Watched {
     pub store: Arc<dyn Store>,
-    pub sqlite: Arc<SqliteStore>,
+    pub state: Arc<dyn StateStore>,
     pub probe: Arc<Probe>,
 }
 
 impl Watched {
     fn die(&self) -> StoreError {
         let error = StoreError::Other("the simulated process is dead".into());
-        self.sqlite.abandon(&error);
+        self.state.abandon(&error);
         self.probe.dead.store(true, Relaxed);
         self.probe.struck.store(true, Relaxed);
         self.probe.death.notify_one();
@@ -104,7 +103,7 @@ impl Watched {
                 // like the store itself: uncommitted changes are rolled back, and every later call fails
                 let words = "simulated".to_owned();
                 let error = if full { StoreError::Full(words) } else { StoreError::Other(words) };
-                self.sqlite.abandon(&error);
+                self.state.abandon(&error);
                 self.probe.struck.store(true, Relaxed);
                 Err(error)
             }

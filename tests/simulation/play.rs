@@ -13,12 +13,11 @@ use crawl_engine::{
     exit::Exit,
     platform::Platform,
     session::{Session, open_state},
-    store::Store,
     threads::Threading,
 };
 use crawl_extract::Rules;
 use crawl_fetch::{Seed, parse_seed_line};
-use crawl_store::SqliteStore;
+use crawl_model::Store;
 use std::{
     path::{Path, PathBuf},
     rc::Rc,
@@ -132,8 +131,8 @@ impl<'a> Stage<'a> {
     /// Returns true if the process died when its round was complete.
     fn has_ended(&self) -> Result<bool, Stop> {
         let fail = |e: crawl_model::StoreError| Stop(e.to_string());
-        let store = SqliteStore::open(&self.dir.join("state")).map_err(fail)?;
-        crawl_engine::state::is_finished(&store).map_err(fail)
+        let store = crawl_store::open(&self.dir.join("state")).map_err(fail)?;
+        crawl_engine::state::is_finished(&*store).map_err(fail)
     }
 
     /// Runs one process to its end or death.
@@ -174,9 +173,9 @@ impl<'a> Stage<'a> {
             Err(failure) => return Err(Stop(format!("the state cannot be opened: {failure:?}"))),
         };
         let watched = {
-            let (probe, sqlite) = (Arc::clone(probe), Arc::clone(&state.store));
+            let (probe, state) = (Arc::clone(probe), Arc::clone(&state.store));
             move |store: Arc<dyn Store>| -> Arc<dyn Store> {
-                Arc::new(Watched { store, sqlite: Arc::clone(&sqlite), probe: Arc::clone(&probe) })
+                Arc::new(Watched { store, state: Arc::clone(&state), probe: Arc::clone(&probe) })
             }
         };
         let platform = Platform {

@@ -134,7 +134,7 @@ pub fn finish(
     }
     if outcome.is_ok()
         && ending == Ending::Drained
-        && let Err(error) = upkeep::compact(&state.store, &context.config.state, quiet)
+        && let Err(error) = upkeep::compact(&*state.store, &context.config.state, quiet)
     {
         tracing::warn!(%error, "the state is not compacted");
     }

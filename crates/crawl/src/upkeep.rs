@@ -6,7 +6,7 @@ use bytesize::ByteSize;
 use crawl_engine::{config::StateSection, state};
 use crawl_model::StoreError;
 use crawl_output::absolute;
-use crawl_store::{SqliteStore, StateLock, StoreSize};
+use crawl_store::{StateLock, StoreSize, Upkeep};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -22,7 +22,7 @@ const OURS: [&str; 2] = ["crawl.sqlite", "lock"];
 ///
 /// # Errors
 /// When storage fails. A disk without room for the copy is no error: the database stays as it is.
-pub fn compact(store: &SqliteStore, settings: &StateSection, quiet: bool) -> Result<(), StoreError> {
+pub fn compact(store: &dyn Upkeep, settings: &StateSection, quiet: bool) -> Result<(), StoreError> {
     let StoreSize { file, free } = store.size()?;
     if settings.compact.is_none_or(|least| file <= least.as_u64()) || free < file / 4 {
         return Ok(());

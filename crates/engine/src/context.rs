@@ -4,12 +4,12 @@ use crate::{
     archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feed_book::FeedBook,
     judge::Judge, lease_fence::LeaseFence, lessons::Lessons, links::LinkPolicy, network::Network,
     opt_outs::OptOutCache, recrawl::Recrawl, robots_cache::RobotsCache, site_book::SiteBook,
-    sitemap_book::SitemapBook, stats::Stats, store::Store, stored_time, threads::Threading, traps::FullHosts,
+    sitemap_book::SitemapBook, stats::Stats, stored_time, threads::Threading, traps::FullHosts,
 };
 use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
 use crawl_fetch::{Gate, Traps};
-use crawl_model::{HostKey, StoreError, now_ms};
+use crawl_model::{HostKey, Store, StoreError, now_ms};
 use crawl_projects::Keeper;
 use std::{
     collections::BTreeMap,

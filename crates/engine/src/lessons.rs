@@ -8,9 +8,8 @@
 //! shells by chance is looked at again soon, and is forgotten at once when a page comes by the browser without what all its
 //! shells show (see [`Marks`]). Only pages teach; a fetch that failed says nothing.
 
-use crate::store::Store;
 use crawl_fetch::url_template;
-use crawl_model::{HostKey, PageSignals, StoreError, Strategy};
+use crawl_model::{HostKey, PageSignals, Store, StoreError, Strategy};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::{

@@ -1,8 +1,8 @@
 //! From the links of a page to URLs for the frontier.
 
-use crate::{store::Store, traps::LINES_A_PAGE};
+use crate::traps::LINES_A_PAGE;
 use crawl_fetch::{Canonicalizer, Judgement, ScopeSet, Trap, Traps, UrlFilter};
-use crawl_model::{CrawlRequest, Discovery, HostKey, Link, NewUrl, Refused, StoreError, UrlKey};
+use crawl_model::{CrawlRequest, Discovery, HostKey, Link, NewUrl, Refused, Store, StoreError, UrlKey};
 use rustc_hash::FxHashSet;
 use std::{
     collections::BTreeMap,

@@ -7,11 +7,11 @@ use crate::{
     cpu::CpuPool,
     exit::{Exit, Failure},
     page_rules,
-    store::Store,
     threads::Threading,
 };
 use crawl_extract::Rules;
 use crawl_fetch::{ByteBudget, FetchError, HttpClient, HttpSettings, Transport};
+use crawl_model::Store;
 use std::{path::Path, sync::Arc};
 
 /// A function that puts a store of a simulation in front of the one of the state directory.

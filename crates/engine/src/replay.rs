@@ -24,11 +24,8 @@ use crate::{
 };
 use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
 use crawl_fetch::{Canonicalizer, decode_body};
-use crawl_model::{
-    CrawlRequest, ExtractedPage, Frontier as _, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms,
-};
+use crawl_model::{CrawlRequest, ExtractedPage, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms};
 use crawl_output::{Before, Fields, LineRecords, OutputError, RecordOutput, StdoutOutput};
-use crawl_store::SqliteStore;
 use rustc_hash::FxHashMap;
 use scratch::Scratch;
 use std::{
@@ -96,11 +93,11 @@ impl Index {
         // a failure of an output or an archive names that
         let in_store =
             |error: Failure| if error.error.is::<StoreError>() { in_scratch(error) } else { error };
-        let store = SqliteStore::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
+        let store = crawl_store::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
         store.begin_round().map_err(|e| in_scratch(e.into()))?;
         let records = output_of(&config, &stop)?;
         let (pages, damage) = (self.pages.len(), self.damage().map(|damage| damage.to_string()));
-        let mut context = session::context(config, Arc::new(store)).map_err(in_store)?;
+        let mut context = session::context(config, store).map_err(in_store)?;
         context.control.cancel = stop;
         let context = Arc::new(context);
         crate::duplicates::open(&context).map_err(|e| in_store(e.into()))?;

@@ -1,8 +1,8 @@
 //! robots.txt of the origins of a crawl: fetched once, kept in the store, parsed once.
 
-use crate::{origin_cache::OriginCache, store::Store, stored_time};
+use crate::{origin_cache::OriginCache, stored_time};
 use crawl_fetch::{FetchError, Gate, HostSlot, HttpClient, RobotsPolicy};
-use crawl_model::{CachedRobots, Origin, StoreError};
+use crawl_model::{CachedRobots, Origin, Store, StoreError};
 use std::{
     sync::{
         Arc,

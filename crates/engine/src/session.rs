@@ -18,10 +18,9 @@ use crate::{
     revisit, rules_version, shard, site_book,
     stage_error::StageError,
     state::{self, State},
-    store::Store,
 };
 use crawl_fetch::Seed;
-use crawl_model::{Discovery, HostKey, NewUrl, UrlKey};
+use crawl_model::{Discovery, HostKey, NewUrl, Store, UrlKey};
 use crawl_projects::Keeper;
 use std::{path::Path, sync::Arc, time::Duration};
 

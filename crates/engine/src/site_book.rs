@@ -22,7 +22,7 @@ use std::sync::{
 /// Bytes of evidence in memory; the hosts that were idle longest go to the store.
 const MAX_BYTES: usize = 48 << 20;
 
-type Store = dyn crate::store::Store;
+type Store = dyn crawl_model::Store;
 
 /// A page extracted by what is known of its site.
 pub struct SitePage {

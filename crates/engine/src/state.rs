@@ -11,10 +11,11 @@ use crate::{
 };
 use crawl_model::{Frontier, RulesVersion, RunStore, StoreError, UrlKey, has_userinfo, hide_userinfo};
 use crawl_output::absolute;
-use crawl_store::{SqliteStore, StateLock, private};
+use crawl_store::{StateLock, StateStore, private};
 use std::{
     fs::File,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use url::Url;
 
@@ -23,7 +24,7 @@ pub struct State {
     /// Where it is.
     pub dir: PathBuf,
     /// The store in it.
-    pub store: std::sync::Arc<SqliteStore>,
+    pub store: Arc<dyn StateStore>,
     /// This run starts a round; otherwise it goes on with one.
     pub new_round: bool,
     /// Number of the round.
@@ -165,15 +166,15 @@ impl State {
         }
         require_database(dir)?;
         warn_of_damaged_log(dir);
-        let store = SqliteStore::open(dir)?;
+        let store = crawl_store::open(dir)?;
         store.set_project(project, source_group)?;
         store.expire_leases(i64::MAX)?;
         let round = store.round()?;
-        let new_round = round == 0 || is_finished(&store)?;
-        let before = rules_of(&store)?;
+        let new_round = round == 0 || is_finished(&*store)?;
+        let before = rules_of(&*store)?;
         let other_rules = round > 0 && !before.is_some_and(|before| before.reads_as(rules));
         let other_links = !other_rules && before.is_some_and(|before| !before.follows_as(rules));
-        note_ends(&store, if new_round { round + 1 } else { round })?;
+        note_ends(&*store, if new_round { round + 1 } else { round })?;
         let round = match (new_round, round) {
             (false, round) => round,
             (true, 0) => store.begin_round()?,
@@ -185,7 +186,7 @@ impl State {
         for folder in [Some(dir), dir.parent()].into_iter().flatten().filter(|f| !f.as_os_str().is_empty()) {
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| at(&e))?;
         }
-        let (dir, store) = (dir.to_owned(), std::sync::Arc::new(store));
+        let dir = dir.to_owned();
         Ok(Self { dir, store, new_round, round, other_rules, other_links, _lock: lock })
     }
 }
@@ -199,7 +200,7 @@ fn forget(dir: &Path) -> Result<(), Failure> {
         }
         _ => {}
     }
-    Ok(SqliteStore::remove(dir)?)
+    Ok(crawl_store::state::remove(dir)?)
 }
 
 /// Fails if a state directory has lost its database: a new crawl would write all records again behind those in the output.
@@ -207,7 +208,7 @@ fn forget(dir: &Path) -> Result<(), Failure> {
 /// # Errors
 /// When the error log of a crawl is there, and its database is missing or empty (exit 7).
 pub fn require_database(dir: &Path) -> Result<(), Failure> {
-    if SqliteStore::exists(dir) || !dir.join(ERROR_LOG).exists() {
+    if crawl_store::state::exists(dir) || !dir.join(ERROR_LOG).exists() {
         return Ok(());
     }
     Err(Failure::new(
@@ -222,8 +223,8 @@ pub fn require_database(dir: &Path) -> Result<(), Failure> {
 
 /// Warns if the write-ahead log of a killed run is damaged: SQLite takes the state back to the damage without an error.
 pub fn warn_of_damaged_log(dir: &Path) {
-    let log = SqliteStore::log(dir);
-    match SqliteStore::damage_of_log(dir) {
+    let log = crawl_store::state::log(dir);
+    match crawl_store::state::damage_of_log(dir) {
         Ok(None) => {}
         Ok(Some(offset)) => tracing::warn!(
             file = %log.display(),
@@ -237,7 +238,7 @@ pub fn warn_of_damaged_log(dir: &Path) {
 }
 
 /// Notes that ends of rounds are noted, from `first` on, and that this round, if it had ended, goes on.
-fn note_ends(store: &SqliteStore, first: u32) -> Result<(), StoreError> {
+fn note_ends(store: &dyn StateStore, first: u32) -> Result<(), StoreError> {
     if number(store.get(ENDS_FROM_KEY)?).is_none_or(|noted| noted > first) {
         store.put(ENDS_FROM_KEY, &first.to_string())?;
     }
@@ -261,6 +262,7 @@ mod tests {
     use crawl_model::{
         Discovery, HostKey, Lane, LeaseRef, NewUrl, Outcome, OutputMark, PageHistory, Settlement,
     };
+    use crawl_store::SqliteStore;
 
     pub(super) fn open(dir: &Path) -> State {
         State::open(dir, false, ("", None), RulesVersion::new(1, 1)).unwrap()
@@ -280,14 +282,14 @@ mod tests {
     }
 
     /// Leases of pending URLs, each with its URL.
-    pub(super) fn lease(store: &SqliteStore, most: usize) -> Vec<(LeaseRef, String)> {
+    pub(super) fn lease(store: &dyn StateStore, most: usize) -> Vec<(LeaseRef, String)> {
         let host = HostKey::from_stored("a.test");
         let leased = store.lease(&host, Lane::Plain, most, "w", 0, i64::MAX).unwrap();
         leased.iter().map(|request| (request.into(), request.url.to_string())).collect()
     }
 
     fn settle_all(state: &State, outcome: Outcome) {
-        for (lease, _) in lease(&state.store, 99) {
+        for (lease, _) in lease(&*state.store, 99) {
             let ended = Settlement { lease, outcome, history: PageHistory::default() };
             state.store.settle(&[ended], &[]).unwrap();
         }

@@ -8,10 +8,9 @@ use crate::{
     pipeline,
     session::{context, plant},
     stage_error::StageError,
-    store::Store,
 };
 use crawl_fetch::{Gate, Seed};
-use crawl_model::{Frontier, Record, StoreError};
+use crawl_model::{Frontier, Record, Store, StoreError};
 use crawl_output::{LineRecords, Output, OutputError};
 use crawl_projects::Keeper;
 use crawl_store::MemoryStore;

@@ -18,6 +18,7 @@ mod record;
 mod request;
 mod signals;
 mod storage;
+mod store;
 mod texts;
 mod userinfo;
 
@@ -45,5 +46,6 @@ pub use storage::{
     CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostBound, HostBounds, HostLoad,
     LeaseRef, NewUrl, Outcome, OutputMark, ReadyHost, Refused, RunStore, Settlement, StoreError,
 };
+pub use store::Store;
 pub use texts::{KnownText, NewText, Sketch, TextIndex};
 pub use userinfo::{has_userinfo, hide_userinfo, strip_userinfo};

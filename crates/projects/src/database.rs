@@ -1,9 +1,9 @@
 //! The database of projects.
 
 use crate::error::ProjectError;
-use crawl_model::StoreError;
-use crawl_store::{SqliteProjects, private};
-use std::path::PathBuf;
+use crawl_model::{ProjectStore, StoreError};
+use crawl_store::{CheckReport, private, state};
+use std::{path::PathBuf, sync::Arc};
 
 /// Reasons for which the database of projects cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -41,16 +41,33 @@ pub fn default_database() -> Result<PathBuf, DatabaseError> {
 ///
 /// # Errors
 /// When it cannot be used.
-pub fn open(database: &str) -> Result<(SqliteProjects, PathBuf), DatabaseError> {
+pub fn open(database: &str) -> Result<(Arc<dyn ProjectStore>, PathBuf), DatabaseError> {
+    let path = prepare(database)?;
+    match state::open_projects(&path) {
+        Ok(store) => Ok((store, path)),
+        Err(error) => Err(DatabaseError::Store { path, error }),
+    }
+}
+
+/// Looks for damage in the database at a path, or in the default one for an empty path.
+///
+/// # Errors
+/// When it cannot be read at all.
+pub fn check(database: &str) -> Result<(CheckReport, PathBuf), DatabaseError> {
+    let path = prepare(database)?;
+    match state::check_projects(&path) {
+        Ok(report) => Ok((report, path)),
+        Err(error) => Err(DatabaseError::Store { path, error }),
+    }
+}
+
+fn prepare(database: &str) -> Result<PathBuf, DatabaseError> {
     let path = self::database(database)?;
     if let Some(folder) = path.parent().filter(|_| database.is_empty()) {
         // an earlier version made it with the mode of the umask
         private::tighten(folder);
     }
-    match SqliteProjects::open(&path) {
-        Ok(store) => Ok((store, path)),
-        Err(error) => Err(DatabaseError::Store { path, error }),
-    }
+    Ok(path)
 }
 
 /// The path of the database, which need not exist; an empty path means the default one.

@@ -49,7 +49,7 @@ impl Keeper {
         let made = store.create_project(name, now_ms()).map_err(at)?;
         let found = made.map_or_else(|| store.project_named(name).map_err(at), |made| Ok(Some(made)))?;
         let project = found.ok_or_else(|| at(StoreError::Other("the project was deleted".into())))?.id;
-        Ok(Some(Self { store: Arc::new(store), project, name: path.display().to_string() }))
+        Ok(Some(Self { store, project, name: path.display().to_string() }))
     }
 
     /// Into a store that is open already.

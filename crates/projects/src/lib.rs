@@ -11,7 +11,7 @@ mod projects;
 mod types;
 
 pub use analysis::{Analysis, Progress};
-pub use database::{DatabaseError, database, default_database, open};
+pub use database::{DatabaseError, check, database, default_database, open};
 pub use error::ProjectError;
 pub use keeper::{DEFAULT_PROJECT, KeepError, Keeper, source_of};
 pub use name::{NAME_PATTERN, check_name};

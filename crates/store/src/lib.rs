@@ -24,9 +24,11 @@ mod lock;
 mod memory;
 pub mod private;
 mod sqlite;
+pub mod state;
 
 pub use lock::{Holder, StateLock};
 pub use memory::{MemoryProjects, MemoryStore};
 pub use sqlite::{
     CheckReport, HostPlaces, RepairReport, SqliteProjects, SqliteStore, StoreOptions, StoreSize, TableReport,
 };
+pub use state::{StateStore, Upkeep, open, open_projects};

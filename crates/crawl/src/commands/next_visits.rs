@@ -7,7 +7,7 @@ use crawl_engine::{
     state::rules_of,
 };
 use crawl_model::{Discovery, RequestId, StoreError, now_ms, rfc3339};
-use crawl_store::SqliteStore;
+use crawl_store::StateStore;
 use serde::Serialize;
 
 /// URLs that are read at a time.
@@ -35,7 +35,7 @@ pub(super) struct NextVisits {
 
 impl NextVisits {
     /// Reads all that the store knows.
-    pub(super) fn of(store: &SqliteStore, config: &Config) -> Result<Self, StoreError> {
+    pub(super) fn of(store: &dyn StateStore, config: &Config) -> Result<Self, StoreError> {
         let rules = rules_of(store)?.unwrap_or_else(|| rules_version::of(config));
         // no page has links that would be followed anew
         let policy = Policy::new(&config.recrawl, Readings::of(rules, config), 0);

@@ -15,9 +15,8 @@ use crawl_projects::{
     AnalysisMode, AnalysisParams, DatabaseError, DomainCount, DomainStats, Paging, Progress, Project,
     ProjectAnalysisResult, ProjectError, Projects,
 };
-use crawl_store::SqliteProjects;
 use serde::Serialize;
-use std::{fmt::Write, path::Path, sync::Arc};
+use std::fmt::Write;
 
 pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
     let settings =
@@ -28,12 +27,12 @@ pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
         let words = "there is no such database; name it with --database";
         return Err(Failure::usage(format!("{}: {words}", database.display())));
     }
-    let (store, path) = crawl_projects::open(&settings.projects.database)?;
     if matches!(args.what, ProjectsWhat::Check) {
         // needs no rules of extraction, unlike the others
-        return check(&store, &path, args.json);
+        return check(&settings.projects.database, args.json);
     }
-    let projects = project_access::projects(Arc::new(store), &settings)?;
+    let (store, _) = crawl_projects::open(&settings.projects.database)?;
+    let projects = project_access::projects(store, &settings)?;
     let out = match &args.what {
         ProjectsWhat::List => list(&projects, args.json),
         ProjectsWhat::Create { name } => projects.create(name).map(|made| one(&made, args.json)),
@@ -50,9 +49,9 @@ pub fn run(args: &ProjectsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn check(store: &SqliteProjects, path: &Path, as_json: bool) -> Result<Exit, Failure> {
-    let report = store.check().map_err(|error| DatabaseError::Store { path: path.to_owned(), error })?;
-    let out = if as_json { json(&report) } else { state::findings(path, &report) };
+fn check(database: &str, as_json: bool) -> Result<Exit, Failure> {
+    let (report, path) = crawl_projects::check(database)?;
+    let out = if as_json { json(&report) } else { state::findings(&path, &report) };
     if as_json {
         write_json(out.as_bytes())?;
     } else {
@@ -62,7 +61,7 @@ fn check(store: &SqliteProjects, path: &Path, as_json: bool) -> Result<Exit, Fai
         return Ok(Exit::Done);
     }
     let faults = format!("faults found: {}", report.findings.len());
-    Err(DatabaseError::Store { path: path.to_owned(), error: StoreError::Corrupt(faults) }.into())
+    Err(DatabaseError::Store { path, error: StoreError::Corrupt(faults) }.into())
 }
 
 fn json(value: &impl Serialize) -> String {

@@ -6,9 +6,9 @@ use crawl_engine::{
     exit::{Exit, Failure},
     state,
 };
-use crawl_model::{Frontier as _, StoreError, UrlKey};
+use crawl_model::{StoreError, UrlKey};
 use crawl_output::error_line;
-use crawl_store::{SqliteStore, StateLock};
+use crawl_store::{StateLock, StateStore};
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use std::{
@@ -61,7 +61,7 @@ struct Found {
 }
 
 /// Returns true if the last round of a state has URLs left to fetch, or pages to write.
-fn is_unfinished(store: &SqliteStore) -> Result<bool, StoreError> {
+fn is_unfinished(store: &dyn StateStore) -> Result<bool, StoreError> {
     Ok(store.round()? > 0 && !state::is_finished(store)?)
 }
 
@@ -72,8 +72,8 @@ fn reopen(dir: &Path, kinds: &[String]) -> Result<Found, Failure> {
     let lines = BufReader::new(File::open(&log).map_err(fail)?).lines();
     let _lock = StateLock::acquire(dir)?;
     state::require_database(dir)?;
-    let store = SqliteStore::open(dir)?;
-    let unfinished = is_unfinished(&store)?;
+    let store = crawl_store::open(dir)?;
+    let unfinished = is_unfinished(&*store)?;
     // a URL may have failed more than once
     let mut failed = FxHashSet::default();
     for line in lines {

@@ -11,7 +11,7 @@ use crawl_engine::{
     state,
 };
 use crawl_model::StoreError;
-use crawl_store::{CheckReport, RepairReport, SqliteStore, StateLock};
+use crawl_store::{CheckReport, RepairReport, StateLock};
 use serde::Deserialize;
 use std::{
     fmt::Write as _,
@@ -50,7 +50,7 @@ fn check(dir: &Path) -> Result<Exit, Failure> {
     }
     state::require_database(dir)?;
     state::warn_of_damaged_log(dir);
-    let report = SqliteStore::check(dir).map_err(usage).map_err(|e| e.in_state(dir))?;
+    let report = crawl_store::state::check(dir).map_err(usage).map_err(|e| e.in_state(dir))?;
     write_text(&findings(dir, &report))?;
     if report.findings.is_empty() {
         return Ok(Exit::Done);
@@ -79,7 +79,7 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("{} holds no state of a crawl", dir.display())));
     }
     let _lock = StateLock::acquire(dir)?;
-    let report = SqliteStore::repair(dir).map_err(|error| match error {
+    let report = crawl_store::state::repair(dir).map_err(|error| match error {
         StoreError::Corrupt(words) => Failure::new(
             Exit::Damaged,
             format!(
@@ -110,7 +110,7 @@ struct Line {
 
 /// Notes URLs that stand in the outputs as written, so that they are not written twice.
 fn adopt(dir: &Path) -> Result<Adopted, Failure> {
-    let store = SqliteStore::open(dir).map_err(|e| Failure::from(e).in_state(dir))?;
+    let store = crawl_store::open(dir).map_err(|e| Failure::from(e).in_state(dir))?;
     let mut adopted = Adopted::default();
     for (name, reach) in store.output_marks()? {
         let path = Path::new(&name);

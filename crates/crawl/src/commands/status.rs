@@ -11,9 +11,9 @@ use crawl_engine::{
     site_book::{self, MissedSite, MissedTemplate},
     state,
 };
-use crawl_model::{DomainStore, Frontier, FrontierCounts, HostBound, RunStore, StoreError, now_ms, rfc3339};
+use crawl_model::{FrontierCounts, HostBound, StoreError, now_ms, rfc3339};
 use crawl_output::shown;
-use crawl_store::{Holder, HostPlaces, SqliteStore, StateLock, StoreSize};
+use crawl_store::{Holder, HostPlaces, StateLock, StateStore, StoreSize};
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
 use serde_json::Value;
@@ -93,7 +93,7 @@ impl HeldReason {
 }
 
 impl HostStatus {
-    fn of(store: &SqliteStore, places: HostPlaces, settings: &Config) -> Result<Self, StoreError> {
+    fn of(store: &dyn StateStore, places: HostPlaces, settings: &Config) -> Result<Self, StoreError> {
         let dedup = &settings.dedup;
         let HostPlaces { host, queued, waiting, leased, held } = places;
         let held_because = match held {
@@ -133,7 +133,7 @@ impl Status {
             error => error.into(),
         };
         let running = StateLock::holder(dir);
-        let store = SqliteStore::open_read_only(dir).map_err(usage)?;
+        let store = crawl_store::state::open_read_only(dir).map_err(usage)?;
         let (frontier, mut hosts) = (store.counts()?, store.hosts()?);
         let hosts_at_work = hosts.len();
         hosts.truncate(args.hosts);
@@ -143,8 +143,8 @@ impl Status {
         let left_alone =
             told.into_iter().filter(|(_, until)| *until > now).map(|(host, until)| (host, rfc3339(until)));
         let StoreSize { file, free } = store.size()?;
-        let finished = state::is_finished(&store)?;
-        let next_visits = if finished { Some(NextVisits::of(&store, settings)?) } else { None };
+        let finished = state::is_finished(&*store)?;
+        let next_visits = if finished { Some(NextVisits::of(&*store, settings)?) } else { None };
         Ok(Self {
             running,
             round: store.round()?,
@@ -153,12 +153,12 @@ impl Status {
             frontier,
             hosts: hosts
                 .into_iter()
-                .map(|places| HostStatus::of(&store, places, settings))
+                .map(|places| HostStatus::of(&*store, places, settings))
                 .collect::<Result<_, _>>()?,
             hosts_at_work,
             next_retry: store.next_due()?.map(rfc3339),
             left_alone: left_alone.collect(),
-            missed_sites: site_book::missed_sites(&store)?,
+            missed_sites: site_book::missed_sites(&*store)?,
             last_errors: last_lines(&dir.join("errors.jsonl"), args.errors),
             bytes: file,
             free_bytes: free,

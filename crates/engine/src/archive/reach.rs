@@ -1,7 +1,6 @@
 //! The state's knowledge of the archive: the file that is being written, and how much of it is settled.
 
-use crate::store::Store;
-use crawl_model::{OutputMark, StoreError};
+use crawl_model::{OutputMark, Store, StoreError};
 use crawl_output::absolute;
 use std::{
     fs,

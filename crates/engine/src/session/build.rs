@@ -22,11 +22,11 @@ use crate::{
     sitemap_book::SitemapBook,
     slow_lane::SlowLane,
     stats::Stats,
-    store::Store,
     traps::FullHosts,
 };
 use crawl_extract::{Options, PageExtractor, Rules};
 use crawl_fetch::{ByteBudget, Canonicalizer, Gate, HttpSettings, ScopeSet, Traps, UrlFilter};
+use crawl_model::Store;
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::CancellationToken;
 

@@ -6,7 +6,7 @@ use crate::{
     exit::{Exit, Failure, exit_code},
     state::{self, State},
 };
-use crawl_model::{OutputMark, RunStore};
+use crawl_model::OutputMark;
 use crawl_output::{Fields, FileOutput, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput};
 use crawl_store::private;
 use std::path::Path;

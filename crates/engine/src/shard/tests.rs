@@ -35,7 +35,7 @@ fn bench_of(release: Release) -> Bench {
     let (mode, store) = (Mode::Exact, Arc::new(MemoryStore::new()));
     store.begin_round().unwrap();
     let context =
-        Arc::new(session::context(config, Arc::clone(&store) as Arc<dyn crate::store::Store>).unwrap());
+        Arc::new(session::context(config, Arc::clone(&store) as Arc<dyn crawl_model::Store>).unwrap());
     let (sender, finished) = channel(10_000);
     Bench { shard: Shard::new(context, 0, (mode, settings), sender), store, finished }
 }

@@ -1,8 +1,8 @@
 //! Leases that run out before their page is written, and the order of settling and finishing.
 
 use super::*;
-use crate::{config, session, store::Store};
-use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, Record, RunStore, UrlKey};
+use crate::{config, session};
+use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, Record, RunStore, Store, UrlKey};
 use crawl_output::{LineRecords, Nowhere, OutputError};
 use crawl_store::{MemoryStore, SqliteStore};
 use std::path::PathBuf;

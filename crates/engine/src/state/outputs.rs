@@ -1,8 +1,8 @@
 //! The state's knowledge of outputs: how far each is settled, if it was closed, and which file it is.
 
 use super::{State, number};
-use crate::{exit::Failure, store::Store};
-use crawl_model::{Frontier, OutputMark, RunStore, StoreError};
+use crate::exit::Failure;
+use crawl_model::{OutputMark, Store, StoreError};
 use crawl_output::{Before, Opened, Place, absolute};
 use std::{
     os::unix::fs::MetadataExt,
@@ -318,7 +318,7 @@ mod tests {
             return;
         }
         loop {
-            let leased = lease(&state.store, 2);
+            let leased = lease(&*state.store, 2);
             if leased.is_empty() {
                 break;
             }

@@ -12,7 +12,7 @@ use crawl_engine::{
     project_access, threads,
 };
 use rmcp::{ServiceExt, transport::stdio};
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 /// How long a read of standard input, which cannot be broken off, may hold up the end.
 const LAST_READ: Duration = Duration::from_millis(100);
@@ -23,7 +23,7 @@ const LAST_READ: Duration = Duration::from_millis(100);
 /// When the settings or the database cannot be used, or the client speaks no MCP.
 pub fn run(settings: Config) -> Result<Exit, Failure> {
     let (store, _) = crawl_projects::open(&settings.projects.database)?;
-    let projects = project_access::projects(Arc::new(store), &settings)?;
+    let projects = project_access::projects(store, &settings)?;
     let tools = Tools::new(projects, settings)?;
     let runtime = threads::runtime()
         .worker_threads(2)

@@ -33,7 +33,7 @@ impl App {
             CpuPool::named(name, threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))
         };
         Ok(Self {
-            projects: project_access::projects(Arc::new(store), settings)?,
+            projects: project_access::projects(store, settings)?,
             jobs: Jobs::new(pool("analysis", settings.serve.analyses)?),
             pool: pool("store", STORE_THREADS)?,
             token: Arc::new(Token::of(&settings.serve, tell)?),
