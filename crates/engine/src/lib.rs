@@ -1,5 +1,8 @@
 //! The engine of the crawler: the pipeline from a frontier to outputs, its stages, and what they share. [`pipeline`] shows the flow,
 //! `config/crawl.toml` every setting.
+//!
+//! A program crawls with [`crawl::Crawl`], whose state lies in memory, or with [`session::Session`], which resumes from a state
+//! directory. [`visit::Visitor`] fetches and extracts one page at a time.
 
 pub mod archive;
 pub mod bounds;
@@ -7,6 +10,7 @@ mod browser;
 pub mod config;
 pub mod context;
 pub mod cpu;
+pub mod crawl;
 pub mod descriptors;
 mod duplicates;
 pub mod ending;

@@ -115,6 +115,16 @@ pub struct Override {
     pub value: Value,
 }
 
+impl Config {
+    /// The defaults of `config/crawl.toml`.
+    ///
+    /// # Errors
+    /// When the file is broken, which the tests of this crate rule out.
+    pub fn defaults() -> Result<Self, ConfigErrors> {
+        load(None, std::iter::empty(), Vec::new())
+    }
+}
+
 /// Merges defaults, the file, `CRAWL_*` variables and flags.
 ///
 /// # Errors
