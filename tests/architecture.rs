@@ -86,18 +86,22 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     ),
 ];
 
-/// Dependencies of each crate of the workspace, by name.
-fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+/// Packages of the workspace, as `cargo metadata` lists them.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline", "--manifest-path"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_value(metadata["packages"].take()).unwrap()
+}
+
+/// Dependencies of each crate of the workspace, by name.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let name = |v: &Value| v["name"].as_str().unwrap().to_owned();
-    let packages = metadata["packages"].as_array().unwrap();
-    packages
+    packages()
         .iter()
         .map(|p| (name(p), p["dependencies"].as_array().unwrap().iter().map(name).collect()))
         .collect()
@@ -134,6 +138,51 @@ fn crates_know_only_whom_they_may() {
         );
         assert!(found[middle].contains("crawl-model"), "{middle} does not speak the common types");
     }
+}
+
+/// Appends the Rust sources under a folder.
+fn read_sources(folder: &Path, out: &mut String) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            read_sources(&path, out);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            out.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn no_dependency_is_unused() {
+    let (mut unused, mut declared) = (Vec::new(), BTreeSet::new());
+    for package in packages() {
+        let manifest = package["manifest_path"].as_str().unwrap();
+        let folder = Path::new(manifest).parent().unwrap();
+        let [mut product, mut tests] = [String::new(), String::new()];
+        read_sources(&folder.join("src"), &mut product);
+        ["tests", "benches", "examples"].iter().for_each(|name| read_sources(&folder.join(name), &mut tests));
+        if package["name"] == "crawl" {
+            read_sources(&folder.join("../../tests"), &mut tests);
+        }
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let name = dependency["name"].as_str().unwrap();
+            declared.insert(name.to_owned());
+            let word = dependency["rename"].as_str().unwrap_or(name).replace('-', "_");
+            let is_named = |text: &str| {
+                text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
+            };
+            if !is_named(&product) && (dependency["kind"] != "dev" || !is_named(&tests)) {
+                unused.push(format!("{manifest}: {name}"));
+            }
+        }
+    }
+    let root = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml")).unwrap();
+    let root: toml::Table = root.parse().unwrap();
+    let shared = root["workspace"]["dependencies"].as_table().unwrap();
+    unused.extend(
+        shared.keys().filter(|name| !declared.contains(*name)).map(|name| format!("Cargo.toml: {name}")),
+    );
+    assert_eq!(unused, Vec::<String>::new());
 }
 
 /// A program uses the engine without a command line, a progress bar or a web server.

@@ -11,7 +11,7 @@ mod support;
 
 use crawl_engine::visit::Visitor;
 use run::{Sandbox, record, run};
-use scripted::{is_browser, there_is_a_browser, tried};
+use scripted::{is_browser, tried};
 use serde_json::Value;
 use std::{
     panic::resume_unwind,
@@ -67,9 +67,6 @@ fn crawled(server: &Server, config: &str, flags: &[&str]) -> Vec<Value> {
 #[test]
 #[ignore = "needs Chromium"]
 fn headers_cookies_and_credentials_go_with_a_browser_to_their_origin_alone() {
-    if !there_is_a_browser() {
-        return;
-    }
     let other = Server::start(0, |_: &Request| {
         prose().header("Access-Control-Allow-Origin", "*").header("Access-Control-Allow-Headers", "*")
     })
@@ -115,9 +112,6 @@ fn headers_cookies_and_credentials_go_with_a_browser_to_their_origin_alone() {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_host_that_asks_a_browser_to_wait_is_left_alone_that_long() {
-    if !there_is_a_browser() {
-        return;
-    }
     let navigations = AtomicUsize::new(0);
     let waits = move || {
         (navigations.fetch_add(1, SeqCst) == 0).then(|| Response::status(503).header("Retry-After", "2"))
@@ -134,9 +128,6 @@ fn a_host_that_asks_a_browser_to_wait_is_left_alone_that_long() {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_connection_that_a_browser_loses_is_tried_again() {
-    if !there_is_a_browser() {
-        return;
-    }
     let navigations = AtomicUsize::new(0);
     // ends the connection without an answer; Chromium itself may retry once
     let cuts = move || -> Option<Response> {
@@ -151,9 +142,6 @@ fn a_connection_that_a_browser_loses_is_tried_again() {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_visit_that_a_browser_keeps_waiting_gives_the_page_as_it_came() {
-    if !there_is_a_browser() {
-        return;
-    }
     let site = move |request: &Request| match request.path() {
         // longer than the visit
         "/slow" if is_browser(request) => Response::html(shell(&[])).after(Duration::from_secs(20)),

@@ -14,7 +14,7 @@ use crawl_model::ProjectStore;
 use crawl_store::SqliteProjects;
 use mcp::Client;
 use run::{Sandbox, eventually};
-use scripted::{SHELL, common, there_is_a_browser};
+use scripted::{SHELL, common};
 use serde_json::{Value, json};
 use std::{ffi::OsString, fs::DirEntry, path::Path, sync::mpsc, time::Duration};
 use support::{
@@ -231,7 +231,6 @@ fn files(folder: &Path) -> Vec<OsString> {
 #[test]
 #[ignore = "needs Chromium"]
 fn nothing_is_left_of_the_browser_of_a_page() {
-    assert!(there_is_a_browser());
     let sandbox = Sandbox::new();
     let temporary = sandbox.path("tmp");
     std::fs::create_dir(&temporary).unwrap();

@@ -46,9 +46,6 @@ fn harbour(request: &Request) -> Response {
 #[test]
 #[ignore = "needs Chromium"]
 fn each_page_is_had_in_the_way_it_needs() {
-    if !there_is_a_browser() {
-        return;
-    }
     let (server, sandbox) = (Server::start(0, harbour).unwrap(), Sandbox::new());
     let (records, summary) = finished(&sandbox, &server, &[]);
     let of = |path: &str| record(&records, &server.url(path));
@@ -129,12 +126,10 @@ fn a_strategy_can_be_forced() {
     assert_eq!(by("static"), all("static"));
     assert_eq!(by("mobile"), all("mobile"));
     assert_eq!(by("amp"), ("static".into(), "amp".into(), "static".into()));
-    if there_is_a_browser() {
-        assert_eq!(by("chrome"), all("chrome"));
-        let requests = server.requests();
-        let last = requests.iter().rev().find(|r| r.path() == "/story").unwrap();
-        assert!(is_browser(last));
-    }
+    assert_eq!(by("chrome"), all("chrome"));
+    let requests = server.requests();
+    let last = requests.iter().rev().find(|r| r.path() == "/story").unwrap();
+    assert!(is_browser(last));
 }
 
 /// Browser processes of a crawl, by their own process group.
@@ -173,9 +168,6 @@ fn rendering(server: &Server, crawl: &Run) -> u32 {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_browser_that_is_killed_costs_no_page() {
-    if !there_is_a_browser() {
-        return;
-    }
     let (server, sandbox) = (Server::start(0, many(20, 0)).unwrap(), Sandbox::new());
     let crawl = Run::start(&mut crawl(&sandbox, &server, &["--host-concurrency", "4"]));
     kill(rendering(&server, &crawl));
@@ -194,9 +186,6 @@ fn a_browser_that_is_killed_costs_no_page() {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_crawl_that_is_killed_leaves_no_browser_and_loses_no_page() {
-    if !there_is_a_browser() {
-        return;
-    }
     let (server, sandbox) = (Server::start(0, many(16, 0)).unwrap(), Sandbox::new());
     let first = Run::start(&mut crawl(&sandbox, &server, &["--host-concurrency", "4"]));
     let browser = rendering(&server, &first);
@@ -245,9 +234,6 @@ fn otherwise(request: &Request) -> Response {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_browser_goes_no_way_that_was_not_allowed_and_shows_pages_only() {
-    if !there_is_a_browser() {
-        return;
-    }
     let (server, sandbox) = (Server::start(0, otherwise).unwrap(), Sandbox::new());
     let (records, _) = finished(&sandbox, &server, &[]);
     let there = server.url("").replace("127.0.0.1", "localhost");

@@ -52,14 +52,6 @@ pub fn common(request: &Request) -> Response {
     }
 }
 
-pub fn there_is_a_browser() -> bool {
-    let found = crawl_chrome::find_browser(None);
-    if let Err(error) = &found {
-        panic!("{error}");
-    }
-    found.is_ok()
-}
-
 pub fn crawl(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> Command {
     let flags = [&["-O", "out.jsonl", "--chrome-no-sandbox"], flags].concat();
     let mut command = sandbox.crawl(&[server.url("/")], &flags);

@@ -56,7 +56,7 @@ const SHOWN: [&str; 14] = [
 #[test]
 #[ignore = "needs Chromium"]
 fn what_a_reader_cannot_see_is_marked_as_hidden() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     for (snippets, is_marked) in [(&HIDDEN[..], true), (&SHOWN[..], false)] {
         for snippet in snippets {
             let body = format!("<body><p>A text that is seen.</p>{}", snippet.replace("{}", "FINDME in it"));

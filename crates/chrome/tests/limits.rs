@@ -19,12 +19,10 @@ const LONG: Duration = Duration::from_secs(60);
 #[test]
 #[ignore = "needs Chromium"]
 fn bytes_of_workers_and_frames_count() {
-    let Some((renderer, _profiles)) = renderer(|settings| {
+    let (renderer, _profiles) = renderer(|settings| {
         settings.max_page_bytes = 8 * MIB;
         settings.addresses.allow = vec!["127.0.0.0/28".parse().unwrap()];
-    }) else {
-        return;
-    };
+    });
     let load = "for (let i = 0; i < 60; i++) await fetch(location.origin + '/big?' + i).then(r => r.text(), () => 0)";
     let frame = script(&format!("(async () => {{ {load} }})()"));
     let mut other = pages(&[("/frame", frame)]);
@@ -56,7 +54,7 @@ fn bytes_of_workers_and_frames_count() {
 #[test]
 #[ignore = "needs Chromium"]
 fn bytes_of_a_page_that_fails_are_told() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let mut served = pages(&[("/page", "text".into())]);
     let file = "Content-Type: application/octet-stream\r\nContent-Disposition: attachment\r\n";
     served.insert("/file", (file, "x".repeat(20_000)));
@@ -74,14 +72,12 @@ const FILL: &str = "let kept = []; const fill = () => { kept.push(new Uint8Array
 #[test]
 #[ignore = "needs Chromium"]
 fn a_page_that_takes_memory_ends_alone() {
-    let Some((renderer, _profiles)) = renderer(|settings| {
+    let (renderer, _profiles) = renderer(|settings| {
         settings.tabs = 2;
         settings.max_page_memory = 300 * MIB;
         settings.budgets.settle = LONG;
         settings.addresses.allow = vec!["127.0.0.0/28".parse().unwrap()];
-    }) else {
-        return;
-    };
+    });
     let slow = "setTimeout(() => setTimeout(() => app.textContent = 'came', 950), 950)";
     let worker = format!("new Worker(URL.createObjectURL(new Blob([`{FILL}`])));{CLOCK}");
     let served = [
@@ -108,7 +104,7 @@ fn a_page_that_takes_memory_ends_alone() {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_page_stores_no_more_than_its_quota() {
-    let Some((renderer, profiles)) = renderer(|settings| settings.budgets.settle = LONG) else { return };
+    let (renderer, profiles) = renderer(|settings| settings.budgets.settle = LONG);
     let code = "(async () => { let n = 0; try { const d = await navigator.storage.getDirectory(); \
          const f = await d.getFileHandle('x', { create: true }); const w = await f.createWritable(); \
          for (; n < 40; n++) await w.write(new Uint8Array(16e6).fill(7)); await w.close() } \

@@ -16,7 +16,7 @@ const TEXT: &str = "Words that only a script brings to the page.";
 #[test]
 #[ignore = "needs Chromium"]
 fn text_that_scripts_bring_is_there_whichever_way_it_comes() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let show = |text: &str| format!("app.textContent = {text}");
     let mut server = pages(&[
         ("/plain", script(&show(&format!("'{TEXT}'")))),
@@ -67,7 +67,7 @@ fn text_that_scripts_bring_is_there_whichever_way_it_comes() {
 #[test]
 #[ignore = "needs Chromium"]
 fn shadow_roots_are_part_of_the_text() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let card = "customElements.define('x-card', class extends HTMLElement { connectedCallback() { \
                 const root = this.attachShadow({ mode: this.getAttribute('mode') }); \
                 fetch('/text').then(r => r.text()).then(t => { root.innerHTML = `<style>p { color: red }</style><p>${t}</p>\
@@ -93,7 +93,7 @@ fn shadow_roots_are_part_of_the_text() {
 #[test]
 #[ignore = "needs Chromium"]
 fn routing_and_redirects_end_at_their_address() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let route = format!(
         "history.pushState(0, '', '/routed?to=1'); fetch('/there').then(() => {{ app.textContent = '{TEXT}'; \
          history.replaceState(0, '', '/routed?to=2#part') }})"
@@ -119,7 +119,7 @@ fn routing_and_redirects_end_at_their_address() {
 #[test]
 #[ignore = "needs Chromium"]
 fn only_the_page_that_was_asked_for_is_loaded() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let again = format!(
         "if (location.search) app.textContent = '{TEXT}'; else location.search = '?again'; location.hash = 'part'"
     );
@@ -162,7 +162,7 @@ fn only_the_page_that_was_asked_for_is_loaded() {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_page_sees_its_window_in_full_however_small_it_is_drawn() {
-    let Some((renderer, _profiles)) = renderer(|settings| settings.viewport = (1200, 900)) else { return };
+    let (renderer, _profiles) = renderer(|settings| settings.viewport = (1200, 900));
     let measure = "app.textContent = [innerWidth, innerHeight, screen.width, screen.height, devicePixelRatio, \
                    getComputedStyle(app).width, matchMedia('(min-width: 1200px)').matches, document.visibilityState].join(' ')";
     let page = format!("<style>body {{ margin: 0 }}</style>{}", script(measure));
@@ -174,7 +174,7 @@ fn a_page_sees_its_window_in_full_however_small_it_is_drawn() {
 #[test]
 #[ignore = "needs Chromium"]
 fn tabs_are_reused_and_never_more_than_their_limit() {
-    let Some((renderer, _profiles)) = renderer(|settings| settings.tabs = 2) else { return };
+    let (renderer, _profiles) = renderer(|settings| settings.tabs = 2);
     let opens =
         format!("open('/page'); setTimeout(() => {{ app.textContent = '{TEXT}'; open('/page', 'w') }}, 20)");
     let server = Server::start("127.0.0.1", pages(&[("/page", script(&opens))]));
@@ -201,7 +201,7 @@ fn tabs_are_reused_and_never_more_than_their_limit() {
 #[test]
 #[ignore = "needs Chromium"]
 fn headers_and_status_are_those_of_the_document() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let mut served = pages(&[("/page", script("fetch('/other')"))]);
     served.get_mut("/page").unwrap().0 = "X-Robots-Tag: noarchive\r\nX-Private: 1\r\n";
     let server = Server::start("127.0.0.1", served);
@@ -214,13 +214,11 @@ fn headers_and_status_are_those_of_the_document() {
 #[test]
 #[ignore = "needs Chromium"]
 fn lazy_lists_are_scrolled_in_and_endless_ones_are_bounded() {
-    let Some((renderer, _profiles)) = renderer(|settings| {
+    let (renderer, _profiles) = renderer(|settings| {
         settings.scrolls = 8;
         // the number of steps is the bound here
         settings.budgets.scroll = Duration::from_secs(30);
-    }) else {
-        return;
-    };
+    });
     let list = |end: u32| {
         script(&format!(
             "let n = 0; const more = () => {{ for (let i = 0; i < 10 && n < {end}; i++) {{ const p = document.createElement('p'); \
@@ -247,7 +245,7 @@ fn consent_is_dismissed_by_the_rules_of_the_static_path() {
     );
     let rules = crawl_extract::Rules::embedded().unwrap();
     let banners = rules.consent_banners();
-    let Some((renderer, _profiles)) = renderer(|settings| {
+    let (renderer, _profiles) = renderer(|settings| {
         settings.consent = ConsentRules {
             selectors: banners.selectors.iter().map(ToString::to_string).collect(),
             tokens: banners.tokens.to_vec(),
@@ -257,9 +255,7 @@ fn consent_is_dismissed_by_the_rules_of_the_static_path() {
             overlays: banners.overlays.to_vec(),
             max_overlay_words: banners.max_overlay_words,
         };
-    }) else {
-        return;
-    };
+    });
     let mut served = pages(&[("/wall", wall)]);
     served.insert("/text", ("Content-Type: text/plain\r\n", TEXT.into()));
     let page = render(&renderer, &Server::start("127.0.0.1", served).url("/wall")).unwrap();
@@ -272,7 +268,7 @@ fn consent_is_dismissed_by_the_rules_of_the_static_path() {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_page_that_never_rests_ends_by_its_budget_with_what_is_there() {
-    let Some((renderer, _profiles)) = renderer(|settings| settings.max_html = 20_000) else { return };
+    let (renderer, _profiles) = renderer(|settings| settings.max_html = 20_000);
     let restless = script(&format!("app.textContent = '{TEXT}'; setInterval(() => app.append('x'), 10)"));
     let grows = script("setInterval(() => app.append('grows '.repeat(5000)), 10)");
     let server = Server::start("127.0.0.1", pages(&[("/restless", restless), ("/grows", grows)]));
@@ -311,7 +307,7 @@ fn hostile_pages() -> support::Pages {
 #[test]
 #[ignore = "needs Chromium"]
 fn hostile_scripts_cost_their_own_page_only() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let server = Server::start("127.0.0.1", hostile_pages());
     let mut opened = 1;
     for (path, stopped, text) in [
@@ -369,10 +365,7 @@ async fn asked(server: &Server, path: &str, times: usize) {
 #[test]
 #[ignore = "needs Chromium"]
 fn what_is_no_page_is_a_typed_error() {
-    let Some((renderer, profiles)) = renderer(|settings| settings.budgets.navigate = Duration::from_secs(2))
-    else {
-        return;
-    };
+    let (renderer, profiles) = renderer(|settings| settings.budgets.navigate = Duration::from_secs(2));
     let mut served = pages(&[]);
     served.insert(
         "/file",
@@ -404,7 +397,7 @@ fn what_is_no_page_is_a_typed_error() {
 #[test]
 #[ignore = "needs Chromium"]
 fn crashed_tabs_and_killed_browsers_are_replaced() {
-    let Some((renderer, profiles)) = renderer(|settings| settings.tabs = 2) else { return };
+    let (renderer, profiles) = renderer(|settings| settings.tabs = 2);
     let good = script(&format!("setTimeout(() => {{ app.textContent = '{TEXT}' }}, 150)"));
     let waits = script("setInterval(() => app.append('x'), 10); setInterval(() => fetch('/runs'), 40)");
     let server = Server::start("127.0.0.1", pages(&[("/good", good), ("/waits", waits)]));
@@ -449,7 +442,7 @@ fn crashed_tabs_and_killed_browsers_are_replaced() {
 #[test]
 #[ignore = "needs Chromium"]
 fn browsers_are_recycled_after_their_pages() {
-    let Some((renderer, profiles)) = renderer(|settings| settings.recycle_pages = 3) else { return };
+    let (renderer, profiles) = renderer(|settings| settings.recycle_pages = 3);
     let server =
         Server::start("127.0.0.1", pages(&[("/good", script(&format!("app.textContent = '{TEXT}'")))]));
     for _ in 0..7 {
@@ -465,7 +458,7 @@ fn browsers_are_recycled_after_their_pages() {
 fn parent_that_is_killed() {
     let Ok(profiles) = std::env::var("CRAWL_CHROME_TEST_PARENT") else { return };
     let keep = tempfile::tempdir().unwrap();
-    let mut settings = settings(&keep).unwrap();
+    let mut settings = settings(&keep);
     settings.profiles = Some(profiles.into());
     let server = Server::start("127.0.0.1", pages(&[("/good", script("1"))]));
     let renderer = Renderer::new(settings);
@@ -479,9 +472,6 @@ fn parent_that_is_killed() {
 fn no_process_outlives_a_killed_parent() {
     use std::io::{BufRead, BufReader};
     let profiles = tempfile::tempdir().unwrap();
-    if settings(&profiles).is_none() {
-        return;
-    }
     let mut parent = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "parent_that_is_killed", "--nocapture"])
         .env("CRAWL_CHROME_TEST_PARENT", profiles.path())
@@ -497,7 +487,7 @@ fn no_process_outlives_a_killed_parent() {
     gone(profiles.path());
     // the profile remains, and the next start removes it
     assert_eq!(std::fs::read_dir(profiles.path()).unwrap().count(), 1);
-    let mut next = settings(&profiles).unwrap();
+    let mut next = settings(&profiles);
     next.profiles = Some(profiles.path().to_owned());
     let server = Server::start("127.0.0.1", pages(&[("/good", script("1"))]));
     let renderer = Renderer::new(next);

@@ -114,7 +114,7 @@ fn working() -> Vec<(&'static str, String)> {
 #[test]
 #[ignore = "needs Chromium"]
 fn what_is_under_way_is_waited_for_though_the_page_has_a_text() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let late = [loading(), working()].concat();
     let server = Server::start("127.0.0.1", modules(pages(&late)));
     for (path, _) in late {
@@ -127,7 +127,7 @@ fn what_is_under_way_is_waited_for_though_the_page_has_a_text() {
 #[test]
 #[ignore = "needs Chromium"]
 fn where_a_page_leads_elsewhere_the_other_one_is_taken() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let mut served = pages(&[
         ("/header", with_text("")),
         ("/script", with_text("onload = () => { location = '/slow-there' }")),
@@ -151,10 +151,7 @@ fn where_a_page_leads_elsewhere_the_other_one_is_taken() {
 #[test]
 #[ignore = "needs Chromium"]
 fn what_never_comes_keeps_no_page() {
-    let Some((renderer, _profiles)) = renderer(|settings| settings.budgets.settle = Duration::from_secs(20))
-    else {
-        return;
-    };
+    let (renderer, _profiles) = renderer(|settings| settings.budgets.settle = Duration::from_secs(20));
     let server = Server::start(
         "127.0.0.1",
         modules(pages(&[
@@ -194,7 +191,7 @@ fn what_never_comes_keeps_no_page() {
 #[test]
 #[ignore = "needs Chromium"]
 fn the_document_is_given_as_it_was_sent_where_that_is_wanted() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     let code = format!("app.textContent = '{TEXT}'");
     let mut served =
         pages(&[("/page", with_text(&code)), ("/other", with_text(&code)), ("/long", with_text(&code))]);
@@ -223,7 +220,7 @@ fn the_document_is_given_as_it_was_sent_where_that_is_wanted() {
 #[test]
 #[ignore = "needs Chromium"]
 fn a_page_with_nothing_under_way_is_at_rest_at_once() {
-    let Some((renderer, _profiles)) = renderer(|_| {}) else { return };
+    let (renderer, _profiles) = renderer(|_| {});
     // the clock runs in a frame, which is not tracked: the page changes too often to be silent, without
     // pending work
     let ticks = format!(

@@ -7,7 +7,7 @@
     reason = "each test uses a part of it, and fails by it"
 )]
 
-use crawl_chrome::{Budgets, ChromeSettings, RenderError, Rendered, Renderer, find_browser};
+use crawl_chrome::{Budgets, ChromeSettings, RenderError, Rendered, Renderer};
 use crawl_fetch::AddressPolicy;
 use std::{
     collections::HashMap,
@@ -119,13 +119,9 @@ fn serve(stream: impl Read + Write, pages: &Pages, seen: &Mutex<Vec<String>>) ->
     }
 }
 
-/// Settings for pages on loopback, with short budgets and profiles in `profiles`. `None`, with a printed
-/// line, if no browser is installed.
-pub fn settings(profiles: &tempfile::TempDir) -> Option<ChromeSettings> {
-    if let Err(error) = find_browser(None) {
-        panic!("{error}");
-    }
-    Some(ChromeSettings {
+/// Settings for pages on loopback, with short budgets and profiles in `profiles`.
+pub fn settings(profiles: &tempfile::TempDir) -> ChromeSettings {
+    ChromeSettings {
         tabs: 1,
         budgets: Budgets {
             navigate: Duration::from_secs(5),
@@ -139,7 +135,7 @@ pub fn settings(profiles: &tempfile::TempDir) -> Option<ChromeSettings> {
         addresses: AddressPolicy { allow_private: false, allow: vec!["127.0.0.1/32".parse().unwrap()] },
         profiles: Some(profiles.path().to_owned()),
         ..ChromeSettings::default()
-    })
+    }
 }
 
 /// Pages of HTML by path.
@@ -153,11 +149,11 @@ pub fn script(code: &str) -> String {
 }
 
 /// A renderer for pages on 127.0.0.1, and the folder of its profiles.
-pub fn renderer(change: impl FnOnce(&mut ChromeSettings)) -> Option<(Renderer, tempfile::TempDir)> {
+pub fn renderer(change: impl FnOnce(&mut ChromeSettings)) -> (Renderer, tempfile::TempDir) {
     let profiles = tempfile::tempdir().unwrap();
-    let mut settings = settings(&profiles)?;
+    let mut settings = settings(&profiles);
     change(&mut settings);
-    Some((Renderer::new(settings), profiles))
+    (Renderer::new(settings), profiles)
 }
 
 /// One page after the other.
