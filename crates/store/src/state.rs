@@ -1,4 +1,4 @@
-//! The state of a crawl on disk, and the database of projects. Callers know the traits; the backend is named here alone.
+//! The state of a crawl on disk, and the database of projects. Callers use the traits; only this module names the backend.
 
 use crate::sqlite::{CheckReport, HostPlaces, RepairReport, SqliteProjects, SqliteStore, StoreSize};
 use crawl_model::{
@@ -10,39 +10,39 @@ use std::{
     sync::Arc,
 };
 
-/// Operations on the state of a crawl that are no part of its flow.
+/// Maintenance and inspection of the state of a crawl.
 pub trait Upkeep {
-    /// Sets the project, and the group of sources in it, that leases from now on count for.
+    /// Sets the project and source group of all later leases.
     ///
     /// # Errors
     /// When storage fails.
     fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError>;
 
-    /// Hosts with URLs that have not ended in this round, those with most of them first.
+    /// Hosts with unsettled URLs in this round, in descending order of their number.
     ///
     /// # Errors
     /// When storage fails.
     fn hosts(&self) -> Result<Vec<HostPlaces>, StoreError>;
 
-    /// The bound that a host has reached, if it has reached one.
+    /// The bound that a host has reached, if any.
     ///
     /// # Errors
     /// When storage fails.
     fn full_by(&self, host: &HostKey, bounds: HostBounds) -> Result<Option<HostBound>, StoreError>;
 
-    /// Known URLs after one, in the order in which they came.
+    /// Known URLs after the given number, in ascending order; at most `limit`.
     ///
     /// # Errors
     /// When storage fails.
     fn known_next(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError>;
 
-    /// Puts URLs that failed in this round back. Returns their number.
+    /// Requeues URLs that failed in this round. Returns their number.
     ///
     /// # Errors
     /// When storage fails.
     fn reopen_failed(&self, urls: &[UrlKey]) -> Result<usize, StoreError>;
 
-    /// Brings URLs that wait beyond `latest_ms` forward to `now_ms`. Returns their number.
+    /// Makes URLs due at `now_ms` that wait beyond `latest_ms`. Returns their number.
     ///
     /// # Errors
     /// When storage fails.
@@ -54,46 +54,46 @@ pub trait Upkeep {
     /// When storage fails.
     fn size(&self) -> Result<StoreSize, StoreError>;
 
-    /// Gives unused space back to the disk.
+    /// Returns unused space to the file system.
     ///
     /// # Errors
     /// When storage fails.
     fn compact(&self) -> Result<(), StoreError>;
 
-    /// Notes URLs as written. Returns the number of those that were not known.
+    /// Adds unknown URLs of an output as written records. Returns the number added.
     ///
     /// # Errors
     /// When storage fails.
     fn adopt_written(&self, urls: &[String]) -> Result<u64, StoreError>;
 
-    /// Outputs, each with how far it is settled.
+    /// Names and lengths of the written outputs.
     ///
     /// # Errors
     /// When storage fails.
     fn output_marks(&self) -> Result<Vec<(String, u64)>, StoreError>;
 
-    /// Takes back changes that are not committed, as the death of the process does. Every further call fails for the reason given.
+    /// Discards uncommitted changes, like a killed process. Every later call fails with `why`.
     fn abandon(&self, why: &StoreError);
 }
 
-/// The state of a crawl: a store, and its upkeep.
+/// The state of a crawl: [`Store`] and [`Upkeep`].
 pub trait StateStore: Store + Upkeep {}
 
 impl<T: Store + Upkeep> StateStore for T {}
 
-/// Opens the state in a directory. Directory and state are made if they do not exist, and an older version is brought up to date.
+/// Opens the state in a directory. Creates both if absent, and migrates an older version.
 ///
 /// # Errors
-/// [`StoreError::Version`] when a newer program wrote it, [`StoreError::Corrupt`] when it is no state of ours,
+/// [`StoreError::Version`] for a newer program's state, [`StoreError::Corrupt`] for a foreign or damaged file.
 /// [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process writes it.
 pub fn open(dir: &Path) -> Result<Arc<dyn StateStore>, StoreError> {
     Ok(Arc::new(SqliteStore::open(dir)?))
 }
 
-/// Opens a state to look at while another process may write it. Numbers are those of the moment of opening.
+/// Opens a state for reading; another process may write it meanwhile. Counts are those at the time of opening.
 ///
 /// # Errors
-/// As [`open`]; [`StoreError::Other`] when there is no state in the directory.
+/// The errors of [`open`], and [`StoreError::Other`] when there is no state in the directory.
 pub fn open_read_only(dir: &Path) -> Result<Arc<dyn StateStore>, StoreError> {
     Ok(Arc::new(SqliteStore::open_read_only(dir)?))
 }
@@ -104,7 +104,7 @@ pub fn exists(dir: &Path) -> bool {
     SqliteStore::exists(dir)
 }
 
-/// Removes the state in a directory, if there is one. Nobody may have it open: hold the [`StateLock`](crate::StateLock).
+/// Removes the state in a directory, if present. The caller holds the [`StateLock`](crate::StateLock).
 ///
 /// # Errors
 /// When a file cannot be removed.
@@ -118,7 +118,7 @@ pub fn log(dir: &Path) -> PathBuf {
     SqliteStore::log(dir)
 }
 
-/// Offset of the first damage of the write-ahead log that a killed process left; none if it is intact.
+/// Offset of the first damage in the write-ahead log of a killed process; `None` if it is intact.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -126,7 +126,7 @@ pub fn damage_of_log(dir: &Path) -> io::Result<Option<u64>> {
     SqliteStore::damage_of_log(dir)
 }
 
-/// Looks for damage in a state that nobody has open.
+/// Checks a state for damage. No process may have it open.
 ///
 /// # Errors
 /// When it cannot be read at all.
@@ -134,7 +134,7 @@ pub fn check(dir: &Path) -> Result<CheckReport, StoreError> {
     SqliteStore::check(dir)
 }
 
-/// Saves what can be read of a damaged state into a new one in its place.
+/// Replaces a damaged state by a new one with all readable rows. The damaged one is kept under another name.
 ///
 /// # Errors
 /// When nothing can be read, or the new state cannot be written.
@@ -142,7 +142,7 @@ pub fn repair(dir: &Path) -> Result<RepairReport, StoreError> {
     SqliteStore::repair(dir)
 }
 
-/// Opens a database of projects, which is made if it does not exist.
+/// Opens a database of projects. Creates it if absent.
 ///
 /// # Errors
 /// When it cannot be used.
@@ -150,7 +150,7 @@ pub fn open_projects(path: &Path) -> Result<Arc<dyn ProjectStore>, StoreError> {
     Ok(Arc::new(SqliteProjects::open(path)?))
 }
 
-/// Looks for damage in a database of projects, which is made if it does not exist.
+/// Checks a database of projects for damage. Creates it if absent.
 ///
 /// # Errors
 /// When it cannot be read at all.
