@@ -273,8 +273,8 @@ impl PageExtractor {
         Some(())
     }
 
-    /// Chooses the content, by the user's selector or a rule for the site if there is one. The second value is
-    /// true in that case.
+    /// Chooses the content, by the user's selector or a rule for the site if there is one. The second value
+    /// is true in that case.
     fn choose(
         &self,
         page: &Page<'_>,

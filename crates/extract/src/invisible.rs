@@ -1,7 +1,7 @@
-//! Characters that a reader cannot see: they carry instructions that only a program reads, or command a terminal.
+//! Invisible characters, which carry instructions for programs or command a terminal.
 //!
-//! Joiners, marks of direction and selectors of a form stay where they change the look of the text: in emoji, in scripts whose
-//! letters join, and in text that runs from right to left.
+//! Joiners, direction marks and variation selectors stay if they change the look of the text. They do so in
+//! emoji, in scripts with joining letters, and in right-to-left text.
 
 mod classes;
 
@@ -16,20 +16,20 @@ use std::borrow::Cow;
 pub(crate) struct Cleaned {
     /// The text that is left.
     pub(crate) text: String,
-    /// Removed characters that have no use in a text and can carry a hidden one.
+    /// Number of removed characters that have no use in a text and can carry a hidden one.
     pub(crate) carriers: u32,
 }
 
-/// Combining marks that one letter may have.
+/// Maximum combining marks of one letter.
 const MAX_MARKS: u32 = 4;
 
-/// Flags of parts of a country that Unicode recommends for interchange, as tag characters behind a black flag.
+/// Subdivision flags that Unicode recommends for interchange, as tag characters after a black flag.
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 const BLACK_FLAG: char = '\u{1f3f4}';
 const CANCEL_TAG: char = '\u{e007f}';
 
-/// Removes invisible characters, and controls but for tabs and line feeds. A control that ends a line or a word is replaced by a
-/// line feed or a space. `None` if the text has none.
+/// Removes invisible characters, and control characters except tabs and line feeds. A control that ends a
+/// line or a word is replaced by a line feed or a space. `None` if the text has none.
 pub(crate) fn clean(text: &str) -> Option<Cleaned> {
     let mut at = next_suspect(text, 0)?;
     let mut cleaner = Cleaner::new(text);
@@ -60,8 +60,8 @@ pub(crate) fn clean(text: &str) -> Option<Cleaned> {
     (out != text).then_some(Cleaned { text: out, carriers })
 }
 
-/// The whitespace that replaces a control. CommonMark reads a carriage return as the end of a line. Controls of C1 are mostly bytes
-/// of a text that was decoded twice, and part words there.
+/// Whitespace that replaces a control. CommonMark reads a carriage return as a line end. C1 controls are
+/// mostly bytes of doubly decoded text, and separate words there.
 fn gap_for(control: char, rest: &str) -> Option<char> {
     match control {
         '\r' => (!rest.starts_with('\n')).then_some('\n'),
@@ -70,7 +70,7 @@ fn gap_for(control: char, rest: &str) -> Option<char> {
     }
 }
 
-/// Bytes of a text that are looked at together.
+/// Bytes of a text that are checked together.
 const CHUNK: usize = 64;
 
 /// Returns true if the text has a character that may be invisible.
@@ -78,7 +78,7 @@ pub(crate) fn has_suspect(text: &str) -> bool {
     next_suspect(text, 0).is_some()
 }
 
-/// The first place at or behind `from` with a character that may be invisible.
+/// Position of the first possibly invisible character at or after `from`.
 fn next_suspect(text: &str, from: usize) -> Option<usize> {
     let is_at = |at: usize| text.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_suspect);
     let mut start = from;
@@ -95,7 +95,8 @@ fn next_suspect(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// Returns true for a byte that is neither printable ASCII, a tab nor a line feed. Without a branch, a chunk is one step.
+/// Returns true for a byte that is neither printable ASCII, a tab nor a line feed. Without a branch, a chunk
+/// is one step.
 const fn is_unusual(byte: u8) -> bool {
     !byte.is_ascii() | byte.is_ascii_control() & (byte != b'\t') & (byte != b'\n')
 }
@@ -105,7 +106,7 @@ pub(crate) fn without(text: &str) -> Cow<'_, str> {
     clean(text).map_or(Cow::Borrowed(text), |cleaned| Cow::Owned(cleaned.text))
 }
 
-/// Removes invisible characters and soft hyphens from a text in its place.
+/// Removes invisible characters and soft hyphens from a text in place.
 pub(crate) fn remove_from(text: &mut String) {
     if let Some(cleaned) = clean(text) {
         cleaned.text.trim().clone_into(text);
@@ -115,7 +116,7 @@ pub(crate) fn remove_from(text: &mut String) {
     }
 }
 
-/// Bytes of the flag that the tag characters of a text begin with.
+/// Bytes of the flag at the start of the tag characters.
 fn flag_at(text: &str) -> Option<usize> {
     let is_flag = |flag: &&&str| {
         let tags = flag.chars().filter_map(|c| char::from_u32(0xe0000 + c as u32)).chain([CANCEL_TAG]);
@@ -133,11 +134,11 @@ struct Cleaner<'a> {
     /// Combining marks since the last other character.
     marks: u32,
     carriers: u32,
-    /// By control of direction, in order, if it stays; made at the first one.
+    /// Kept direction controls, in order; computed at the first one.
     pairs: Option<Vec<bool>>,
     controls: usize,
     has_rtl: Option<bool>,
-    /// The last character that [`Self::next_shown`] found, and its place.
+    /// Last result of [`Self::next_shown`], and its position.
     shown: Option<(usize, Option<char>)>,
 }
 
@@ -175,7 +176,7 @@ impl<'a> Cleaner<'a> {
         *self.has_rtl.get_or_insert_with(|| self.text.chars().any(is_rtl))
     }
 
-    /// Returns the first character of the rest of the text that is no suspect. A run of suspects is searched once.
+    /// The first character of the rest that is no suspect. A run of suspects is searched once.
     fn next_shown(&mut self, rest: &str) -> Option<char> {
         let from = self.text.len() - rest.len();
         if let Some((_, c)) = self.shown.filter(|(at, _)| *at >= from) {
@@ -186,15 +187,15 @@ impl<'a> Cleaner<'a> {
         found.map(|(_, c)| c)
     }
 
-    /// Returns true if a suspect character changes the look of the text between what was kept and the rest.
+    /// Returns true if a suspect character changes the look of the text between the kept part and the rest.
     fn keeps(&mut self, c: char, rest: &str) -> bool {
         let last = self.last;
         let mut next = || self.next_shown(rest);
         match c {
             _ if is_mark(c) => self.marks < MAX_MARKS,
-            // the place where a word may be parted; Markdown has none
+            // possible hyphenation; Markdown has none
             '\u{ad}' => last.is_alphanumeric() && rest.starts_with(char::is_alphanumeric),
-            // a break of words where the script has no spaces
+            // a word break in scripts without spaces
             '\u{200b}' => is_unspaced(last) && next().is_some_and(is_unspaced),
             '\u{200c}' => {
                 can_join(last) && next().is_some() || next().is_some_and(can_join) && last.is_alphanumeric()
@@ -214,7 +215,8 @@ impl<'a> Cleaner<'a> {
         }
     }
 
-    /// Returns true if the next control of direction has a partner, overrides no letters, and the text runs from right to left.
+    /// Returns true if the next direction control has a partner, overrides no letters, and the text runs from
+    /// right to left.
     fn is_paired(&mut self) -> bool {
         if !self.has_rtl() {
             return false;
@@ -226,7 +228,7 @@ impl<'a> Cleaner<'a> {
     }
 }
 
-/// By control of direction of a text: it is an embedding or an isolate that is closed, or closes one.
+/// True for each direction control of a text that is a closed embedding or isolate, or closes one.
 fn paired(text: &str) -> Vec<bool> {
     let controls: Vec<char> = text.chars().filter(|c| is_direction(*c)).collect();
     let mut stays = vec![false; controls.len()];

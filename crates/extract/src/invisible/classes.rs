@@ -1,6 +1,6 @@
 //! Classes of characters by their use. The standard library knows no scripts and no emoji.
 
-/// Returns true if the character may be invisible: it is looked at more closely.
+/// Returns true if the character may be invisible and needs a closer check.
 #[inline]
 pub(super) const fn is_suspect(c: char) -> bool {
     if (c as u32) < 0xad {
@@ -30,7 +30,7 @@ pub(super) const fn is_suspect(c: char) -> bool {
     ) || is_mark(c)
 }
 
-/// By byte: the UTF-8 form of a character of [`is_suspect`] may begin with it.
+/// First bytes of the UTF-8 forms of [`is_suspect`] characters.
 pub(super) const BEGINS_SUSPECT: [bool; 256] = {
     let mut begins = [false; 256];
     let mut byte = 0;
@@ -46,7 +46,7 @@ pub(super) const fn is_control(c: char) -> bool {
     c.is_ascii_control() && !matches!(c, '\t' | '\n') || matches!(c, '\u{80}'..='\u{9f}')
 }
 
-/// Returns true if the character has no use in a text but to carry another one.
+/// Returns true if the only use of the character is to carry another one.
 pub(super) const fn is_carrier(c: char) -> bool {
     matches!(
         c,
@@ -54,7 +54,7 @@ pub(super) const fn is_carrier(c: char) -> bool {
     )
 }
 
-/// Marks that stand on any letter, as opposed to those of one script.
+/// Returns true for marks on any letter, unlike those of one script.
 pub(super) const fn is_mark(c: char) -> bool {
     matches!(
         c,
@@ -67,12 +67,12 @@ pub(super) const fn is_mark(c: char) -> bool {
     ) && c != '\u{34f}'
 }
 
-/// Embeddings, overrides and isolates, and what ends them.
+/// Returns true for embeddings, overrides and isolates, and for their ends.
 pub(super) const fn is_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Letters of scripts from right to left.
+/// Returns true for letters of right-to-left scripts.
 pub(super) const fn is_rtl(c: char) -> bool {
     matches!(
         c,
@@ -81,7 +81,8 @@ pub(super) const fn is_rtl(c: char) -> bool {
     ) && c != '\u{61c}'
 }
 
-/// Letters whose form a joiner changes: Arabic and its sisters, the scripts of India and those that come from them, Mongolian.
+/// Returns true for letters whose form a joiner changes: Arabic and related scripts, Indic scripts and their
+/// descendants, Mongolian.
 pub(super) const fn can_join(c: char) -> bool {
     matches!(
         c,
@@ -101,7 +102,8 @@ pub(super) const fn can_join(c: char) -> bool {
     )
 }
 
-/// Letters of scripts without spaces, where an invisible one says where a word ends: Thai, Lao, Burmese, Khmer and their sisters.
+/// Returns true for letters of scripts without spaces, in which an invisible character ends a word: Thai,
+/// Lao, Burmese, Khmer and related scripts.
 pub(super) const fn is_unspaced(c: char) -> bool {
     matches!(
         c,
@@ -115,7 +117,7 @@ pub(super) const fn is_unspaced(c: char) -> bool {
     )
 }
 
-/// Emoji, symbols that may be shown as emoji, and what ends one.
+/// Returns true for emoji, symbols with an emoji form, and ends of emoji.
 pub(super) const fn is_emoji(c: char) -> bool {
     matches!(
         c,
@@ -135,7 +137,8 @@ pub(super) const fn is_emoji(c: char) -> bool {
     )
 }
 
-/// Letters and symbols that have variants in print: ideographs, letters of Burmese and Phags-pa, symbols of mathematics.
+/// Returns true for letters and symbols with variants in print: ideographs, letters of Burmese and Phags-pa,
+/// mathematical symbols.
 pub(super) const fn has_variants(c: char) -> bool {
     matches!(
         c,
@@ -154,7 +157,7 @@ pub(super) const fn is_mongolian(c: char) -> bool {
     matches!(c, '\u{1810}'..='\u{18af}')
 }
 
-/// Parts of a syllable of Hangul that join to one.
+/// Returns true for conjoining parts of a Hangul syllable.
 pub(super) const fn is_conjoining(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}' | '\u{a960}'..='\u{a97f}' | '\u{d7b0}'..='\u{d7ff}')
 }

@@ -211,8 +211,8 @@ impl Rules {
         if problems.is_empty() { Ok(self) } else { Err(RulesError { problems }) }
     }
 
-    /// Makes the elements that match a selector the content of every page, instead of a choice by rules. A page
-    /// without such an element has no content.
+    /// Makes the elements that match a selector the content of every page, instead of a choice by rules. A
+    /// page without such an element has no content.
     ///
     /// # Errors
     /// Names the fault of a selector that rules do not support.

@@ -1,4 +1,4 @@
-//! The rules that hold for an element, and which of them wins.
+//! Cascade: the rules for an element, and the winning ones.
 
 use super::{
     colour::{self, Colour},
@@ -16,7 +16,7 @@ use html5ever::local_name;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, LazyCell, OnceCell};
 
-/// Backgrounds of a page that colours of texts are compared with.
+/// Maximum backgrounds of a page that are compared with text colours.
 const MAX_GROUNDS: usize = 64;
 
 /// The style of a page.
@@ -24,17 +24,17 @@ pub(super) struct Cascade<'a> {
     pub(super) dom: &'a Dom,
     pub(super) tree: Tree<'a>,
     pub(super) sheets: Sheets<'a>,
-    /// There are style sheets that are not part of the page.
+    /// True if the page has external style sheets.
     pub(super) has_external: bool,
-    /// Backgrounds that a text may be lost on.
+    /// Backgrounds that may hide a text.
     grounds: Vec<Colour>,
-    /// The properties that decide about what hides.
+    /// Properties that decide about hiding.
     wanted: Cell<Group>,
     all: OnceCell<Index<'a>>,
     pub(super) budget: &'a Budget,
 }
 
-/// Origin of the value of a slot: the selector's place in the index of all rules.
+/// Origin of a slot's value: the selector's position in the index of all rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Selector(u32),
@@ -47,7 +47,7 @@ pub(super) struct Computed<'a> {
 }
 
 impl<'a> Computed<'a> {
-    /// The value of a slot, if any rule sets it.
+    /// Value of a slot, if a rule sets it.
     pub(super) fn get(&self, slot: Slot) -> Option<Value<'a>> {
         self.won[slot as usize].map(|(_, value, _)| value)
     }
@@ -57,7 +57,7 @@ impl<'a> Computed<'a> {
         self.get(slot).is_some_and(|value| property::is_hiding(slot, value))
     }
 
-    /// Returns true if the value of the slot is the one that counts for it, where that alone hides nothing.
+    /// Returns true if the value of the slot counts for it, but does not hide alone.
     pub(super) fn is_set(&self, slot: Slot) -> bool {
         self.get(slot) == Some(Value::Hides)
     }
@@ -75,7 +75,7 @@ impl<'a> Computed<'a> {
 }
 
 impl<'a> Cascade<'a> {
-    /// The style of the elements that the sheets were read for.
+    /// Creates the style of the elements for which the sheets were read.
     pub(super) fn new(dom: &'a Dom, mut sheets: Sheets<'a>, has_external: bool, budget: &'a Budget) -> Self {
         let grounds = if has_external { Vec::new() } else { grounds(dom, &sheets) };
         mark_lost_colours(&mut sheets, &grounds);
@@ -92,7 +92,7 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    /// The rules that can hide an element of the part.
+    /// Rules that can hide an element of the part.
     pub(super) fn hiding(&self) -> Index<'a> {
         let hides = |rule: &Rule<'_>| rule.hides != 0 && !rule.is_elsewhere;
         if !self.sheets.rules.iter().any(hides) {
@@ -106,7 +106,7 @@ impl<'a> Cascade<'a> {
         hiding
     }
 
-    /// The properties by which rules of the index may hide an element, with those that decide about it.
+    /// Properties by which rules of the index may hide an element, and those that decide about them.
     pub(super) fn hidden_by(&self, hiding: &Index<'a>, element: u32) -> Group {
         let mut group = 0;
         hiding.any(self.dom, element, |entry| {
@@ -124,7 +124,7 @@ impl<'a> Cascade<'a> {
         group
     }
 
-    /// The elements whose attributes can hide, in order, and the properties by which they do.
+    /// Elements that attributes can hide, in order, and the properties by which they do.
     pub(super) fn hidden_by_attributes(&self) -> (Vec<u32>, Group) {
         let mut hides = 0;
         let mut test = |style: &str| {
@@ -148,7 +148,7 @@ impl<'a> Cascade<'a> {
         (elements, hides)
     }
 
-    /// Returns true if a rule shows one of the elements, whose attributes hide it by one of the properties.
+    /// Returns true if a rule shows one of the elements that attributes hide by one of the properties.
     pub(super) fn is_overruled(&self, elements: &[u32], properties: Group) -> bool {
         let sheets = self.dom.of_kind(|tag| tag == Tag::Style);
         let texts = sheets.flat_map(|id| id + 1..self.dom.end(id)).map(|text| self.dom.text(text));
@@ -163,7 +163,7 @@ impl<'a> Cascade<'a> {
         })
     }
 
-    /// The elements of a part of the page whose attributes set a colour that may be lost, in order.
+    /// Elements of a part of the page whose attributes set a possibly invisible colour, in order.
     pub(super) fn lost_by_attributes(&self, part: &[u32]) -> Vec<u32> {
         let is_lost = |id: &u32| {
             let style = self.dom.attr(*id, &local_name!("style"));
@@ -173,7 +173,7 @@ impl<'a> Cascade<'a> {
         part.iter().copied().filter(is_lost).collect()
     }
 
-    /// Returns true if a style attribute sets a colour that may be lost on a background, or the test holds for it.
+    /// Returns true if a style attribute sets a possibly invisible colour, or passes the test.
     fn hides_by_style(&self, style: &str, test: &mut impl FnMut(&str) -> bool) -> bool {
         test(style)
             || style.contains("color") && {
@@ -182,18 +182,18 @@ impl<'a> Cascade<'a> {
             }
     }
 
-    /// Returns true if the colour of a font may be lost on a background.
+    /// Returns true if the colour of a font may be invisible on a background.
     fn loses_font(&self, id: u32) -> bool {
         let colour = self.dom.attr(id, &local_name!("color")).and_then(colour::of_attribute);
         colour.is_some_and(|colour| self.grounds.iter().any(|ground| colour.is_lost_on(*ground)))
     }
 
-    /// Sets the properties that decide about what hides.
+    /// Sets the properties that decide about hiding.
     pub(super) fn want(&self, properties: Group) {
         self.wanted.set(properties);
     }
 
-    /// The rules that set properties which decide about what hides.
+    /// Rules that set properties which decide about hiding.
     pub(super) fn all(&self) -> &Index<'a> {
         self.all
             .get_or_init(|| Index::new(&self.sheets, self.budget, |rule| rule.sets & self.wanted.get() != 0))
@@ -205,7 +205,7 @@ impl<'a> Cascade<'a> {
         self.sheets.declarations.get(range.start as usize..range.end as usize).unwrap_or_default()
     }
 
-    /// The values of some properties that win for an element. Others may be missing.
+    /// Winning values of some properties for an element. Others may be missing.
     pub(super) fn compute(&self, element: u32, wanted: Group) -> Computed<'a> {
         let mut computed = Computed { won: [None; SLOTS] };
         self.presentational(element, &mut computed);
@@ -231,7 +231,7 @@ impl<'a> Cascade<'a> {
         computed
     }
 
-    /// Attributes that stand for a style; every rule wins over them.
+    /// Attributes that act as a style; every rule overrides them.
     fn presentational(&self, element: u32, computed: &mut Computed<'a>) {
         for (name, value) in self.dom.attrs(element) {
             let slot = match *name {
@@ -258,7 +258,7 @@ fn apply<'a>(
     declaration.property.read(value, &mut |slot, value| computed.challenge(slot, weight, value, origin));
 }
 
-/// The rank of a declaration: importance, attributes, layers, specificity, order.
+/// Rank of a declaration: importance, attributes, layers, specificity, order.
 fn weight(important: bool, is_attribute: bool, layer: u16, specificity: u32, order: u32) -> u128 {
     // among important declarations the first layer wins
     let layer = if important { NO_LAYER - layer } else { layer };
@@ -269,7 +269,7 @@ fn weight(important: bool, is_attribute: bool, layer: u16, specificity: u32, ord
         | u128::from(order)
 }
 
-/// The backgrounds of a page: white, and what rules and attributes set.
+/// Backgrounds of a page: white, and those of rules and attributes.
 fn grounds(dom: &Dom, sheets: &Sheets<'_>) -> Vec<Colour> {
     let mut grounds = vec![Colour::WHITE];
     let mut add = |colour: Option<Colour>| {
@@ -304,7 +304,7 @@ fn ground_of(declaration: &Declaration<'_>) -> Option<Colour> {
     }
 }
 
-/// Marks the rules with a colour in which a text may be lost: on one of the backgrounds, or on that of the same rule.
+/// Marks the rules with a possibly invisible colour: on one of the backgrounds, or on that of the same rule.
 fn mark_lost_colours(sheets: &mut Sheets<'_>, grounds: &[Colour]) {
     for rule in sheets.rules.iter_mut().filter(|rule| rule.is_meant) {
         let range = rule.declarations.start as usize..rule.declarations.end as usize;
@@ -315,7 +315,7 @@ fn mark_lost_colours(sheets: &mut Sheets<'_>, grounds: &[Colour]) {
     }
 }
 
-/// Marks the colours among declarations. Returns true if there are any.
+/// Marks such colours among declarations. Returns true if there are any.
 fn mark_lost(declarations: &mut [Declaration<'_>], grounds: &[Colour]) -> bool {
     let is_colour = |one: &Declaration<'_>| matches!(one.property, Property::Colour | Property::Fill);
     if !declarations.iter().any(is_colour) {

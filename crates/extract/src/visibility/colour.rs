@@ -1,15 +1,15 @@
-//! Colours, as far as a text can be told from what stands behind it.
+//! Colours, as far as the contrast of text and background requires.
 
 use super::value::FAINT;
 use cssparser::{ParseError, Parser, Token, color};
 
-/// A text has to differ this much from its background to be seen (ratio of luminances).
+/// Minimum contrast of a visible text with its background (ratio of luminances).
 const MIN_CONTRAST: f32 = 1.15;
 
 /// A colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Colour {
-    /// `None` for a colour space that is not converted.
+    /// Red, green and blue; `None` for an unsupported colour space.
     rgb: Option<[u8; 3]>,
     alpha: f32,
 }
@@ -21,17 +21,17 @@ impl Colour {
         Self { rgb: Some(rgb), alpha: 1.0 }
     }
 
-    /// Returns true if nothing is seen of the colour.
+    /// Returns true if the colour is transparent.
     pub(super) fn is_clear(self) -> bool {
         self.alpha <= FAINT
     }
 
-    /// Returns true if nothing is seen through the colour.
+    /// Returns true if the colour is opaque.
     pub(super) fn is_opaque(self) -> bool {
         self.alpha >= 1.0 && self.rgb.is_some()
     }
 
-    /// Returns true if a text of this colour cannot be seen on the other.
+    /// Returns true if a text of this colour is invisible on the other.
     pub(super) fn is_lost_on(self, ground: Self) -> bool {
         let (Some(a), Some(b)) = (self.rgb, ground.rgb) else { return false };
         let (a, b) = (luminance(a), luminance(b));
@@ -39,7 +39,7 @@ impl Colour {
         is_alike && self.is_same_hue(ground)
     }
 
-    /// Red on green of the same brightness is seen.
+    /// Returns true if both colours have the same hue: red on green of the same brightness is visible.
     fn is_same_hue(self, other: Self) -> bool {
         let (Some(a), Some(b)) = (self.rgb, other.rgb) else { return false };
         a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= 40)
@@ -54,12 +54,12 @@ fn luminance(rgb: [u8; 3]) -> f32 {
     0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 
-/// Reads a value that is one colour.
+/// Parses a value that is one colour.
 pub(super) fn parse(value: &str) -> Option<Colour> {
     colour(&mut Parser::new(value))
 }
 
-/// Reads a colour as attributes of HTML may have it: without a hash, too.
+/// Parses a colour of an HTML attribute, which may lack its hash.
 pub(super) fn of_attribute(value: &str) -> Option<Colour> {
     let value = value.trim();
     parse(value).or_else(|| parse(&format!("#{value}")))
@@ -76,7 +76,7 @@ pub(super) fn find(value: &str) -> Option<Colour> {
     None
 }
 
-/// Returns true if a value is a gradient between colours of which nothing is seen.
+/// Returns true if a value is a gradient between transparent colours.
 pub(super) fn is_clear_gradient(value: &str) -> bool {
     let mut input = Parser::new(value);
     let Ok(Token::Function(name)) = input.next().cloned() else { return false };
@@ -126,7 +126,7 @@ fn function(name: &str, input: &mut Parser<'_>) -> Option<Colour> {
     while let Ok(token) = input.next() {
         match token {
             Token::Number { value, .. } | Token::Dimension { value, .. } => numbers.push(*value),
-            // of 255 where it is a part of red, green and blue, else of 1
+            // of 255 for red, green and blue, else of 1
             Token::Percentage { unit_value, .. } => {
                 let whole = if name.starts_with("rgb") && numbers.len() < 3 { 255.0 } else { 1.0 };
                 numbers.push(whole * unit_value);
@@ -161,7 +161,7 @@ fn grey(space: &str, lightness: f32, chroma: f32) -> Option<[u8; 3]> {
     let linear = if space.starts_with("ok") {
         lightness.powi(3)
     } else {
-        // a share comes as a part of 1
+        // a percentage comes as a part of 1
         let lightness = if lightness > 1.0 { lightness } else { 100.0 * lightness };
         if lightness > 8.0 { ((lightness + 16.0) / 116.0).powi(3) } else { lightness / 903.3 }
     };

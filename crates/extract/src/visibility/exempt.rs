@@ -1,4 +1,4 @@
-//! Hidden elements that a page shows later: by a script, an animation, a class that changes, or to who has no scripts.
+//! Hidden elements that a page shows later: by a script, an animation, a changing class, or without scripts.
 
 use super::{
     cascade::{Cascade, Computed, Origin},
@@ -9,32 +9,32 @@ use html5ever::local_name;
 use serde::Deserialize;
 use std::cell::Cell;
 
-/// How often each node of a page may be counted as part of an element that is hidden.
+/// Maximum number of times that a node is counted as part of a hidden element.
 const LOOKS_PER_NODE: u32 = 8;
 
-/// Names by which pages show what they hid.
+/// Names by which pages reveal hidden elements.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RevealRules {
     /// Applies the `style` elements of a page too. Without them only attributes hide.
     #[serde(default)]
     pub(super) style_sheets: bool,
-    /// Attributes of elements that a script shows once they are on the screen, or once it has run.
+    /// Attributes of elements that a script shows when they are on the screen, or when it has run.
     attributes: Vec<String>,
     /// Classes of the same.
     classes: Vec<String>,
     /// Attributes whose values are states.
     state_attributes: Vec<String>,
-    /// Words in the names of classes that are states.
+    /// Words in the names of state classes.
     states: Vec<String>,
-    /// Beginnings of the classes that scripts generate, one for each state of an element.
+    /// Prefixes of generated classes, one for each state of an element.
     generated: Vec<String>,
-    /// A box with this share of the page's text is shown by the page's scripts.
+    /// Minimum share of the page's text in a box that scripts show.
     main_share: f32,
-    /// Scripts show what style sheets hide if it has more words than this,
+    /// Maximum words that style sheets may hide; scripts show more than these,
     #[serde(default = "default_hidden_words")]
     hidden_words: u32,
-    /// and more than this share of those of the content.
+    /// and maximum share of the content's words.
     #[serde(default = "default_hidden_share")]
     hidden_share: f32,
 }
@@ -48,7 +48,7 @@ const fn default_hidden_share() -> f32 {
 }
 
 impl RevealRules {
-    /// Returns true if style sheets may hide so many words of a content for good.
+    /// Returns true if style sheets may permanently hide this many words of a content.
     pub(crate) fn may_be_hidden(&self, hidden: u32, words: u32) -> bool {
         hidden <= self.hidden_words || hidden as f32 <= self.hidden_share * words as f32
     }
@@ -59,9 +59,9 @@ pub(super) struct Exemptions<'b, 'a> {
     cascade: &'b Cascade<'a>,
     rules: &'b RevealRules,
     has_scripts: bool,
-    /// Nodes up to which the bytes of the texts were counted, and their sum.
+    /// Nodes whose text bytes were counted, and their sum.
     counted: Cell<(u32, u64)>,
-    /// Nodes of elements that are still counted.
+    /// Remaining nodes to count.
     looks: Cell<u32>,
 }
 
@@ -75,7 +75,7 @@ impl<'b, 'a> Exemptions<'b, 'a> {
                     kind.is_empty() || kind.contains("javascript") || kind == "module"
                 })
         });
-        // an archived page may have lost its scripts, and kept the addresses of its style sheets
+        // an archived page may have lost its scripts, and kept the URLs of its style sheets
         let has_scripts = has_scripts || cascade.has_external;
         let looks = Cell::new(dom.len().saturating_mul(LOOKS_PER_NODE));
         Self { cascade, rules, has_scripts, counted: Cell::default(), looks }
@@ -97,7 +97,7 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         self.rules.state_attributes.iter().any(|known| known == name)
     }
 
-    /// The rule that hides says which class or state ends it: `.pane:not(.active)`.
+    /// Returns true if the hiding rule names the class or state that ends it: `.pane:not(.active)`.
     fn ends_with_a_state(&self, slot: Slot, computed: &Computed<'a>) -> bool {
         let Some(Origin::Selector(entry)) = computed.origin(slot) else { return false };
         let selector = self.cascade.all().selector(entry);
@@ -105,7 +105,8 @@ impl<'b, 'a> Exemptions<'b, 'a> {
             || selector.depends_on_a_state(&|name| self.is_state(name))
     }
 
-    /// Libraries of animations write the first picture of an element into its attribute, and find it by a name.
+    /// Returns true for an element of an animation library, which writes the first frame into its attribute
+    /// and finds it by a name.
     fn is_hooked(&self, element: u32, slot: Slot, computed: &Computed<'a>) -> bool {
         let is_moved = matches!(
             slot,
@@ -120,7 +121,7 @@ impl<'b, 'a> Exemptions<'b, 'a> {
             })
     }
 
-    /// The class of the rule that hides is replaced by another one to show the element.
+    /// Returns true if another class replaces that of the hiding rule to show the element.
     fn is_generated(&self, element: u32, slot: Slot, computed: &Computed<'a>) -> bool {
         let is_rule = matches!(computed.origin(slot), Some(Origin::Selector(_)));
         let class =
@@ -131,7 +132,7 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         })
     }
 
-    /// The element has much of the page's text.
+    /// Returns true if the element has much of the page's text.
     fn is_main(&self, element: u32) -> bool {
         let dom = self.cascade.dom;
         let bytes_of = |id: u32| {
@@ -142,7 +143,7 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         let Some(left) = self.looks.get().checked_sub(nodes.end - nodes.start) else { return false };
         self.looks.set(left);
         let own = nodes.map(bytes_of).sum::<u64>() as f32;
-        // most elements are too small for what stands in the first nodes
+        // most elements are too small, as the first nodes show
         let (mut next, mut sum) = self.counted.get();
         while next < dom.len() && own > self.rules.main_share * sum as f32 {
             sum += bytes_of(next);
@@ -157,7 +158,8 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         words.any(|word| self.rules.states.iter().any(|state| state.eq_ignore_ascii_case(word)))
     }
 
-    /// An animation of the page runs, or a change of the property is drawn out, for which there has to be a script.
+    /// Returns true if an animation of the page runs, or a transition of the property exists, which needs a
+    /// script.
     fn is_animated(&self, slot: Slot, computed: &Computed<'a>) -> bool {
         let has_animation = match computed.get(Slot::Animation) {
             Some(Value::Text(value)) => {
@@ -189,7 +191,7 @@ impl<'b, 'a> Exemptions<'b, 'a> {
             || has_transition && self.has_scripts && computed.origin(slot) != Some(Origin::Attribute)
     }
 
-    /// The element has a name of those that scripts look for.
+    /// Returns true if the element has a name that scripts use.
     fn is_named(&self, element: u32) -> bool {
         self.cascade.dom.attrs(element).any(|(name, value)| match *name {
             local_name!("class") => value
@@ -199,12 +201,12 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         })
     }
 
-    /// The element is hidden until a framework has run.
+    /// Returns true if the element is hidden until a framework has run.
     fn is_cloaked(&self, element: u32) -> bool {
         self.cascade.dom.attrs(element).any(|(name, _)| name.ends_with("-cloak"))
     }
 
-    /// A rule shows the element in another state of the page, or without scripts.
+    /// Returns true if a rule shows the element in another state of the page, or without scripts.
     fn is_shown_by_a_rule(&self, element: u32, slot: Slot) -> bool {
         let cascade = self.cascade;
         let all = cascade.all();

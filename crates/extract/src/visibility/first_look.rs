@@ -1,9 +1,10 @@
-//! First look at a value: its letters spare most values a parser.
+//! Fast check of a value: its letters exclude most values before parsing.
 
 use super::property::{Property, importance, is_hiding};
 
 impl Property {
-    /// Returns true if the value hides, alone or with others. A first look at the letters spares most values the rest.
+    /// Returns true if the value hides, alone or with others. A fast check of the letters excludes most
+    /// values.
     pub(super) fn can_hide(self, value: &str) -> bool {
         let is_written_oddly = || value.contains('\\') || value.starts_with("/*");
         if !self.may_hide(value) && !is_written_oddly() {
@@ -14,16 +15,16 @@ impl Property {
         hides
     }
 
-    /// Returns false if the value hides nothing, as far as its letters show.
+    /// Returns false if the letters show that the value does not hide.
     fn may_hide(self, value: &str) -> bool {
         let first = value.bytes().next().unwrap_or(b' ').to_ascii_lowercase();
         let digits = value.bytes().take_while(u8::is_ascii_digit).count();
         let last = importance(value).0.bytes().next_back().unwrap_or(b' ');
         let is_function = matches!(first, b'c' | b'm');
-        // a number of two digits is small as a share only
+        // a number of two digits is small only as a percentage
         let is_small = digits < 2 && matches!(first, b'0'..=b'2' | b'.' | b'-' | b'+');
         let is_share = last == b'%' && digits <= 2;
-        // a number of one digit is far in no unit, and one of three is not in pixels and shares
+        // a number of one digit is far in no unit, and one of three is not in pixels and percentages
         let is_far = digits >= 4 || digits >= 2 && !matches!(last, b'%' | b'x' | b'X');
         match self {
             Self::Display => first == b'n',
@@ -47,7 +48,7 @@ impl Property {
             Self::Inset | Self::Translate => {
                 value.contains(['-', '(']) || value.len() >= 4 && first.is_ascii_digit()
             }
-            // other colours have no share of transparency
+            // other colours have no alpha
             Self::Colour | Self::Fill => {
                 first == b't' || value.contains('(') || first == b'#' && matches!(value.len(), 5 | 9..)
             }
@@ -69,7 +70,8 @@ impl Property {
     }
 }
 
-/// Returns false if no number of the value is far below zero, as far as its letters show: one of two digits in pixels and shares is not.
+/// Returns false if the letters show that no number of the value is far below zero. Two digits in pixels or
+/// percentages are not.
 fn is_far_before(value: &str) -> bool {
     value.split('-').skip(1).any(|number| {
         let digits = number.bytes().take_while(u8::is_ascii_digit).count();

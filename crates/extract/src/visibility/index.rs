@@ -1,4 +1,4 @@
-//! Rules by the names that their elements have to have.
+//! Rules by the names that their elements must have.
 
 use super::{
     selector::{self, Key, List},
@@ -9,16 +9,16 @@ use html5ever::local_name;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// Selectors in an index. A prelude of many selectors costs one of them for each block inside.
+/// Maximum selectors in an index. A prelude of many selectors costs one of them per inner block.
 const MAX_ENTRIES: usize = 50_000;
 
-/// Lists by their preludes and the rules around them. Blocks of one rule share its prelude.
+/// Lists by their preludes and outer rules. Blocks of one rule share its prelude.
 type Lists<'a> = FxHashMap<(*const u8, usize, Option<u32>), Option<List<'a>>>;
 
-/// Selectors by the names that an element has to have.
+/// Selectors by the names that an element must have.
 #[derive(Default)]
 pub(super) struct Index<'a> {
-    /// The list, the place in it, and the rule.
+    /// List, position in it, and rule.
     pub(super) entries: Vec<(List<'a>, u32, u32)>,
     by_id: FxHashMap<String, Vec<u32>>,
     by_class: FxHashMap<String, Vec<u32>>,
@@ -68,7 +68,7 @@ impl<'a> Index<'a> {
         self.entries[entry as usize].2
     }
 
-    /// Returns true if the test holds for a selector that names the element.
+    /// Returns true if a selector that names the element passes the test.
     pub(super) fn any(&self, dom: &Dom, element: u32, mut test: impl FnMut(u32) -> bool) -> bool {
         if self.entries.is_empty() {
             return false;
@@ -94,7 +94,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The selectors of a rule, with those of the rules around it.
+/// Selectors of a rule, combined with those of its outer rules.
 fn list_of<'a>(sheets: &Sheets<'a>, rule: u32, known: &mut Lists<'a>) -> Option<List<'a>> {
     let Rule { prelude, parent, .. } = sheets.rules[rule as usize];
     let key = (prelude.as_ptr(), prelude.len(), parent);

@@ -1,4 +1,4 @@
-//! From winning values to what a reader sees.
+//! Visibility of elements by their winning values.
 
 use super::{
     Seen,
@@ -13,7 +13,7 @@ use html5ever::local_name;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// Styles of a text that elements inside inherit.
+/// Inherited styles of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Inherited {
     invisible: bool,
@@ -21,19 +21,19 @@ struct Inherited {
     indented: bool,
     overlapping: bool,
     clear: bool,
-    /// Fills letters with nothing, whatever their colour.
+    /// True if letters have no fill, whatever their colour.
     unfilled: bool,
-    /// Text of this colour is lost on what is behind it.
+    /// Text of this colour is invisible on its background.
     lost: Option<Colour>,
 }
 
 impl Inherited {
-    /// Returns true if no state of the page is meant in which the text can be read.
+    /// Returns true if the text is unreadable in every intended state of the page.
     const fn is_unreadable(self) -> bool {
         self.tiny || self.indented || self.overlapping || self.clear || self.unfilled || self.lost.is_some()
     }
 
-    /// The properties that may end what is inherited.
+    /// Properties that may end the inherited styles.
     const fn group(self) -> Group {
         let mut group = 0;
         if self.invisible {
@@ -65,11 +65,11 @@ pub(super) struct Judge<'b, 'a> {
     exemptions: &'b Exemptions<'b, 'a>,
     seen: Vec<Seen>,
     inherited: FxHashMap<u32, Inherited>,
-    /// Backgrounds of elements that were asked for.
+    /// Cached backgrounds of elements.
     grounds: RefCell<FxHashMap<u32, Ground>>,
 }
 
-/// The background of an element: none, one that no colour can be compared with, or a colour.
+/// Background of an element: none, one that cannot be compared, or a colour.
 type Ground = Option<Option<Colour>>;
 
 impl<'b, 'a> Judge<'b, 'a> {
@@ -78,8 +78,8 @@ impl<'b, 'a> Judge<'b, 'a> {
         Self { cascade, exemptions, seen, inherited: FxHashMap::default(), grounds: RefCell::default() }
     }
 
-    /// Looks at elements that are given in document order, each after the elements around it.
-    /// `may_hide` says by which properties an element may be hidden.
+    /// Judges elements in document order, each after its ancestors. `may_hide` returns the properties by
+    /// which an element may be hidden.
     pub(super) fn run(mut self, elements: &[u32], may_hide: impl Fn(u32) -> Group) -> Vec<Seen> {
         let (dom, cascade) = (self.cascade.dom, self.cascade);
         let mut closed_end = 0;
@@ -117,7 +117,7 @@ impl<'b, 'a> Judge<'b, 'a> {
         }
     }
 
-    /// The slot that hides the element with all that is in it.
+    /// Slot that hides the element with its content.
     fn hidden_box(&self, id: u32, computed: &Computed<'a>) -> Option<(Slot, Seen)> {
         let is_out = computed.is_set(Slot::Position);
         let is_moved = is_out || computed.get(Slot::Position) == Some(Value::Relative);
@@ -143,13 +143,13 @@ impl<'b, 'a> Judge<'b, 'a> {
             .map(|slot| (slot, Seen::Never))
     }
 
-    /// Returns true if no element stands in the element that could have lines of another height.
+    /// Returns true if the element has no inner element, which could have another line height.
     fn is_leaf(&self, id: u32) -> bool {
         let dom = self.cascade.dom;
         (id + 1..dom.end(id)).all(|inside| dom.tag(inside) == Tag::Text)
     }
 
-    /// Returns true if the element has a width and a height of its own.
+    /// Returns true if the element has its own width and height.
     fn is_box(&self, id: u32, computed: &Computed<'_>) -> bool {
         match computed.get(Slot::Display) {
             Some(Value::Inline) => false,
@@ -161,7 +161,7 @@ impl<'b, 'a> Judge<'b, 'a> {
         }
     }
 
-    /// Styles that the text of the element has: inherited ones, and those of its own style.
+    /// Text styles of the element: inherited ones, and its own.
     fn text(&self, id: u32, computed: &Computed<'a>, mut all: Inherited) -> Inherited {
         let dom = self.cascade.dom;
         match computed.get(Slot::Visibility) {
@@ -175,10 +175,10 @@ impl<'b, 'a> Judge<'b, 'a> {
             Some(Value::Length(size)) if size.is_relative() => all.tiny |= size.is_tiny_font(),
             Some(Value::Length(size)) => all.tiny = size.is_tiny_font(),
             Some(Value::Shows) => all.tiny = false,
-            // a style sheet that is not at hand may set it
+            // an external style sheet may set it
             _ => all.tiny &= !may_be_styled,
         }
-        // what is clipped at the end of its line
+        // text clipped at the end of its line
         let is_past_line = |slot| {
             let length = computed.get(slot);
             slot == Slot::Indent
@@ -208,7 +208,7 @@ impl<'b, 'a> Judge<'b, 'a> {
             Some(Value::Shows) => all.unfilled = false,
             _ => all.unfilled &= !may_be_styled && !is_drawn,
         }
-        // letters are filled with the one before the other
+        // the first of the two fills the letters
         let filled = computed
             .get(Slot::Fill)
             .filter(|value| matches!(value, Value::Colour(colour) if !colour.is_clear()));
@@ -219,7 +219,7 @@ impl<'b, 'a> Judge<'b, 'a> {
                     (!is_drawn && !colour.is_clear() && self.is_lost(id, colour, computed)).then_some(colour);
             }
             Some(Value::Shows) => (all.clear, all.lost) = (false, None),
-            // links have a colour of their own
+            // links have their own colour
             _ if is_link || may_be_styled || is_drawn => (all.clear, all.lost) = (false, None),
             _ => {
                 let has_ground = computed.get(Slot::Ground).is_some() || computed.is_set(Slot::Image);
@@ -230,13 +230,13 @@ impl<'b, 'a> Judge<'b, 'a> {
         }
     }
 
-    /// Returns true if text of the colour cannot be seen on what is behind the element.
+    /// Returns true if text of the colour is invisible on the element's background.
     fn is_lost(&self, id: u32, colour: Colour, computed: &Computed<'_>) -> bool {
         let dom = self.cascade.dom;
         if let Some(known) = ground_of(computed) {
             return known.is_some_and(|ground| colour.is_lost_on(ground));
         }
-        // behind it are the elements above, which style sheets that are not at hand may colour
+        // ancestors are the background, and external style sheets may colour them
         if self.cascade.has_external || computed.is_set(Slot::Position) {
             return false;
         }
@@ -255,7 +255,7 @@ impl<'b, 'a> Judge<'b, 'a> {
         colour.is_lost_on(Colour::WHITE)
     }
 
-    /// Hides an element as a whole if no element in it has text to read.
+    /// Hides a whole element if no element in it has readable text.
     fn join(&mut self, elements: &[u32]) {
         if self.inherited.is_empty() {
             return;
@@ -271,7 +271,7 @@ impl<'b, 'a> Judge<'b, 'a> {
                 self.seen[at] = if is_unreadable { Seen::Never } else { Seen::Closed };
             }
         }
-        // what opens the outermost one opens those in it
+        // opening the outermost one opens the inner ones
         let mut closed_end = 0;
         for id in elements.iter().copied().filter(|id| dom.tag(*id) != Tag::Text) {
             if id >= closed_end && matches!(self.seen[id as usize], Seen::Closed | Seen::Never) {

@@ -1,22 +1,22 @@
-//! Conditions of style sheets, as they hold on a screen of 1,280 by 720 pixels.
+//! Conditions of style sheets, for a screen of 1,280 by 720 pixels.
 
 const WIDTH: f32 = 1280.0;
 const HEIGHT: f32 = 720.0;
 
-/// Widths of other screens: a telephone, a tablet, a large one.
+/// Widths of other screens: a phone, a tablet, a large one.
 const OTHER_WIDTHS: [f32; 3] = [390.0, 820.0, 1920.0];
 
-/// Returns true if one query of a list holds. An empty list holds.
+/// Returns true if one query of a list matches. An empty list matches.
 pub(super) fn matches(list: &str) -> bool {
     matches_at(list, WIDTH)
 }
 
-/// Returns true if a list of queries holds on a screen of another width.
+/// Returns true if a list of queries matches on a screen of another width.
 pub(super) fn matches_elsewhere(list: &str) -> bool {
     list.contains("width") && OTHER_WIDTHS.iter().any(|width| matches_at(list, *width))
 }
 
-/// Returns true if a query of a container holds for each width that one may have.
+/// Returns true if a container query matches for each possible width.
 pub(super) fn matches_everywhere(query: &str) -> bool {
     query.starts_with('(') && OTHER_WIDTHS.iter().chain(&[WIDTH]).all(|width| matches_at(query, *width))
 }
@@ -26,7 +26,7 @@ fn matches_at(list: &str, width: f32) -> bool {
     list.is_empty() || list.split(',').any(|one| query(one, width))
 }
 
-/// Returns true if a browser supports what an `@supports` rule asks for.
+/// Returns true if a browser supports the condition of an `@supports` rule.
 pub(super) fn is_supported(condition: &str) -> bool {
     let condition = condition.trim().to_ascii_lowercase();
     let other_engine = ["-ms-", "-moz-", "-o-"].iter().any(|prefix| condition.contains(prefix));
@@ -44,7 +44,7 @@ fn query(query: &str, width: f32) -> bool {
     holds != is_negated
 }
 
-/// A type of media, or a feature in parentheses.
+/// Evaluates a media type, or a feature in parentheses.
 fn term(term: &str, width: f32) -> bool {
     let Some(feature) = term.strip_prefix('(') else { return matches!(term, "all" | "screen") };
     let feature = feature.trim_matches(['(', ')', ' ']);

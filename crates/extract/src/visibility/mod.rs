@@ -1,8 +1,9 @@
-//! Text that the page's own style keeps from its readers.
+//! Text that the page's own styles hide.
 //!
-//! The `style` attributes of a page are applied to the whole page before its content is chosen, and its `style` elements to the chosen
-//! content: nothing is fetched. A page without a style that hides costs one pass over the bytes of its style sheets. Elsewhere
-//! elements that a hiding rule matches are computed by all rules.
+//! The `style` attributes are applied to the whole page before the choice of its content. The `style`
+//! elements are applied to the chosen content; nothing is fetched. A page without a hiding style costs one
+//! pass over the bytes of its style sheets. On other pages all rules apply to the elements that a hiding rule
+//! matches.
 
 mod cascade;
 mod colour;
@@ -36,18 +37,18 @@ use sheet::Sheets;
 pub(crate) enum Seen {
     #[default]
     Yes,
-    /// The element is hidden with all that is in it. A click or a script may show it.
+    /// The element is hidden with its content. A click or a script may show it.
     Closed,
-    /// The same, and no state of the page is meant in which it can be read.
+    /// The element is hidden with its content, in every intended state of the page.
     Never,
-    /// The element stands inside of one that is hidden with all that is in it.
+    /// An ancestor is hidden with its content.
     Inside,
-    /// The text of the element is hidden, elements in it may be shown.
+    /// The text of the element is hidden, but inner elements may be visible.
     NoText,
 }
 
-/// Finds the elements that their attributes hide. An empty list if there are none. Style sheets may show what an attribute hides, so
-/// that a page with one keeps what only a colour hides: [`find_in`] reads them.
+/// Finds the elements that attributes hide; an empty list if there are none. Style sheets may show such an
+/// element, so that a page with one keeps text that only a colour hides: [`find_in`] reads them.
 pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) -> Vec<Seen> {
     let mut links_and_sheets = dom.of_kind(|tag| matches!(tag, Tag::Style | Tag::Link));
     let has_sheets = links_and_sheets.any(|id| dom.tag(id) == Tag::Style || is_external_sheet(dom, id));
@@ -75,8 +76,8 @@ pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) ->
     Judge::new(&cascade, &exemptions).run(&elements, may_hide)
 }
 
-/// Finds the elements that the style sheets of a page hide, among those of a part of it: in document order, with all elements around
-/// them.
+/// Finds the elements that the style sheets of a page hide, among those of a part of it. They are in document
+/// order, with all their ancestors.
 pub(crate) fn find_in<'a>(
     dom: &'a Dom,
     part: &'a [u32],
@@ -93,7 +94,7 @@ pub(crate) fn find_in<'a>(
     let (sheets, has_external) = read_sheets(dom, &sheets, part, budget);
     let cascade = Cascade::new(dom, sheets, has_external, budget);
     let hiding = cascade.hiding();
-    // other attributes have been looked at before
+    // other attributes were checked before
     let by_colour = cascade.lost_by_attributes(part);
     if hiding.is_empty() && by_colour.is_empty() {
         return Vec::new();
@@ -112,7 +113,7 @@ fn sheets_of(dom: &Dom) -> Vec<u32> {
     all.filter(|id| dom.tag(*id) == Tag::Style || dom.name(*id) == "style").collect()
 }
 
-/// The style sheets of a page, as they style a part of it. Returns true beside them if others are not part of the page.
+/// Style sheets of a page for a part of it. The second value is true if there are external ones.
 fn read_sheets<'a>(dom: &'a Dom, elements: &[u32], part: &[u32], budget: &Budget) -> (Sheets<'a>, bool) {
     let mut sheets = Sheets::about(Names::of(dom, part));
     for id in elements {
@@ -124,13 +125,13 @@ fn read_sheets<'a>(dom: &'a Dom, elements: &[u32], part: &[u32], budget: &Budget
     (sheets, has_external)
 }
 
-/// Reads a style sheet as a screen would.
+/// Reads a style sheet for a screen.
 fn read_sheet<'a>(dom: &'a Dom, id: u32, sheets: &mut Sheets<'a>, budget: &Budget) {
     let mut is_fallback = false;
     for up in dom.ancestors(id) {
         match dom.tag(up) {
             Tag::Noscript => is_fallback = true,
-            // the sheet of a shadow root is its own
+            // the sheet of a shadow root applies only there
             Tag::Template => return,
             _ => {}
         }
@@ -148,7 +149,7 @@ fn read_sheet<'a>(dom: &'a Dom, id: u32, sheets: &mut Sheets<'a>, budget: &Budge
     }
 }
 
-/// A style sheet that is not part of the page.
+/// Returns true for an external style sheet.
 fn is_external_sheet(dom: &Dom, id: u32) -> bool {
     dom.attr(id, &local_name!("rel")).is_some_and(|rel| {
         let rel = rel.to_ascii_lowercase();
@@ -156,7 +157,7 @@ fn is_external_sheet(dom: &Dom, id: u32) -> bool {
     }) && dom.attr(id, &local_name!("href")).is_some()
 }
 
-/// The parent of an element, if it is one.
+/// The parent of an element, if it is an element.
 fn parent_of(dom: &Dom, id: u32) -> Option<u32> {
     Some(dom.parent(id)).filter(|parent| *parent != NONE && *parent != 0)
 }

@@ -1,4 +1,4 @@
-//! Names that elements of a part of a page have: most rules of a sheet are about none of them.
+//! Names of elements in a part of a page: most rules of a sheet concern none of them.
 
 use crate::dom::Dom;
 use html5ever::local_name;
@@ -15,7 +15,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names of the elements of a part of a page.
+    /// Names of the elements of a part of a page.
     pub(super) fn of(dom: &Dom, part: &[u32]) -> Self {
         let mut names = Self { bits: vec![0; BITS / 64] };
         for id in part {
@@ -41,8 +41,8 @@ impl Names {
         self.bits[bit / 64] & (1 << (bit % 64)) != 0
     }
 
-    /// Returns true if a selector of the list may be about an element that has its tag and one of its names, as far as it asks for
-    /// them.
+    /// Returns true if a selector of the list may concern one of the elements. It compares tag and names, if
+    /// the selector requires them.
     pub(super) fn may_be_meant(&self, prelude: &str) -> bool {
         let mut selectors = prelude.as_bytes();
         loop {
@@ -54,7 +54,7 @@ impl Names {
         }
     }
 
-    /// The same for the last selector of a list, read from its end.
+    /// Returns true if the last selector of a list may concern such an element; reads it from its end.
     fn may_be_subject(&self, selectors: &[u8]) -> bool {
         let selectors = selectors.trim_ascii_end();
         let mut has_name = false;
@@ -72,7 +72,7 @@ impl Names {
                     start = at + 1;
                     break;
                 }
-                // escapes, functions, strings, comments and the rule around
+                // escapes, functions, strings, comments and the outer rule
                 b'\\' | b'(' | b')' | b'&' | b'"' | b'\'' | b'/' | b'@' => return true,
                 _ => {}
             }
@@ -87,7 +87,7 @@ fn bit_of(name: &[u8]) -> usize {
     hash(name) as usize % BITS
 }
 
-/// A number for a name, mostly another one for another name.
+/// Hash of a name, mostly unique.
 pub(super) fn hash(name: &[u8]) -> u32 {
     let mut hasher = FxHasher::default();
     hasher.write(name);

@@ -1,4 +1,4 @@
-//! Properties that can hide a text, and what they do to it.
+//! Properties that can hide a text, and their effect.
 
 use super::{
     colour::{self, Colour},
@@ -10,7 +10,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 macro_rules! properties {
     ($($(#[$doc:meta])* $name:ident = $($text:literal)|+),+ $(,)?) => {
-        /// A property, or several that do the same to a text.
+        /// A property, or several with the same effect on a text.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Property {
             $($(#[$doc])* $name),+
@@ -74,7 +74,7 @@ properties! {
     Security = "-webkit-text-security",
 }
 
-/// A property that matters, by its name in a style sheet.
+/// Relevant property, by its name in a style sheet.
 pub(super) fn named(name: &str) -> Option<Property> {
     if name.len() > 24 && !name.contains('\\') {
         return None;
@@ -88,21 +88,21 @@ pub(super) const fn is_plain(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte == b'-'
 }
 
-/// The same, by its name without escapes, in lower case.
+/// Relevant property, by its name without escapes, in lower case.
 pub(super) fn known(name: &str) -> Option<Property> {
     let lengths = LENGTHS[usize::from(*name.as_bytes().first()?)];
     let may_be_known = name.len() < 32 && lengths & 1 << name.len() != 0;
     may_be_known.then(|| NAMES.get(name).copied()).flatten()
 }
 
-/// A name without escapes, in lower case. `None` if it is no name.
+/// Name without escapes, in lower case. `None` for other text.
 fn plain(name: &str) -> Option<String> {
     let mut parser = Parser::new(name);
     let ident = parser.expect_ident_cloned().ok()?;
     parser.is_exhausted().then(|| ident.to_ascii_lowercase())
 }
 
-/// Set of properties: a bit for each.
+/// Set of properties: one bit each.
 pub(super) type Group = u64;
 
 const FONTS: Group = Property::Font.bit() | Property::FontSize.bit() | Property::LineHeight.bit();
@@ -124,7 +124,7 @@ pub(super) const COLOURS: Group = Property::Colour.bit()
     | Property::Stroke.bit()
     | Property::Position.bit();
 
-/// One thing about an element's box or text. Properties that are short for others set several.
+/// One aspect of an element's box or text. Shorthand properties set several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
     Display,
@@ -176,21 +176,21 @@ pub(super) const SLOTS: usize = Slot::Security as usize + 1;
 pub(super) enum Value<'a> {
     /// The slot hides the text, alone or with another slot.
     Hides,
-    /// It does not, or nobody can say.
+    /// The slot does not hide, or the effect is unknown.
     Shows,
-    /// A box in a line, which has no width and height of its own.
+    /// An inline box, which has no width and height.
     Inline,
-    /// A box that is moved but keeps its place.
+    /// A moved box that keeps its original place.
     Relative,
-    /// As the element above has it.
+    /// The value of the parent.
     Inherit,
     Length(Length),
     Colour(Colour),
-    /// As written.
+    /// The unchanged text.
     Text(&'a str),
 }
 
-/// The value without `!important`, and if it had it.
+/// Value without `!important`, and true if it had it.
 pub(super) fn importance(value: &str) -> (&str, bool) {
     if !matches!(value.as_bytes(), [.., b't' | b'T']) {
         return (value, false);
@@ -207,7 +207,7 @@ impl Property {
         1 << self as u32
     }
 
-    /// The properties that decide if this one hides: those of the same thing, and what it needs beside it.
+    /// Properties that decide if this one hides: those of the same aspect, and its conditions.
     pub(super) const fn group(self) -> Group {
         match self {
             Self::Display => Self::Display.bit(),
@@ -232,7 +232,7 @@ impl Property {
         }
     }
 
-    /// Reads a value without `!important`, and sets what it says.
+    /// Reads a value without `!important`, and sets its slots.
     pub(super) fn read<'a>(self, value: &'a str, set: &mut impl FnMut(Slot, Value<'a>)) {
         if let Some(slot) = self.slot() {
             set(slot, self.single(value));
@@ -262,7 +262,7 @@ impl Property {
         }
     }
 
-    /// The slot of a property that sets one alone.
+    /// The slot of a property that sets only one.
     pub(super) const fn slot(self) -> Option<Slot> {
         Some(match self {
             Self::Display => Slot::Display,
@@ -392,7 +392,7 @@ impl Property {
     }
 }
 
-/// The word that a value consists of, in lower case.
+/// The single word of a value, in lower case.
 fn keyword(value: &str) -> Option<Cow<'_, str>> {
     if value.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
         return Some(Cow::Borrowed(value));

@@ -1,4 +1,4 @@
-//! Places in a style sheet: braces and semicolons outside of strings, comments and parentheses.
+//! Positions in a style sheet: braces and semicolons outside of strings, comments and parentheses.
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 /// A set of bytes.
 type Bytes = [bool; 256];
 
-/// Bytes that end a declaration, or after which others do not.
+/// Bytes that end a declaration, or that hide such bytes.
 const STOPS: Bytes = set(b"{};\"'\\/(");
 /// The same without semicolons.
 const BRACES: Bytes = set(b"{}\"'\\/(");
@@ -23,7 +23,7 @@ const fn set(bytes: &[u8]) -> Bytes {
     set
 }
 
-/// The place of the next byte of a set, looked for in steps of four bytes.
+/// Position of the next byte of a set, searched in steps of four bytes.
 fn next_of(set: &Bytes, css: &[u8], at: usize) -> Option<usize> {
     let rest = css.get(at..)?;
     let is_one = |byte: &u8| set[usize::from(*byte)];
@@ -50,7 +50,7 @@ fn next_in(stops: &Bytes, css: &[u8], mut at: usize) -> (usize, u8) {
     (css.len(), b';')
 }
 
-/// The place behind a string, a comment, or an escaped character.
+/// Position after a string, a comment, or an escaped character.
 fn behind_token(css: &[u8], at: usize) -> usize {
     let end = match css[at] {
         quote @ (b'"' | b'\'') => {
@@ -72,7 +72,7 @@ fn behind_token(css: &[u8], at: usize) -> usize {
     end.min(css.len())
 }
 
-/// The place behind what stands in parentheses.
+/// Position after a parenthesised part.
 fn behind_parenthesis(css: &[u8], at: usize) -> usize {
     let is_address = at >= 3 && css[at - 3..at].eq_ignore_ascii_case(b"url");
     let mut depth = 0;
@@ -87,13 +87,13 @@ fn behind_parenthesis(css: &[u8], at: usize) -> usize {
                     return at + 1;
                 }
             }
-            // an address without quotes may hold them, and two slashes
+            // a URL without quotes may contain them, and two slashes
             b'"' | b'\'' | b'/' if is_address && css.get(at.wrapping_sub(1)) != Some(&b'(') => {}
             b'"' | b'\'' | b'\\' | b'/' => {
                 at = behind_token(css, at);
                 continue;
             }
-            // no value goes on behind these: the parenthesis was not closed
+            // no value contains these: the parenthesis was not closed
             b'{' | b'}' if !is_address => return at,
             _ => {}
         }
@@ -102,11 +102,11 @@ fn behind_parenthesis(css: &[u8], at: usize) -> usize {
     css.len()
 }
 
-/// The place behind the brace that closes a block that holds no rules and sets no variables.
+/// Position after the brace that closes a block without rules and variables.
 pub(super) fn behind_plain_block(css: &[u8], at: usize) -> Option<usize> {
     static DASHES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("--"));
     let (end, byte) = next_in(&BRACES, css, at);
-    // the names of those that are looked up stand in parentheses
+    // the names of used variables are in parentheses
     let is_set = |dashes: usize| {
         let before = css[(at + dashes).saturating_sub(1)];
         !before.is_ascii_alphanumeric() && !matches!(before, b'(' | b'-' | b'_')
@@ -114,7 +114,7 @@ pub(super) fn behind_plain_block(css: &[u8], at: usize) -> Option<usize> {
     (byte == b'}' && !DASHES.find_iter(&css[at..end]).any(is_set)).then_some(end + 1)
 }
 
-/// The place behind the brace that closes a block.
+/// Position after the brace that closes a block.
 pub(super) fn behind_block(css: &[u8], mut at: usize) -> usize {
     let mut depth = 1;
     while at < css.len() {

@@ -1,7 +1,7 @@
 //! Selectors of a page's own style sheets.
 //!
-//! The crate `selectors` is not used: it asks for siblings, which the flat tree does not link, it cannot say if a selector would match
-//! in another state of the page, and its work has no bound.
+//! The crate `selectors` is not used. It needs siblings, which the flat tree does not link. It cannot match a
+//! selector against another state of the page, and its work is unbounded.
 
 mod matching;
 mod parse;
@@ -22,14 +22,14 @@ pub(super) struct Selector<'a> {
     pub(super) specificity: u32,
 }
 
-/// A compound, and how it stands to the one inside of it.
+/// A compound, and its relation to the next inner one.
 #[derive(Debug)]
 struct Compound<'a> {
     simple: Vec<Simple<'a>>,
     inwards: Combinator,
 }
 
-/// The place of an element that a compound asks for.
+/// Position of an element that a compound requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Combinator {
     /// The element itself.
@@ -69,7 +69,7 @@ enum Simple<'a> {
     Disabled {
         holds: bool,
     },
-    /// A state that a reader brings about: the pointer over it, the focus in it.
+    /// A state caused by a reader: hover, focus.
     State,
     Not(List<'a>),
     Is(List<'a>),
@@ -88,7 +88,7 @@ enum Test<'a> {
     Contains(CowRcStr<'a>),
 }
 
-/// The name by which selectors are looked up.
+/// Name by which selectors are looked up.
 pub(super) enum Key<'b> {
     Id(&'b str),
     Class(&'b str),
@@ -97,7 +97,7 @@ pub(super) enum Key<'b> {
 }
 
 impl Selector<'_> {
-    /// The most telling name of the element.
+    /// The most selective name of the element.
     pub(super) fn key(&self) -> Key<'_> {
         let simple = self.compounds.first().map_or(&[][..], |subject| &subject.simple);
         let mut key = Key::Any;
@@ -112,7 +112,7 @@ impl Selector<'_> {
         key
     }
 
-    /// Returns true if a class, an attribute or a state of which the selector says that it is not there would end the match.
+    /// Returns true if the selector excludes a class, an attribute or a state that would end the match.
     pub(super) fn ends_with_a_state(&self, is_state: &impl Fn(&str) -> bool) -> bool {
         self.compounds.iter().flat_map(|compound| &compound.simple).any(|simple| match simple {
             Simple::Not(list) => list.iter().any(Self::names_a_state),
@@ -121,7 +121,7 @@ impl Selector<'_> {
         })
     }
 
-    /// Returns true if an element outside of the subject has no more than classes that are states: `.loading .text`.
+    /// Returns true if an element outside of the subject has only state classes: `.loading .text`.
     pub(super) fn depends_on_a_state(&self, is_state: &impl Fn(&str) -> bool) -> bool {
         self.compounds.iter().skip(1).any(|compound| {
             !compound.simple.is_empty()

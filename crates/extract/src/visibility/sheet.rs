@@ -1,4 +1,5 @@
-//! Style sheets to rules: one pass over the bytes, which looks into declarations no further than their names and first letters.
+//! Conversion of style sheets to rules: one pass over the bytes, which reads only names and first letters of
+//! declarations.
 
 use super::{
     media,
@@ -10,32 +11,32 @@ use crate::budget::Budget;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Bytes of style sheets of a page that are read.
+/// Maximum bytes of a page's style sheets.
 const MAX_BYTES: usize = 2 << 20;
-/// Rules with a declaration that matters.
+/// Maximum rules with a relevant declaration.
 const MAX_RULES: usize = 20_000;
-/// Blocks inside of each other.
+/// Maximum nesting of blocks.
 const MAX_NESTING: usize = 32;
-/// Bytes of a declaration that is looked for from its end.
+/// Maximum bytes of a declaration that is searched from its end.
 const MAX_DECLARATION: usize = 200;
-/// Bytes in front of a declaration in which its rule is looked for.
+/// Bytes before a declaration that are searched for its rule.
 const MAX_PRELUDE: usize = 4096;
-/// Characters of the name of a layer that count.
+/// Significant characters of a layer's name.
 const MAX_LAYER_NAME: usize = 64;
-/// Layers of a page; later ones count as the last.
+/// Maximum layers of a page; later ones count as the last.
 const MAX_LAYERS: usize = 1000;
-/// The layer of rules outside of layers, which are stronger.
+/// Layer of rules outside of layers, which are stronger.
 pub(super) const NO_LAYER: u16 = u16::MAX;
 
-/// Properties in which variables are looked up.
+/// Properties in which variables are resolved.
 const HIDING_ALONE: Group =
     Property::Display.bit() | Property::Visibility.bit() | Property::Opacity.bit() | Property::FontSize.bit();
 
-/// A rule with at least one declaration that can hide or show, or with rules inside.
+/// A rule with at least one declaration that can hide or show, or with inner rules.
 #[derive(Clone, Debug)]
 pub(super) struct Rule<'a> {
     pub(super) prelude: &'a str,
-    /// The rule around it.
+    /// The outer rule.
     pub(super) parent: Option<u32>,
     pub(super) layer: u16,
     pub(super) declarations: Range<u32>,
@@ -43,9 +44,9 @@ pub(super) struct Rule<'a> {
     pub(super) sets: Group,
     /// Those whose values can hide.
     pub(super) hides: Group,
-    /// It holds in another state of the page: without scripts, or on a screen of another width.
+    /// True if it applies in another state of the page: without scripts, or on a screen of another width.
     pub(super) is_elsewhere: bool,
-    /// It may match an element that is looked at. Of other rules only variables matter.
+    /// True if it may match an examined element. Of other rules only variables matter.
     pub(super) is_meant: bool,
 }
 
@@ -53,9 +54,9 @@ pub(super) struct Rule<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Declaration<'a> {
     pub(super) property: Property,
-    /// The value as written, with `!important`.
+    /// The unchanged value, with `!important`.
     pub(super) value: &'a str,
-    /// The value can hide.
+    /// True if the value can hide.
     pub(super) hides: bool,
 }
 
@@ -66,15 +67,15 @@ pub(super) struct Sheets<'a> {
     pub(super) declarations: Vec<Declaration<'a>>,
     /// Names of the animations.
     pub(super) animations: Vec<&'a str>,
-    /// A sheet imports others, which are not fetched.
+    /// True if a sheet imports others, which are not fetched.
     pub(super) imports: bool,
-    /// Names of the elements that are looked at. Without them each rule may match one.
+    /// Names of the examined elements. Without them each rule may match one.
     names: Option<Names>,
     /// Declarations whose value is a variable.
     variable: Vec<u32>,
-    /// Declarations of variables, behind the two dashes.
+    /// Declarations of variables, after the two dashes.
     variables: Vec<&'a str>,
-    /// Lists of queries that were read before.
+    /// Evaluated lists of queries.
     queries: FxHashMap<&'a str, (bool, bool)>,
     layers: Vec<String>,
     bytes: usize,
@@ -83,19 +84,19 @@ pub(super) struct Sheets<'a> {
 /// A block that is open.
 #[derive(Clone, Copy)]
 struct Open {
-    /// The rule whose declarations stand here.
+    /// The rule of the declarations in it.
     rule: Option<u32>,
     layer: u16,
     is_elsewhere: bool,
 }
 
 impl<'a> Sheets<'a> {
-    /// No sheets yet, for elements of these names.
+    /// Creates an empty set of sheets for elements of these names.
     pub(super) fn about(names: Names) -> Self {
         Self { names: Some(names), ..Self::default() }
     }
 
-    /// Adds a sheet. What is beyond the bounds is left out.
+    /// Adds a sheet up to the bounds.
     pub(super) fn read(&mut self, css: &'a str, is_elsewhere: bool, budget: &Budget) {
         self.bytes += css.len();
         if self.bytes > MAX_BYTES {
@@ -103,7 +104,7 @@ impl<'a> Sheets<'a> {
         }
         let mut open = vec![Open { rule: None, layer: NO_LAYER, is_elsewhere }];
         let (mut start, mut at) = (0, 0);
-        // a semicolon in front of a block ends no selector
+        // a semicolon before a block ends no selector
         let mut is_selector = false;
         while at < css.len() && self.rules.len() < MAX_RULES && !budget.is_over() {
             let Some(here) = open.last().copied() else { return };
@@ -126,7 +127,7 @@ impl<'a> Sheets<'a> {
                 },
                 b'}' => {
                     self.declare(text, here);
-                    // one too many belongs to no block
+                    // an extra brace belongs to no block
                     if open.len() > 1 {
                         open.pop();
                         if let Some(outer) = open.last_mut() {
@@ -140,7 +141,7 @@ impl<'a> Sheets<'a> {
         }
     }
 
-    /// Reads declarations without a rule, of a `style` attribute.
+    /// Reads the declarations of a `style` attribute.
     pub(super) fn inline(style: &'a str) -> impl Iterator<Item = Declaration<'a>> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -160,13 +161,13 @@ impl<'a> Sheets<'a> {
         })
     }
 
-    /// The place behind the block of a rule about other elements, if nothing in it matters.
+    /// Position after the block of a rule about other elements, if its content is irrelevant.
     fn behind_other(&self, block: Open, css: &str, at: usize) -> Option<usize> {
         let is_meant = block.rule.is_none_or(|rule| self.rules[rule as usize].is_meant);
         if is_meant { None } else { behind_plain_block(css.as_bytes(), at) }
     }
 
-    /// The block behind a prelude, or `None` if nothing in it matters.
+    /// Block after a prelude, or `None` if its content is irrelevant.
     fn open(&mut self, prelude: &'a str, here: Open, depth: usize) -> Option<Open> {
         let prelude = trimmed(prelude);
         if depth > MAX_NESTING {
@@ -211,7 +212,7 @@ impl<'a> Sheets<'a> {
         }
     }
 
-    /// Returns if a list of queries holds, and if it does only on a screen of another width.
+    /// Returns true for a matching list of queries, and true if it matches only on a screen of another width.
     fn screens(&mut self, condition: &'a str) -> (bool, bool) {
         *self.queries.entry(condition).or_insert_with(|| {
             let holds = media::matches(condition);
@@ -219,7 +220,7 @@ impl<'a> Sheets<'a> {
         })
     }
 
-    /// A group inside of a rule holds declarations of that rule.
+    /// A group within a rule holds declarations of that rule.
     fn group(&mut self, here: Open) -> Open {
         let again = here.rule.map(|rule| {
             let Rule { prelude, parent, .. } = self.rules[rule as usize];
@@ -228,7 +229,7 @@ impl<'a> Sheets<'a> {
         Open { rule: again, ..here }
     }
 
-    /// Reads what follows a block inside of a rule as a rule of its own, with the same prelude.
+    /// Reads declarations after an inner block as a separate rule with the same prelude.
     fn go_on(&mut self, here: &mut Open) {
         let Some(rule) = here.rule else { return };
         let Rule { prelude, parent, declarations, .. } = self.rules[rule as usize].clone();
@@ -278,7 +279,7 @@ impl<'a> Sheets<'a> {
         self.declarations.push(declaration);
     }
 
-    /// Puts values in the places of variables that are set once: of properties that hide alone.
+    /// Substitutes variables that are set once, in properties that hide alone.
     pub(super) fn resolve_variables(&mut self) {
         // a variable that is set twice depends on the element
         let mut variables: FxHashMap<&str, Option<&'a str>> = FxHashMap::default();
@@ -314,11 +315,11 @@ impl<'a> Sheets<'a> {
         }
     }
 
-    /// The number of a layer, by its name with those around it.
+    /// Number of a layer, by its name and its outer layers.
     fn layer(&mut self, name: &str, around: u16) -> u16 {
         let outer = self.layers.get(usize::from(around)).cloned();
         let name: String = name.trim().chars().take(MAX_LAYER_NAME).collect();
-        // one without a name is a layer of its own
+        // an unnamed layer is unique
         let own = if name.is_empty() { format!("{{{}}}", self.layers.len()) } else { name };
         let full = outer.map_or(own.clone(), |outer| format!("{outer}.{own}"));
         let known = self.layers.iter().position(|known| *known == full);
@@ -332,8 +333,8 @@ impl<'a> Sheets<'a> {
     }
 }
 
-/// The selectors of rules that set one of the properties to a value that hides nothing, and more strongly than an attribute does. The
-/// rules around them are not looked at.
+/// Selectors of rules that set one of the properties to a visible value and override an attribute. Outer
+/// rules are ignored.
 pub(super) fn overruling(css: &str, properties: Group) -> impl Iterator<Item = &str> {
     const WORD: &[u8] = b"important";
     let bytes = css.as_bytes();
@@ -359,14 +360,14 @@ fn at_rule(text: &str) -> Option<&str> {
     matches!(text.as_bytes(), [b'@', ..]).then(|| &text[1..])
 }
 
-/// The text behind a word, if it begins with the word.
+/// Text after a word, if it begins with the word.
 fn keyword<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let (head, rest) = text.split_at_checked(word.len())?;
     (head.eq_ignore_ascii_case(word) && !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-'))
         .then_some(rest)
 }
 
-/// Without space, comments, and the marks of a comment of HTML around it.
+/// Text without outer whitespace, comments, and HTML comment marks.
 #[inline]
 fn trimmed(text: &str) -> &str {
     let text = text.trim_ascii();

@@ -9,7 +9,7 @@ fn text(head: &str, snippet: &str) -> String {
     extract(head, snippet).content
 }
 
-/// Extracts a page with a visible text around a snippet that says FINDME.
+/// Extracts a page with visible text around a snippet that contains FINDME.
 fn extract(head: &str, snippet: &str) -> Extraction {
     let prose = "<p>The harbour master keeps a ledger of tides, and every evening the clerk writes into it which boats came home, \
         what they carried, how the wind stood, and whether the lamp on the long pier had been lit in time for the last of them.</p>";
@@ -23,7 +23,7 @@ fn extract(head: &str, snippet: &str) -> Extraction {
 
 const SENTENCE: &str = "FINDME a sentence of some length that stands in the middle of the article, for you.";
 
-/// Ways to hide a text: style sheet, and snippet with the sentence in the place of `{}`.
+/// Ways to hide a text: style sheet, and snippet with `{}` for the sentence.
 const HIDDEN: [(&str, &str); 51] = [
     ("", r"<p style='d\69splay:none'>{}</p>"),
     ("", "<p style='display:/**/none'>{}</p>"),
@@ -88,7 +88,7 @@ fn what_a_style_hides_is_no_content() {
     assert!(left.is_empty(), "{left:#?}");
 }
 
-/// The same of what a reader can see, or can open.
+/// Text that a reader can see or open, in the same form.
 const SEEN: [(&str, &str); 37] = [
     ("", "<div role=region style='visibility:hidden'><div><p>{}</p></div></div>"),
     ("<style>.q{text-indent:100%}</style>", "<p class=q>{}</p>"),
@@ -161,7 +161,7 @@ fn style_sheets_hide_a_small_part_only() {
         assert_eq!((large.metadata.hidden_text.words, large.metadata.hidden_text.kept), (0, 61), "{style}");
         assert!(large.warnings.contains(&Warning::HiddenText), "{style}");
     }
-    // a part that scripts show takes no other text with it
+    // a part that scripts show affects no other text
     let head = "<style>.a{display:none}.q{color:transparent}</style>";
     let both = extract(head, &format!("<p class=a>{}</p><p class=q>{SENTENCE}</p>", words(60)));
     assert!(both.content.contains("tide") && !both.content.contains("FINDME"));

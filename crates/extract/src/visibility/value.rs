@@ -2,25 +2,25 @@
 
 use cssparser::{ParseError, Parser, Token};
 
-/// An element of this opacity or less cannot be read.
+/// Maximum opacity of an unreadable element.
 pub(super) const FAINT: f32 = 0.05;
-/// A font of this size or less cannot be read (pixels).
+/// Maximum size of an unreadable font (pixels).
 const TINY_FONT: f32 = 2.0;
-/// The same, as a share of the font around it.
+/// Maximum size of an unreadable font, relative to the outer font.
 pub(super) const TINY_SHARE: f32 = 0.1;
-/// A box that is moved this far up or to the left is off the screen (pixels).
+/// Position up or to the left that is off the screen (pixels).
 const FAR_BEFORE: f32 = -500.0;
-/// The same down or to the right, where a page can be scrolled (pixels).
+/// Position down or to the right that is off the screen, where a page can be scrolled (pixels).
 const FAR_BEHIND: f32 = 5000.0;
-/// A scale or a share of this much is nothing.
+/// Maximum scale or share that leaves nothing visible.
 const NO_SCALE: f32 = 0.02;
-/// A blur of this radius leaves nothing of a letter (pixels).
+/// Minimum blur radius that hides letters (pixels).
 const BLURRED: f32 = 20.0;
 /// Pixels of the units that are relative to the font and to the screen.
 const EM: f32 = 16.0;
 const VIEW_WIDTH: f32 = 12.8;
 const VIEW_HEIGHT: f32 = 7.2;
-/// Lengths of a value that are read.
+/// Maximum lengths of a value.
 const MAX_LENGTHS: usize = 64;
 
 /// A length, as a sum of its parts.
@@ -43,7 +43,7 @@ impl Length {
         Self { plain: Some(number), ..Self::px(number) }
     }
 
-    /// A number, or a share as a number.
+    /// A number, or a percentage as a number.
     pub(super) fn number(self) -> Option<f32> {
         self.plain.or_else(|| (self.px == 0.0 && self.em == 0.0).then_some(self.percent / 100.0))
     }
@@ -56,7 +56,7 @@ impl Length {
         self.px + self.em * EM
     }
 
-    /// Returns true if the length of a font is relative to the font around it.
+    /// Returns true if the length of a font is relative to the outer font.
     pub(super) fn is_relative(self) -> bool {
         self.em != 0.0 || self.percent != 0.0
     }
@@ -77,7 +77,7 @@ impl Length {
         self.is_far_before() || self.pixels() >= FAR_BEHIND || self.percent >= 1000.0
     }
 
-    /// Returns true if text that is indented by the length begins behind the end of its line.
+    /// Returns true if text with this indent begins beyond the end of its line.
     pub(super) fn is_past_line(self) -> bool {
         self.percent >= 100.0
     }
@@ -86,12 +86,12 @@ impl Length {
         self.pixels() <= 1.0 && self.percent <= 0.0
     }
 
-    /// Returns true if letters that are moved together this much lie on each other.
+    /// Returns true if letters with this spacing overlap.
     pub(super) fn overlaps(self) -> bool {
         self.px <= -6.0 || self.em <= -0.4
     }
 
-    /// Returns true if the number is that of a line's height, and lines of it lie on each other.
+    /// Returns true if the number is a line height at which lines overlap.
     pub(super) fn is_no_line(self) -> bool {
         self.plain.map_or(self.pixels() <= 1.0 && self.percent <= 5.0, |number| number <= 0.05)
     }
@@ -133,7 +133,7 @@ fn dimension(value: f32, unit: &str) -> Option<Length> {
     Some(Length::px(px))
 }
 
-/// The next token as a length; calculations are done. `None` for what is none.
+/// The next token as a length, with evaluated calculations. `None` for other tokens.
 fn length(input: &mut Parser<'_>) -> Option<Length> {
     match input.next().ok()?.clone() {
         Token::Number { value, .. } => Some(Length::plain(value)),
@@ -226,7 +226,7 @@ fn chosen(input: &mut Parser<'_>, is_better: impl Fn(f32, f32) -> bool) -> Optio
         .reduce(|best, next| if is_better(best.pixels(), next.pixels()) { next } else { best })
 }
 
-/// The lengths and numbers of a value, in order; other words are left out.
+/// Lengths and numbers of a value, in order, without other words.
 pub(super) fn lengths(value: &str) -> Vec<Length> {
     all_lengths(&mut Parser::new(value))
 }
@@ -239,13 +239,13 @@ fn all_lengths(input: &mut Parser<'_>) -> Vec<Length> {
     all
 }
 
-/// The size in the value of `font`.
+/// Size in the value of `font`.
 pub(super) fn font_size(value: &str) -> Option<Length> {
     // the number without a unit is the weight
     lengths(value).into_iter().find(|length| length.plain.is_none_or(|number| number == 0.0))
 }
 
-/// Runs through the functions of a value: the name in lower case, and its lengths.
+/// Visits the functions of a value: the name in lower case, and its lengths.
 fn any_function(value: &str, mut found: impl FnMut(&str, &[Length]) -> bool) -> bool {
     let mut input = Parser::new(value);
     loop {
@@ -260,7 +260,7 @@ fn any_function(value: &str, mut found: impl FnMut(&str, &[Length]) -> bool) -> 
     }
 }
 
-/// Lengths; angles come as numbers of degrees.
+/// Lengths, and angles as numbers of degrees.
 fn angles_and_lengths(input: &mut Parser<'_>) -> Vec<Length> {
     let mut all = Vec::new();
     while !input.is_exhausted() && all.len() < MAX_LENGTHS {
@@ -328,7 +328,7 @@ pub(super) fn is_empty_shape(value: &str) -> bool {
     })
 }
 
-/// Returns true if a transformation leaves nothing to see.
+/// Returns true if a transformation leaves nothing visible.
 pub(super) fn transforms_away(value: &str) -> bool {
     any_function(value, |name, all| {
         let number = |at: usize| all.get(at).and_then(|length| length.number());
@@ -352,7 +352,7 @@ pub(super) fn transforms_away(value: &str) -> bool {
     })
 }
 
-/// Returns true if a filter leaves nothing to see.
+/// Returns true if a filter leaves nothing visible.
 pub(super) fn filters_away(value: &str) -> bool {
     any_function(value, |name, all| {
         let first = all.first();

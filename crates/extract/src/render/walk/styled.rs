@@ -1,13 +1,13 @@
-//! Bold text and italics that a style sets.
+//! Bold text and italics by style.
 
 use super::{super::inline::Mark, Walk};
 use html5ever::local_name;
 
-/// Least weight of bold text (CSS Fonts: `bold` is 700, browsers show 600 as bold).
+/// Minimum weight of bold text (CSS Fonts: `bold` is 700, browsers show 600 as bold).
 const BOLD: u32 = 600;
 
 impl Walk<'_> {
-    /// Opens the marks that the style of an element sets.
+    /// Opens the marks of an element's style.
     pub(super) fn open_styled(&mut self, id: u32) {
         let Some(style) = self.page.dom.attr(id, &local_name!("style")) else { return };
         if is_bold(style) == Some(true) {
@@ -18,20 +18,21 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns true if the style of an element takes its bold type away, as editors do with the box around what was pasted.
+    /// Returns true if the style of an element removes bold type, as editors do with the box around pasted
+    /// text.
     pub(super) fn is_light(&self, id: u32) -> bool {
         self.page.dom.attr(id, &local_name!("style")).and_then(is_bold) == Some(false)
     }
 }
 
-/// Returns the value of a property in a style.
+/// Value of a property in a style.
 pub(crate) fn value<'a>(style: &'a str, property: &str) -> Option<&'a str> {
     let mut rules = style.split(';').filter_map(|rule| rule.split_once(':'));
     let (_, value) = rules.find(|(name, _)| name.trim().eq_ignore_ascii_case(property))?;
     Some(value.trim().trim_end_matches("!important").trim_end())
 }
 
-/// Returns true for bold type, false for a lighter one, and `None` where the style sets no weight.
+/// Returns true for bold type, false for a lighter one, and `None` if the style sets no weight.
 fn is_bold(style: &str) -> Option<bool> {
     if !style.contains("weight") {
         return None;

@@ -1,4 +1,4 @@
-//! Selectors against elements of the flat tree.
+//! Matching of selectors against elements of the flat tree.
 
 use super::{Combinator, Compound, Selector, Simple, Test};
 use crate::{
@@ -8,20 +8,20 @@ use crate::{
 use html5ever::local_name;
 use std::cell::{Cell, OnceCell};
 
-/// Steps to other elements that all matches of a page may take, besides those for each node.
+/// Maximum steps to other elements for all matches of a page, besides those per node.
 const STEPS: u32 = 2_000_000;
 const STEPS_PER_NODE: u32 = 40;
 
-/// The tree, as selectors ask for it.
+/// The tree, in the form that selectors need.
 pub(in crate::visibility) struct Tree<'a> {
     pub(in crate::visibility) dom: &'a Dom,
     siblings: OnceCell<Siblings>,
-    /// Bits of the classes of elements that were asked for, by node.
+    /// Bits of the classes of checked elements, by node.
     classes: OnceCell<Vec<Cell<u64>>>,
     steps: Cell<u32>,
 }
 
-/// Places of elements among their siblings, by node.
+/// Positions of elements among their siblings, by node.
 struct Siblings {
     previous: Vec<u32>,
     /// 1 for the first.
@@ -30,7 +30,7 @@ struct Siblings {
     children: Vec<u32>,
 }
 
-/// The end of an attempt; what does not match further out may match from another element further in.
+/// Result of an attempt: a failed outer match may succeed from another inner element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Matches,
@@ -48,7 +48,8 @@ impl<'a> Tree<'a> {
         Self { dom, siblings: OnceCell::new(), classes: OnceCell::new(), steps }
     }
 
-    /// Returns true if the selector matches the element as the page stands. Beyond the bound on steps nothing matches.
+    /// Returns true if the selector matches the element in the page's current state. Beyond the bound on
+    /// steps no selector matches.
     pub(in crate::visibility) fn matches(&self, selector: &Selector<'_>, element: u32) -> bool {
         self.from(&selector.compounds, 0, element, NONE) == Outcome::Matches
     }
@@ -58,8 +59,9 @@ impl<'a> Tree<'a> {
         self.steps.get() == 0
     }
 
-    /// Returns true if the selector would match after scripts or the reader have changed classes and states. The element has to
-    /// bear one of the names of the selector, and so has one above for each compound, unless that is a mere state.
+    /// Returns true if the selector would match after scripts or the reader have changed classes and states.
+    /// The element must have one of the names of the selector. So must an ancestor for each compound, unless
+    /// that is only a state.
     pub(in crate::visibility) fn could_match(
         &self,
         selector: &Selector<'_>,
@@ -88,7 +90,7 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// Returns true if one name of the compound is that of the element, and tag and id are none but its own.
+    /// Returns true if the element has one name of the compound, and its tag and id do not contradict it.
     fn could_be(&self, compound: &Compound<'_>, element: u32) -> bool {
         let mut has_name = false;
         for simple in &compound.simple {
@@ -111,7 +113,7 @@ impl<'a> Tree<'a> {
         has_name
     }
 
-    /// Takes one of the steps that are left.
+    /// Takes one of the remaining steps.
     fn step(&self) -> bool {
         let left = self.steps.get().checked_sub(1);
         self.steps.set(left.unwrap_or(0));
@@ -174,7 +176,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The element above; the document is none.
+    /// The parent element; the document is none.
     fn parent(&self, element: u32) -> u32 {
         let parent = self.dom.parent(element);
         if parent == 0 { NONE } else { parent }
@@ -206,7 +208,7 @@ impl<'a> Tree<'a> {
             Simple::Any => true,
             Simple::Tag(tag) => dom.name(element) == tag,
             Simple::Id(id) => dom.attr(element, &local_name!("id")).is_some_and(|own| own == &**id),
-            // who has no scripts is no reader here
+            // readers without scripts do not count
             Simple::Class(class) => {
                 self.has_class(element, class) && !matches!(&**class, "no-js" | "nojs" | "no-javascript")
             }
@@ -253,7 +255,7 @@ impl<'a> Tree<'a> {
         self.from(&selector.compounds, 0, element, NONE) == Outcome::Matches
     }
 
-    /// Returns true if an element below or behind matches a selector that begins at this one.
+    /// Returns true if a descendant or following sibling matches a selector that begins at this element.
     fn has(&self, selector: &Selector<'_>, element: u32) -> bool {
         let dom = self.dom;
         let beside = selector
@@ -268,7 +270,7 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// The place of an element among its siblings, 1 for the first.
+    /// Position of an element among its siblings, 1 for the first.
     fn place(&self, element: u32, from_end: bool, of_type: bool) -> u32 {
         let parent = self.dom.parent(element);
         if parent == NONE {

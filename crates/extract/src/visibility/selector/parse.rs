@@ -16,7 +16,7 @@ const ID: u32 = 1 << 20;
 const CLASS: u32 = 1 << 10;
 const TAG: u32 = 1;
 
-/// Reads a list of selectors; `around` are those of the rule around theirs. `None` for what a browser would not take either.
+/// Parses a list of selectors; `around` are those of the outer rule. `None` if a browser would reject it too.
 pub(in crate::visibility) fn parse<'a>(text: &'a str, around: Option<&List<'a>>) -> Option<List<'a>> {
     let mut reader = Reader { around, is_relative: false, depth: 0 };
     reader.list(&mut Parser::new(text)).map(Rc::new)
@@ -24,7 +24,7 @@ pub(in crate::visibility) fn parse<'a>(text: &'a str, around: Option<&List<'a>>)
 
 struct Reader<'b, 'a> {
     around: Option<&'b List<'a>>,
-    /// The selectors may begin with a combinator.
+    /// True if the selectors may begin with a combinator.
     is_relative: bool,
     depth: u8,
 }
@@ -43,7 +43,8 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// Reads up to a comma or the end, which it says. No selector for one that concerns no element, such as `::before`.
+    /// Parses up to a comma or the end; the second value is true at the end. No selector for one that matches
+    /// no element, such as `::before`.
     fn selector(&mut self, input: &mut Parser<'a>) -> Option<(Option<Selector<'a>>, bool)> {
         let mut compounds: Vec<Compound<'a>> = Vec::new();
         let mut specificity = 0;
@@ -65,7 +66,7 @@ impl<'a> Reader<'_, 'a> {
                     compounds.push(Compound { simple: std::mem::take(&mut simple), inwards });
                     next = Some(combinator);
                 } else if combinator != Combinator::Descendant {
-                    // of two combinators in a row only spaces may be one
+                    // of two consecutive combinators only spaces may be one
                     if next != Some(Combinator::Descendant)
                         || is_first && !self.is_relative && self.around.is_none()
                     {
@@ -103,7 +104,7 @@ impl<'a> Reader<'_, 'a> {
         Some((is_element.then(|| self.finish(compounds, specificity, has_parent)), ends))
     }
 
-    /// Turns compounds around. In a rule inside of another the elements stand somewhere below those of the outer rule.
+    /// Reverses compounds. In a nested rule the elements are descendants of those of the outer rule.
     fn finish(&self, mut compounds: Vec<Compound<'a>>, specificity: u32, has_parent: bool) -> Selector<'a> {
         let mut specificity = specificity;
         if let Some(around) = self.around {
@@ -113,7 +114,7 @@ impl<'a> Reader<'_, 'a> {
                 compounds.insert(0, Compound { simple, inwards: Combinator::Descendant });
             }
         }
-        // as written each combinator stands in front of its compound: it belongs to the one before
+        // a written combinator precedes its compound, but belongs to the previous one
         let mut last = Combinator::Subject;
         for compound in compounds.iter_mut().rev() {
             std::mem::swap(&mut compound.inwards, &mut last);

@@ -4,7 +4,7 @@ use crate::dom::{Limits, parse as parse_html};
 const PAGE: &str = "<html class=no-js><body><div id=a class='x y'><p>1</p><p class=z data-k='Ab c'>2</p><span>3</span></div>\
     <input type=checkbox checked id=c><div class=more><a href=/>l</a><b></b></div></body></html>";
 
-/// Text or id of the elements that match.
+/// Text or id of the matching elements.
 fn matched(selector: &str) -> Vec<String> {
     let dom = parse_html(PAGE, &Limits::default()).dom;
     let tree = Tree::new(&dom);
