@@ -29,7 +29,7 @@ use crawl_output::{Output, RecordOutput};
 use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc::channel};
 
-/// Runs a crawl to its end. What the end was stands in [`Context::ending`].
+/// Runs a crawl to its end. The reason of the end is in [`Control::ending`](crate::context::Control::ending).
 ///
 /// # Errors
 /// The first error of a stage; the others have drained then.
