@@ -32,7 +32,7 @@ pub struct Request {
     pub target: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// When its first line was read.
+    /// Time of its first line.
     pub at: Instant,
 }
 

@@ -66,9 +66,9 @@ pub enum Item {
     Skipped,
     /// An unreadable record; reading continues after it.
     Unreadable {
-        /// Which one, counted from 1.
+        /// Number of the record, from 1.
         number: u64,
-        /// Why.
+        /// Reason.
         error: RecordError,
     },
 }

@@ -5,18 +5,18 @@ use std::{io, path::PathBuf};
 /// Error of a whole file.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// It cannot be opened or read.
+    /// The input cannot be opened or read.
     #[error("{path}: {error}", path = .path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         error: io::Error,
     },
     /// No file has this name or matches this pattern.
     #[error("{0}: no such file")]
     NoFile(String),
-    /// It is no pattern of names.
+    /// Invalid pattern of file names.
     #[error("{pattern}: {problem}")]
     Pattern {
         /// Given pattern.
@@ -41,7 +41,7 @@ pub enum RecordError {
     /// There is no text field.
     #[error("no text: {0}")]
     NoText(&'static str),
-    /// It exceeds the maximum length of records.
+    /// The record exceeds the maximum length.
     #[error("more than {0} bytes")]
     TooLarge(u64),
     /// Bytes are not a record's header.

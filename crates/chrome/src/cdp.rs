@@ -49,7 +49,7 @@ const WANTED: [&str; 9] = [
 /// Event for a session whose tab has closed.
 const ENDED: &str = "Target.detachedFromTarget";
 
-/// Why a call brought nothing.
+/// Failure of a call.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum CallError {
     #[error("the connection is closed")]

@@ -1,4 +1,4 @@
-//! Why a page was not rendered.
+//! Reasons for a failed rendering.
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 use url::Url;

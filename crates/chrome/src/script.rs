@@ -43,7 +43,7 @@ pub(crate) struct Taken {
     pub(crate) truncated: bool,
     /// True if the page keeps changing after it was taken.
     pub(crate) goes_on: bool,
-    /// It has, or may have, cookies.
+    /// True if the page has, or may have, cookies.
     pub(crate) cookies: bool,
     times: [f64; 4],
 }

@@ -70,10 +70,10 @@ pub(crate) struct PageState {
     scripts: HashSet<String>,
     /// Time at which one of these last loaded or failed.
     last_loaded: Option<Instant>,
-    /// It loaded more than it may.
+    /// True if the page loaded more than its limit.
     pub(crate) over: bool,
     pub(crate) crashed: bool,
-    /// It has, or may have, cookies.
+    /// True if the page has, or may have, cookies.
     pub(crate) cookies: bool,
     /// True if the page continues after it was taken.
     pub(crate) restless: bool,

@@ -47,7 +47,7 @@ pub struct ChromeSettings {
     pub scrolls: u32,
     /// Signs of a consent banner.
     pub consent: ConsentRules,
-    /// Which addresses may be contacted.
+    /// Addresses that may be contacted.
     pub addresses: AddressPolicy,
     /// Fixed addresses for hosts.
     pub resolve: Vec<ResolveRule>,

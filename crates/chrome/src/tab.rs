@@ -47,10 +47,10 @@ pub(crate) struct PageTab {
     bell: Receiver<()>,
 }
 
-/// Why a navigation brought no document.
+/// Reason why a navigation has no document.
 enum NotShown {
     Download,
-    /// In the browser's words.
+    /// Error text of the browser.
     Error(String),
 }
 

@@ -19,7 +19,7 @@ const TERMINATIONS: u32 = 8;
 /// Steps against a page that exceeds its time, each after the previous one had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
-    /// Nothing yet.
+    /// No step yet.
     None = 0,
     /// The navigation is stopped.
     Stop = 1,

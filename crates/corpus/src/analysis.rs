@@ -29,7 +29,7 @@ const BATCH: usize = 512;
 /// Data kept in files until the outputs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Nothing: only the report is wanted.
+    /// No texts: only the report.
     Report,
     /// Cleaned texts, to show differences.
     Texts,

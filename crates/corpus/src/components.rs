@@ -8,7 +8,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// So many documents, each alone.
+    /// Components of `documents` documents, each alone.
     #[must_use]
     pub fn new(documents: u32) -> Self {
         Self { parent: (0..documents).collect() }

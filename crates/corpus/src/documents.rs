@@ -164,7 +164,7 @@ impl Documents {
     }
 }
 
-/// Which documents have which text.
+/// Documents of each text.
 #[derive(Debug)]
 pub struct Members {
     starts: Vec<usize>,

@@ -53,7 +53,7 @@ pub struct DocumentPair {
 /// Pairs of documents, derived from the pairs of their texts.
 #[derive(Debug, Default)]
 pub struct DocumentPairs {
-    /// By `i`, then `j`.
+    /// Sorted by `i`, then `j`.
     pub pairs: Vec<DocumentPair>,
     /// Pairs of copies in large groups that are not listed.
     pub not_listed: u64,

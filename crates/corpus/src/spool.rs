@@ -35,7 +35,7 @@ impl Spool {
     }
 }
 
-/// When it is read.
+/// Spool opened for reading.
 pub(crate) struct Entries {
     file: File,
     ends: Vec<u64>,

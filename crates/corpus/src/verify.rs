@@ -44,7 +44,7 @@ pub enum CosineTerms {
     Shared,
     /// None: neither text has a word, or TF-IDF is off. The Jaccard similarity alone decides.
     None,
-    /// Nothing: the texts are the same.
+    /// No terms: the texts are equal.
     Identical,
 }
 

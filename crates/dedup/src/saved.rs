@@ -42,7 +42,7 @@ pub enum StateError {
     /// The bytes are damaged.
     #[error("the saved fingerprint is damaged")]
     Damaged,
-    /// They were saved in another mode.
+    /// Saved in another mode.
     #[error("the saved fingerprint is of another mode")]
     Mode,
     /// Saved by another version of the program.

@@ -18,7 +18,7 @@ const ADDRESSES: usize = 1 << 20;
 /// host.
 const ADDRESSES_PER_BYTE: usize = 8;
 
-/// When a page's time is up.
+/// End of a page's time.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Never,

@@ -80,7 +80,7 @@ choice! {
 /// Options of extraction, for all pages of an extractor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Which error is worse.
+    /// Preference for precision or recall.
     pub favor: Favor,
     /// Format of the content.
     pub format: Format,

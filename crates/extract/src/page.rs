@@ -18,7 +18,7 @@ use url::Url;
 /// Reason why a reader does not see a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gone {
-    /// It is.
+    /// The node is visible.
     No,
     /// Scripts, styles, form fields and the like.
     Silent,
@@ -113,7 +113,7 @@ pub(crate) struct Page<'a> {
     /// URL of the page; relative links are resolved against [`Page::base`].
     pub(crate) url: Option<&'a Url>,
     pub(crate) base: Option<Url>,
-    /// By node.
+    /// Roles by node.
     pub(crate) roles: Vec<Roles>,
     /// By node.
     pub(crate) gone: Vec<Gone>,

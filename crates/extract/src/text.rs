@@ -136,7 +136,7 @@ fn fold_ascii(text: &str, change: impl Fn(u8) -> u8) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// At most `max` bytes of a text, cut between characters.
+/// Prefix of at most `max` bytes, cut between characters.
 pub(crate) fn head(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;

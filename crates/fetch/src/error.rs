@@ -1,4 +1,4 @@
-//! Why a URL brought no page.
+//! Reasons for a failed fetch.
 
 use std::{net::IpAddr, time::Duration};
 

@@ -25,7 +25,7 @@ struct RuleEntry {
     pattern: String,
 }
 
-/// Why a filter cannot be built.
+/// Invalid filter.
 #[derive(Debug, thiserror::Error)]
 #[error("the URL rules in {source_name} are not valid: {reason}")]
 pub struct FilterError {

@@ -409,9 +409,9 @@ pub struct Extraction {
     pub directives: Directives,
     /// Input of classification.
     pub signals: PageSignals,
-    /// Which extractor was taken.
+    /// The selected extractor.
     pub extractor: Extractor,
-    /// Why, in words.
+    /// Reason for the selection, in words.
     pub reason: String,
     /// Article score (§1).
     pub article_score: i32,

@@ -24,7 +24,7 @@ pub struct PageHistory {
     pub rules: Option<RulesVersion>,
     /// Strategy that fetched the page.
     pub strategy: Option<Strategy>,
-    /// When it was fetched.
+    /// Time of the fetch.
     pub fetched_at_ms: Option<i64>,
 }
 

@@ -59,7 +59,7 @@ pub struct Source {
     pub page: NewSource,
     /// Time of its first arrival, in milliseconds since the Unix epoch.
     pub created_at_ms: i64,
-    /// When a crawl brought it last.
+    /// Time of its last update by a crawl.
     pub updated_at_ms: i64,
 }
 
@@ -72,7 +72,7 @@ pub struct SourceQuery {
     pub groups: Vec<String>,
     /// Only pages after the one with this number.
     pub after: i64,
-    /// So many at most.
+    /// Maximum number of results.
     pub limit: usize,
     /// Byte budget of a listing: no further page is returned once the texts reach it.
     pub max_bytes: usize,
@@ -123,7 +123,7 @@ pub struct DomainBoilerplate {
     pub findings: DomainFindings,
     /// Time of the domain's first analysis, in milliseconds since the Unix epoch.
     pub created_at_ms: i64,
-    /// When it was last analysed.
+    /// Time of its last analysis.
     pub updated_at_ms: i64,
 }
 

@@ -145,7 +145,7 @@ pub enum Outcome {
     Failed,
     /// The URL is no page to record (content type, noindex, out of scope, robots, alias); counted by kind.
     Skipped,
-    /// It redirected to another URL, which is in the frontier.
+    /// The URL redirected to another one, which is in the frontier.
     Redirected,
     /// A page of an earlier round whose content has not changed.
     Unchanged,
@@ -156,7 +156,7 @@ pub enum Outcome {
 /// The end of a lease or of a held page.
 #[derive(Clone, Debug)]
 pub struct Settlement {
-    /// Which.
+    /// Lease of the URL.
     pub lease: LeaseRef,
     /// Outcome of the visit.
     pub outcome: Outcome,
@@ -545,7 +545,7 @@ pub struct CachedRobots {
     pub status: u16,
     /// The body, cut at 500 KiB.
     pub body: Arc<[u8]>,
-    /// When it was fetched.
+    /// Time of the fetch.
     pub fetched_at_ms: i64,
 }
 

@@ -1,6 +1,6 @@
 //! Errors of rules and settings.
 
-/// Why documents cannot be judged.
+/// Reason why documents cannot be assessed.
 #[derive(Debug, thiserror::Error)]
 pub enum QualityError {
     /// The rules (`config/rules/quality.toml`, or others in its place) cannot be read.

@@ -30,7 +30,7 @@ pub(crate) struct Word {
     pub at: usize,
     /// Hash of its folded form.
     pub hash: u64,
-    /// It has a letter.
+    /// True if the unit has a letter.
     pub letter: bool,
     /// True if it has a letter and is no stop word.
     pub content: bool,

@@ -6,9 +6,9 @@ use crawl_model::LanguageSource;
 /// Limit of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// Not more.
+    /// Upper bound.
     AtMost(f64),
-    /// Not less.
+    /// Lower bound.
     AtLeast(f64),
     /// No limit: the value is for information.
     None,

@@ -15,7 +15,7 @@ pub(crate) enum UrlState {
     Ready,
     /// The same, by a browser.
     ReadyForBrowser,
-    /// To be fetched again later.
+    /// Scheduled for a later fetch.
     Waiting,
     /// Out with a worker.
     Leased,
@@ -47,7 +47,7 @@ impl Places {
         self.get(UrlState::Ready) + self.get(UrlState::ReadyForBrowser) + self.get(UrlState::Waiting)
     }
 
-    /// Nothing pending, waiting or leased.
+    /// Returns true if nothing is pending, waiting or leased.
     pub(crate) fn drained(self) -> bool {
         self.pending() + self.get(UrlState::Leased) == 0
     }

@@ -1,4 +1,4 @@
-//! Which records are documents.
+//! Selection of the records that are documents.
 
 use super::{WarcRecord, http::Message};
 use crate::{Body, Document, RecordError};

@@ -13,7 +13,7 @@ const FORGET_EVERY: u32 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) pid: u32,
-    /// It runs pages.
+    /// True if the process runs pages.
     pub(crate) is_renderer: bool,
     /// Bytes of memory that the process shares with no file.
     pub(crate) memory: u64,

@@ -19,7 +19,7 @@ use tokio::{net::TcpStream, time::timeout};
 /// Limit for name resolution, TCP, and the handshake with another proxy together.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Why a connection was not made.
+/// Reason for a refused or failed connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The address must not be contacted.

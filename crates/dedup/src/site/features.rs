@@ -46,7 +46,7 @@ pub(super) enum Position {
     Head,
     /// Nearer to the foot.
     Foot,
-    /// It names the page.
+    /// The name of the page.
     Name,
     /// Under the page's title or a heading.
     Title,

@@ -11,7 +11,7 @@ macro_rules! tags {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub(crate) enum Tag {
-            /// Not an element: a run of text.
+            /// A run of text, which is no element.
             Text,
             /// The document itself.
             Document,

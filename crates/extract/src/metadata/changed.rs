@@ -1,4 +1,4 @@
-//! When a page was last changed.
+//! Date of a page's last change.
 
 use super::{
     DateRules, Order, Sources, dates, jsonld, near,

@@ -1,4 +1,4 @@
-//! When a page was published.
+//! Date of a page's publication.
 
 use super::{
     Order, Sources, changed, clock, dates, jsonld, scripts, shown,

@@ -275,7 +275,7 @@ pub(super) fn posted(s: &Sources<'_>, thread: bool, order: Order) -> Option<Stri
     near::in_posts(s, Part::PostDate, thread).next().and_then(stamped).or_else(beside_author)
 }
 
-/// Maximum characters of a line with a name and a date; a longer one tells since when the author is a member.
+/// Maximum characters of a line with a name and a date. A longer one gives the start of a membership.
 const MAX_AUTHOR_LINE: u32 = 80;
 
 /// Returns true if the lower-case line has one of the words, at the start of a word: "date" is not found in

@@ -94,7 +94,7 @@ pub(crate) enum Part {
     PostBody(u8),
     /// Author of the post.
     PostAuthor,
-    /// When.
+    /// Date of the post.
     PostDate,
     /// Left out of its text.
     PostDrop,

@@ -37,7 +37,7 @@ impl Test {
 pub(crate) enum Refusal {
     /// Valid in CSS, but not supported here.
     Unsupported(String),
-    /// It is no selector.
+    /// Invalid selector.
     Wrong(String),
 }
 

@@ -91,7 +91,7 @@ impl Roles {
         (0..32).map(|bit| Self(1 << bit)).filter(move |role| self.has(*role))
     }
 
-    /// At least one role in common.
+    /// Returns true if the sets share a role.
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -306,7 +306,7 @@ enum Byte {
     Mark,
 }
 
-/// By byte its kind.
+/// Kinds by byte.
 const KINDS: [Byte; 256] = {
     let mut kinds = [Byte::Mark; 256];
     let mut byte = 0;

@@ -221,7 +221,7 @@ fn corrected(
     (chosen, Some(BySite { pages, added, dropped, ..BySite::default() }))
 }
 
-/// By node: the selection takes it.
+/// Flags by node: true if the selection contains it.
 pub(super) fn taken(page: &Page<'_>, selection: &Selection) -> Vec<bool> {
     let mut taken = vec![false; page.dom.len() as usize];
     for root in &selection.roots {

@@ -47,11 +47,11 @@ pub enum Fetched {
         /// 301, 302, 303, 307 or 308.
         status: u16,
     },
-    /// Not a page, and no failure.
+    /// An answer that is neither a page nor a failure.
     Skipped {
         /// The request.
         request: CrawlRequest,
-        /// Why.
+        /// Reason.
         kind: SkipKind,
         /// HTTP status.
         status: u16,
@@ -64,7 +64,7 @@ pub enum Fetched {
     Failed {
         /// The request.
         request: CrawlRequest,
-        /// Why.
+        /// Reason.
         error: FetchError,
         /// HTTP status, if there was a response.
         status: Option<u16>,

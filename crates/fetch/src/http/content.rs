@@ -38,7 +38,7 @@ pub(crate) enum Declared {
     Accepted,
     /// XML of some kind: a page only if it is XHTML.
     Xml,
-    /// Nothing, or nothing that means anything.
+    /// No type, or a type without meaning.
     Missing,
 }
 

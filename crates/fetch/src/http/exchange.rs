@@ -40,9 +40,9 @@ pub struct Exchange {
 /// Reason for not reading a body to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncated {
-    /// It was longer than we read.
+    /// The body exceeds the maximum length.
     Length,
-    /// It took too long.
+    /// The body exceeds the maximum time.
     Time,
     /// The connection ended before it.
     Disconnect,

@@ -174,7 +174,7 @@ pub struct HttpSettings {
     pub accept_types: Vec<String>,
     /// Fixed addresses for hosts.
     pub resolve: Vec<ResolveRule>,
-    /// Which addresses may be contacted.
+    /// Addresses that may be contacted.
     pub addresses: AddressPolicy,
     /// Headers of every request; they replace built-in headers of the same name.
     pub headers: Vec<RequestHeader>,

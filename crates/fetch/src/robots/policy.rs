@@ -18,7 +18,7 @@ pub enum RobotsPolicy {
         /// HTTP status; 0 for no answer.
         status: u16,
     },
-    /// It was read.
+    /// The file was read.
     Rules {
         /// The rules for our product token.
         rules: RuleSet,

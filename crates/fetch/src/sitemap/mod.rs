@@ -61,10 +61,10 @@ pub struct Sitemap {
     pub damaged: bool,
 }
 
-/// Why a file is no sitemap.
+/// Reason why a file is no sitemap.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SitemapError {
-    /// It declares entities.
+    /// The file declares entities.
     #[error("the file declares entities, which are never expanded")]
     Entities,
     /// Neither a sitemap nor a feed nor a list of URLs.

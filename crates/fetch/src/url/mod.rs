@@ -30,7 +30,7 @@ pub enum UrlRefusal {
     /// The URL does not parse, or its host is invalid.
     #[error("not a valid URL")]
     Invalid,
-    /// Neither http nor https.
+    /// A scheme other than http and https.
     #[error("neither http nor https")]
     Scheme,
     /// Longer than the cap.

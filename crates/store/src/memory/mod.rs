@@ -53,11 +53,11 @@ struct Inner {
 #[derive(Default)]
 struct Round {
     ledger: Ledger,
-    /// By depth and id.
+    /// URLs by depth and id.
     queues: FxHashMap<(HostId, Lane), BTreeSet<(u32, i64)>>,
     /// Results of earlier strategies, by id.
     so_far: FxHashMap<i64, Vec<u8>>,
-    /// By due time.
+    /// URLs by due time.
     waiting: BTreeSet<(i64, i64)>,
     leases: BTreeMap<i64, Lease>,
     held: BTreeMap<i64, Held>,

@@ -72,9 +72,9 @@ pub(super) fn stored_bytes(conn: &Connection, id: i64) -> rusqlite::Result<u64> 
 /// Treatment of a resting URL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Revisit {
-    /// It keeps resting.
+    /// The URL keeps resting.
     No,
-    /// It is pending in this round.
+    /// The URL is pending in this round.
     Yes,
 }
 

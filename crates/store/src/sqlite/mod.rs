@@ -362,11 +362,11 @@ fn connect(dir: &Path, flags: OpenFlags, options: StoreOptions) -> rusqlite::Res
 /// Reasons to open a database that no run uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StateAtRest {
-    /// To look at it.
+    /// To inspect it.
     Read,
-    /// Read the rest of a damaged database.
+    /// To read the rest of a damaged database.
     Salvage,
-    /// To write a new one.
+    /// To create a new one.
     Create,
 }
 

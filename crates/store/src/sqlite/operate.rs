@@ -17,7 +17,7 @@ pub struct HostPlaces {
     pub host: HostKey,
     /// Pending and due.
     pub queued: u64,
-    /// To be tried again later.
+    /// URLs scheduled for a later fetch.
     pub waiting: u64,
     /// Being fetched.
     pub leased: u64,

@@ -153,7 +153,7 @@ fn is_marker(marker: &str, raised: bool) -> bool {
 struct Finder<'a, 'b> {
     page: &'a Page<'b>,
     selection: &'a Selection,
-    /// By id or name: its element.
+    /// Elements by id or name.
     targets: Option<FxHashMap<&'a str, u32>>,
     /// The last link to each fragment.
     links: Option<FxHashMap<&'a str, u32>>,

@@ -69,7 +69,7 @@ pub(super) fn parts(name: &str, mut cuts: u64) -> impl Iterator<Item = &str> {
 /// Words with values, found by the texts that they begin. Words with the same first byte keep their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index<T> {
-    /// By first byte.
+    /// Lists by first byte.
     lists: FxHashMap<u8, Vec<Indexed<T>>>,
 }
 

@@ -34,11 +34,11 @@ struct Siblings {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Matches,
-    /// Not from this element.
+    /// No match from this element.
     Fails,
-    /// Not from any sibling before it.
+    /// No match from any sibling before it.
     FailsBefore,
-    /// Not from any element above.
+    /// No match from any ancestor.
     FailsAbove,
 }
 
