@@ -58,13 +58,13 @@ pub struct RemovedSpan {
     #[serde(with = "optional_hex_digits", skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Option<String>", regex(pattern = "^[0-9a-f]{16}$"))]
     pub key: Option<u64>,
-    /// Why it was removed.
+    /// Reason for the removal.
     pub reason: RemovalReason,
     /// Pages of the host that gave the evidence.
     pub pages: u64,
 }
 
-/// Why a block was removed.
+/// Reason for the removal of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RemovalReason {
@@ -174,7 +174,7 @@ pub struct Duplicate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempt {
-    /// By which strategy.
+    /// Strategy of the attempt.
     pub strategy: Strategy,
     /// HTTP status, if there was an answer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -239,7 +239,7 @@ pub struct RecordMetadata {
     pub word_count: u32,
     /// Reading time at 200 words a minute, at least 1.
     pub reading_time_minutes: u32,
-    /// Which extractor was taken.
+    /// The selected extractor.
     pub extractor: crate::Extractor,
     /// Language identified from the text if none is declared.
     pub language_detected: Option<String>,
