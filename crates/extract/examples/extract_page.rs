@@ -1,0 +1,21 @@
+//! Prints the title and the main content of a page as Markdown: `cargo run --example extract_page -- page.html [URL]`.
+
+use crawl_extract::{Input, Options, PageExtractor};
+use std::{env, error::Error, fs};
+use url::Url;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = env::args().skip(1);
+    let path = arguments.next().ok_or("usage: extract_page FILE [URL]")?;
+    let bytes = fs::read(path)?;
+    let url = arguments.next().map(|text| Url::parse(&text)).transpose()?;
+
+    // one extractor serves all pages and all threads
+    let extractor = PageExtractor::new(Options::default())?;
+    let extraction = extractor.extract(&Input { bytes: &bytes, url: url.as_ref(), content_type: None });
+
+    println!("{}\n", extraction.metadata.title.as_deref().unwrap_or("(no title)"));
+    println!("{}", extraction.content);
+    eprintln!("{} words by {:?}: {}", extraction.word_count, extraction.extractor, extraction.reason);
+    Ok(())
+}
