@@ -14,7 +14,7 @@ pub struct Fields(BTreeSet<String>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a record has no field \"{name}\"; {}", advice(.nearest.as_deref()))]
 pub struct UnknownField {
-    /// As given.
+    /// Name as given.
     pub name: String,
     /// The field that was perhaps meant.
     pub nearest: Option<String>,
@@ -44,13 +44,13 @@ impl Fields {
         Ok(Some(Self(chosen)).filter(|fields| !fields.0.is_empty()))
     }
 
-    /// Whether a field was chosen, by itself or with what it is part of.
+    /// Returns true if a field was chosen, by itself or with a field that contains it.
     #[must_use]
     pub fn has(&self, path: &str) -> bool {
         self.0.contains(path) || path.rsplit_once('.').is_some_and(|(parent, _)| self.has(parent))
     }
 
-    /// Whether some part of a field was chosen.
+    /// Returns true if some part of a field was chosen.
     fn has_part_of(&self, path: &str) -> bool {
         self.0.iter().any(|chosen| chosen.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
     }

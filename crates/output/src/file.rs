@@ -21,7 +21,7 @@ pub struct FileOutput {
     length: u64,
     /// It has an end and a length, as pipes and devices have not.
     regular: bool,
-    /// What the file holds is of an earlier round, and goes when the first line comes.
+    /// True if the content is of an earlier round; it goes when the first line comes.
     stale: bool,
     /// Bytes of settled records that were not there any more when it was opened.
     missing: u64,
@@ -41,8 +41,8 @@ pub enum Before {
 }
 
 impl FileOutput {
-    /// Opens a file of lines for appending, creating it, cut back as `before` says. Its folder has to be there: one that is
-    /// made unasked may be a slip of the pen, or stand under a disk that is not mounted.
+    /// Opens a file of lines for appending, creating it, cut back as `before` says. Its folder has to exist:
+    /// a missing one may be a typing error or an unmounted disk.
     ///
     /// # Errors
     /// When the file cannot be opened for writing, or another process writes it.

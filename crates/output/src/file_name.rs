@@ -15,12 +15,13 @@ const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 const ID_DIGITS: usize = 16;
 
 /// The path of a page relative to the folder, with `/` between names: `a.test/docs/pears.md` for
-/// `https://a.test/docs/pears`, `index.md` for what ends in a slash, `a.test+8080` for another port (80 too, so that http and
-/// https are two).
+/// `https://a.test/docs/pears`, `index.md` for a URL that ends in a slash. The name of the host contains
+/// another port, as in `a.test+8080`; 80 too, so that http and https differ.
 ///
-/// Where something of the URL had to be left out or replaced, its query for one, `~` and a part of the record's `id` follow. A
-/// name has no `~` otherwise, so no two URLs come to the same path. The same holds where a file system knows no case: a name
-/// with a capital has the part of the `id` as well, and so has one that is no NFC or names a device of Windows.
+/// If a part of the URL was left out or replaced, e.g. its query, `~` and a part of the record's `id` follow.
+/// Other names have no `~`, so no two URLs have the same path. The same holds for a file system without case:
+/// a name with a capital has the part of the `id` as well. So has a name that is not NFC or names a device of
+/// Windows.
 pub(super) fn page_path(url: &str, id: &str) -> String {
     path(url, id, true)
 }

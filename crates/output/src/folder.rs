@@ -1,8 +1,8 @@
 //! Records as Markdown files with YAML front matter, one a page, in folders like the paths of their URLs.
 //!
-//! A file is written under another name and then given its own, so that none is ever there in part. A batch's files are on
-//! disk before their lines are in `index.jsonl`, which is kept exactly-once like any file of lines: a page that is fetched again
-//! after a crash comes to the same name.
+//! A file is written under a temporary name and then renamed, so that no partial file appears. A batch's
+//! files are on disk before their lines are in `index.jsonl`, which is kept exactly-once like any file of
+//! lines. A page that is fetched again after a crash has the same name.
 
 use crate::OutputError;
 use crate::{
@@ -28,7 +28,7 @@ use std::{
 
 /// The list of what is in the folder.
 pub(super) const INDEX: &str = "index.jsonl";
-/// Where a file is written before it has its name.
+/// Temporary name of a file that is being written.
 const WRITING: &str = ".writing.tmp";
 
 /// A line of the index.

@@ -1,6 +1,6 @@
-//! Where records go: lines in a file (plain, gzip, zstd) or on standard output, a Parquet table, a folder of Markdown
-//! files. All but standard output are exactly-once: what a batch has written is made durable before its leases are settled
-//! together with how far the output reaches, and what stands behind that is cut off by the next run.
+//! Outputs of records: lines in a file (plain, gzip, zstd) or on standard output, a Parquet table, a folder
+//! of Markdown files. All but standard output are exactly-once: a batch is durable before its leases are
+//! settled together with the output's length. The next run cuts off anything behind that length.
 
 mod columns;
 mod damaged;

@@ -17,9 +17,9 @@ use crate::{
 pub struct Opened {
     /// The output.
     pub output: Box<dyn RecordOutput>,
-    /// How far it reaches.
+    /// Its length in bytes.
     pub offset: u64,
-    /// What it holds is of an earlier round, and goes when the first record comes.
+    /// True if the content is of an earlier round; it goes when the first record comes.
     pub stale: bool,
     /// Settled records that it does not hold any more, in words.
     pub damage: Option<String>,

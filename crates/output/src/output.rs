@@ -56,7 +56,7 @@ pub trait RecordOutput: Send {
     fn name(&self) -> &str;
 }
 
-/// Where nothing goes.
+/// Output that discards everything.
 pub struct Nowhere;
 
 impl Output for Nowhere {

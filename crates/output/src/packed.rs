@@ -1,5 +1,6 @@
-//! Lines compressed while they are written. Each batch is a gzip member (RFC 1952 §2.2) or a zstd frame (RFC 8878 §3) of its
-//! own, and readers take several of them in a row as one stream: so the file is whole at every length that was settled.
+//! Lines compressed while they are written. Each batch is a gzip member (RFC 1952 §2.2) or a zstd frame (RFC
+//! 8878 §3) of its own. Readers take several of them in a row as one stream, so the file is whole at every
+//! settled length.
 
 use crate::OutputError;
 use crate::{
@@ -75,8 +76,8 @@ impl PackedOutput {
     }
 }
 
-/// Cuts off what begins as a frame at the end of a file and is none. `whole` is a length at which a run left it whole: if
-/// the file is still that one, only what others have added since is read.
+/// Cuts off an incomplete frame at the end of a file. `whole` is a length at which a run left the file whole.
+/// If that part is unchanged, only the rest is read.
 fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Result<(), OutputError> {
     let found = half_a_frame(file, packing, whole).map_err(|e| file.fail(e))?;
     let found = match found {

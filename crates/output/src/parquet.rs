@@ -1,11 +1,11 @@
 //! Records as a Parquet table.
 //!
-//! A Parquet file is none before its footer is written, and its row groups should be large; so a run cannot write it batch by
-//! batch. While a run is on its records lie in a [journal](super::journal) beside the table (`pages.parquet.part`), which
-//! is cut back to what was settled like any file of lines. At the end of a run they become row groups of a new table, behind
-//! those of the old one, and the new table takes the old one's place by a rename. Each journal has a name of its own, and
-//! the table notes which one it was made from last: whatever is killed between the rename and the end of the journal, no record
-//! is taken twice.
+//! A run cannot write a Parquet file batch by batch: it is unreadable before its footer is written, and its
+//! row groups should be large. During a run the records lie in a [journal](super::journal) beside the table
+//! (`pages.parquet.part`). It is cut back to the settled length like any file of lines. At the end of a run
+//! the records become row groups of a new table, behind those of the old one. A rename puts the new table in
+//! the old one's place. Each journal has its own name, and the table notes the last one it was made from. So
+//! no record is taken twice if the process is killed between the rename and the end of the journal.
 
 use crate::OutputError;
 use crate::{

@@ -9,7 +9,7 @@ use std::{
 /// Links that are followed before a path counts as one that leads nowhere.
 const MOST_LINKS: usize = 40;
 
-/// What records are written as, by the name of the output.
+/// Format of records, by the name of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A line of JSON each.

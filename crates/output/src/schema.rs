@@ -1,5 +1,5 @@
-//! The shape of a record, made of its types: what `crawl schema` prints, what `schema/record.schema.json` holds, and what the
-//! fields and columns of the outputs are read from.
+//! The shape of a record, made of its types. `crawl schema` prints it, `schema/record.schema.json` holds it,
+//! and the outputs read their fields and columns from it.
 
 use crawl_model::Record;
 use schemars::generate::SchemaSettings;
@@ -17,13 +17,13 @@ pub fn record_schema() -> Value {
 pub struct Field {
     /// Names from the outermost in, joined by dots: `metadata.title`.
     pub path: String,
-    /// What it holds.
+    /// Shape of its value.
     pub shape: Shape,
-    /// Whether it may be null, or missing.
+    /// True if it may be null or missing.
     pub optional: bool,
 }
 
-/// What a field holds.
+/// Shape of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A text.
@@ -96,7 +96,8 @@ fn shape(schema: &Value) -> Shape {
     }
 }
 
-/// Whether values of a schema may be of a type, by its `type`, by its constants, or by one of its alternatives.
+/// Returns true if values of a schema may be of a type, by its `type`, its constants, or one of its
+/// alternatives.
 fn is_a(schema: &Value, kind: &str) -> bool {
     let of_type = |value: &Value| value == kind;
     let constant = |value: &Value| kind == "string" && value.is_string();

@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// Returns true for a character that commands a terminal or changes the order of the text around it: a control, a line separator,
-/// an embedding, an override or an isolate.
+/// Returns true for a character that commands a terminal or changes the order of the text around it. These
+/// are controls, line separators, embeddings, overrides and isolates.
 const fn is_command(c: char) -> bool {
     c.is_ascii_control()
         || matches!(c, '\u{80}'..='\u{9f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -7,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Replaces a file as a whole: who reads it sees the old one or the new one, and a disk that is full leaves the old one. It keeps
-/// its permissions; a new one has those that the process gives to any file. What is no file (a pipe, a device) is
-/// written to as it stands.
+/// Replaces a file as a whole: a reader sees the old one or the new one, and a full disk leaves the old one.
+/// It keeps its permissions; a new one has the default ones of the process. A pipe, a device or anything else
+/// but a file is written to as it stands.
 ///
 /// # Errors
 /// When it cannot be written; nothing is left beside it then.

@@ -88,8 +88,8 @@ fn a_journal_that_nobody_remembers_is_kept_as_far_as_it_is_whole() {
     assert!(again.damage().unwrap().contains("pages.parquet.part.damaged-1"), "{:?}", again.damage());
 }
 
-/// A journal of three batches, damaged at some byte: no way of opening it fails, what can be read becomes rows, the rest is
-/// counted, and the next run has nothing to tell.
+/// A journal of three batches, damaged at some byte: no way of opening it fails. Readable records become
+/// rows, the rest is counted, and the next run reports nothing.
 #[test]
 fn a_damaged_journal_can_be_got_out_of() {
     let directory = tempfile::tempdir().unwrap();
