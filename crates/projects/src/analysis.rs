@@ -18,9 +18,9 @@ const MAX_BLOCKS_TOLD: usize = 7 << 19;
 /// An analysis that may begin: its parameters are within their ranges.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// Of which project.
+    /// Project to analyse.
     pub project: ProjectId,
-    /// Of these groups; none: all.
+    /// Groups to analyse; none: all.
     pub groups: Vec<String>,
     /// By which numbers.
     pub settings: FingerprintSettings,
@@ -28,7 +28,7 @@ pub struct Analysis {
     pub mode: Mode,
 }
 
-/// How far an analysis has come, for whoever waits, and the word to stop.
+/// Progress of an analysis, with a flag to stop it.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Domains to look at.
@@ -53,9 +53,10 @@ impl Progress {
     }
 }
 
-/// Analyses a project and keeps the result: for each domain what it repeats, for each page what is left of it, all in one
-/// transaction at the end. Memory is that of one domain's counts and a few pages, however many there are. A domain below
-/// `min_pages` is not judged: its pages keep the cleaned content that they have, and the domain what an earlier analysis found.
+/// Analyses a project and keeps the result in one transaction at the end: what each domain repeats, and what
+/// remains of each page. Memory is bounded by one domain's counts and a few pages. A domain below `min_pages`
+/// is not judged: its pages keep their cleaned content, and the domain keeps the result of an earlier
+/// analysis.
 ///
 /// # Errors
 /// When storage fails, the project has gone, or it was told to stop; then everything is as it was.
@@ -184,7 +185,7 @@ fn each_page(
     }
 }
 
-/// What a fingerprint looks at; as in the stream, a text that nothing has chosen may be a whole page.
+/// Text for the fingerprint; as in the stream, a text that nothing has chosen may be a whole page.
 fn text_of(page: &AnalysisPage) -> PageText<'_> {
     let extracted = PageText::is_extracted_by(page.extractor.as_deref());
     PageText { content: &page.content, url: &page.url, title: page.title.as_deref(), extracted }

@@ -20,7 +20,7 @@ pub enum ProjectError {
     Invalid {
         /// Its name.
         field: &'static str,
-        /// What is wrong with it.
+        /// Reason for the refusal.
         problem: String,
     },
     /// The analysis was told to stop.

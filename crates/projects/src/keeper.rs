@@ -24,8 +24,8 @@ pub enum KeepError {
     Gone,
 }
 
-/// The project of a run. Pages are kept before their leases are settled, by URL: a page that is crawled again after a
-/// crash is kept again and stands there once.
+/// The project of a run. Pages are kept by URL before their leases are settled. A page that is crawled again
+/// after a crash is kept again and stands there once.
 pub struct Keeper {
     store: Arc<dyn ProjectStore>,
     project: ProjectId,
@@ -69,7 +69,7 @@ impl Keeper {
         Err(KeepError::Gone)
     }
 
-    /// As [`ProjectStore::texts_like`].
+    /// Calls [`ProjectStore::texts_like`].
     ///
     /// # Errors
     /// When the database fails.
@@ -77,7 +77,7 @@ impl Keeper {
         self.store.texts_like(self.project, sketch, limit)
     }
 
-    /// As [`ProjectStore::keep_texts_made_as`].
+    /// Calls [`ProjectStore::keep_texts_made_as`].
     ///
     /// # Errors
     /// When the database fails.

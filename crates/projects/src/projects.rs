@@ -23,7 +23,7 @@ const LISTING_BYTES: usize = 16 << 20;
 /// Parameters of an analysis that names none itself.
 #[derive(Clone, Copy, Debug)]
 pub struct AnalysisSettings {
-    /// How blocks are judged.
+    /// Mode of judging blocks.
     pub mode: Mode,
     /// Share of a domain's pages that a block of boilerplate stands on, in percent.
     pub threshold_pct: f64,
@@ -33,7 +33,7 @@ pub struct AnalysisSettings {
     pub min_block_chars: usize,
 }
 
-/// What can be done with projects. Calls block: they read and write a database.
+/// Operations on projects. Calls block: they read and write a database.
 #[derive(Clone)]
 pub struct Projects {
     store: Arc<dyn ProjectStore>,
@@ -50,7 +50,7 @@ impl Projects {
         Self { store, defaults, extractor: Arc::new(extractor) }
     }
 
-    /// Where they are kept.
+    /// Returns the store of the projects.
     #[must_use]
     pub fn store(&self) -> &dyn ProjectStore {
         &*self.store
@@ -161,7 +161,7 @@ impl Projects {
         found.map(|s| Source::new(id, s)).ok_or_else(|| ProjectError::NoSource(id_or_url.to_owned()))
     }
 
-    /// What the last analyses found out about the domains of a project, or about one of them.
+    /// Returns the results of the last analyses of a project's domains, or of one domain.
     ///
     /// # Errors
     /// When there is no such project, or storage fails.

@@ -1,5 +1,5 @@
-//! What goes in and out at every door: the result types of the boilerplate spec under its names, and what else is told of
-//! projects. The documents of REST and MCP are made of these types.
+//! Types of input and output at every interface: the result types of the boilerplate spec under its names,
+//! and further data of projects. The documents of REST and MCP are made of these types.
 
 use crate::error::ProjectError;
 use crawl_dedup::{FingerprintSettings, Mode, SettingRange, fingerprint::hash_digits};
@@ -39,7 +39,7 @@ impl From<model::Project> for Project {
 pub struct ProjectList {
     /// The projects.
     pub projects: Vec<Project>,
-    /// What `after` has to be to go on; null at the end.
+    /// Value of `after` for the next part; null at the end.
     pub next: Option<i64>,
 }
 
@@ -109,11 +109,11 @@ impl Source {
 pub struct SourceList {
     /// The pages.
     pub sources: Vec<Source>,
-    /// What `after` has to be to go on; null at the end.
+    /// Value of `after` for the next part; null at the end.
     pub next: Option<i64>,
 }
 
-/// What cleaning a domain came to.
+/// Result of cleaning a domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 pub struct DomainAnalysisResult {
     /// The domain.
@@ -132,7 +132,7 @@ pub struct DomainAnalysisResult {
     pub warning: Option<String>,
 }
 
-/// What cleaning a project came to.
+/// Result of cleaning a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 pub struct ProjectAnalysisResult {
     /// Domains looked at.
@@ -147,7 +147,7 @@ pub struct ProjectAnalysisResult {
     pub domain_results: Vec<DomainAnalysisResult>,
 }
 
-/// What the last analysis of a domain found out, and with which parameters.
+/// Result of the last analysis of a domain, with its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema, JsonSchema)]
 pub struct DomainStats {
     /// The domain.
@@ -160,8 +160,8 @@ pub struct DomainStats {
     pub blocks_boilerplate: u64,
     /// UTF-8 bytes removed, a page looked at.
     pub bytes_removed_avg: u64,
-    /// Hashes of the boilerplate blocks: the first 16 hex digits of the SHA-256 of each, in lower case, with single spaces and
-    /// stripped, in both modes; only where they were asked for.
+    /// Hashes of the boilerplate blocks, only on request: the first 16 hex digits of the SHA-256 of each. A
+    /// block is hashed in lower case, with single spaces and stripped, in both modes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boilerplate_hashes: Option<Vec<String>>,
     /// Share of the pages that a block had to stand on.
@@ -170,7 +170,7 @@ pub struct DomainStats {
     pub min_pages: u64,
     /// Characters that a block had to have.
     pub min_block_chars: u64,
-    /// How blocks were judged.
+    /// Mode of judging blocks.
     pub mode: String,
     /// The groups that the analysis was limited to; empty for all.
     pub source_groups: Vec<String>,
@@ -203,7 +203,7 @@ impl From<model::DomainBoilerplate> for DomainStats {
     }
 }
 
-/// How blocks are judged.
+/// Mode of judging blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AnalysisMode {
@@ -214,7 +214,7 @@ pub enum AnalysisMode {
 }
 
 impl AnalysisMode {
-    /// As it is written.
+    /// Returns its name in requests.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -259,7 +259,7 @@ pub struct AnalysisParams {
     /// Characters that a block must have.
     #[param(schema_with = min_block_chars, required = false)]
     pub min_block_chars: Option<i64>,
-    /// How blocks are judged.
+    /// Mode of judging blocks.
     #[param(inline, required = false, nullable = false)]
     pub mode: Option<AnalysisMode>,
 }
