@@ -17,15 +17,16 @@ use tokio::net::TcpListener;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
-/// How long requests that are being answered may still take once the server is told to stop.
+/// Time limit for requests in progress after the server is told to stop.
 const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// Bytes of a request's line and headers.
 const MAX_HEAD: usize = 32 << 10;
-/// How long to wait after a connection could not be accepted, as when there are no more file descriptors.
+/// Pause after a connection could not be accepted, e.g. when there are no more file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until `stop`, then answers what has been asked and ends. `limits.timeout` bounds the headers of a request, the time
-/// until the next request, each wait for a client that does not read, and a connection without a token.
+/// Serves until `stop`, then answers the requests in progress and ends. `limits.timeout` bounds the headers
+/// of a request, the time until the next request, and each wait for a client that does not read. It also
+/// bounds a connection without a token.
 pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: CancellationToken) {
     let visitors = Visitors::new(limits);
     let graceful = GracefulShutdown::new();

@@ -1,5 +1,5 @@
-//! Clients of a server. Connections and requests that have shown no token are bounded, in total and for each address, so
-//! that they cannot keep out those with a token.
+//! Clients of a server. Connections and requests without a token are bounded, in total and for each address.
+//! They cannot keep out those with a token.
 
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 use std::{

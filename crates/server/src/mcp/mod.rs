@@ -14,7 +14,7 @@ use crawl_engine::{
 use rmcp::{ServiceExt, transport::stdio};
 use std::time::Duration;
 
-/// How long a read of standard input, which cannot be broken off, may hold up the end.
+/// Time for which a read of standard input, which cannot be aborted, may delay the end.
 const LAST_READ: Duration = Duration::from_millis(100);
 
 /// Serves until the client closes standard input, or SIGINT or SIGTERM comes.

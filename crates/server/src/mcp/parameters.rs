@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// As the wrapper of that name in rmcp, by which its macro finds the schema; that one does not say which field is wrong.
+/// Wrapper named as in rmcp, whose macro finds the schema by that name; rmcp's own does not name the wrong
+/// field.
 pub struct Parameters<T>(pub T);
 
 impl<T: JsonSchema> JsonSchema for Parameters<T> {

@@ -24,14 +24,14 @@ use rmcp::{
 };
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// How long one page may take with all that it needs: robots.txt, redirects, pauses, retries.
+/// Time limit for one page with all that it needs: robots.txt, redirects, pauses, retries.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// HTML of one page, in bytes.
 const MAX_HTML: usize = 8 << 20;
 /// Threads for what holds a CPU or waits for the database.
 const THREADS: usize = 4;
 
-/// What an agent should know before it calls anything.
+/// Instructions for an agent before its first call.
 const INSTRUCTIONS: &str = "\
 Projects hold crawled pages (sources) and what their domains repeat. list_projects names them; a project is given by id or \
 name. crawl_url fetches one page politely (robots.txt and pauses are obeyed, so it may take some seconds) and can keep it in \
@@ -136,7 +136,8 @@ impl Tools {
         done.map(Json)
     }
 
-    /// What the last analyses found each domain of a project to repeat: pages, blocks, bytes removed a page, parameters.
+    /// Results of the last analyses for each domain of a project: pages, blocks, bytes removed a page,
+    /// parameters.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
     async fn boilerplate_stats(
         &self,

@@ -1,4 +1,4 @@
-//! What the tools take and give. The schemas that a client sees are made of these types.
+//! Arguments and results of the tools. The schemas that a client sees are made of these types.
 
 use crawl_dedup::{FingerprintSettings, SettingRange};
 use crawl_model::{Record, hide_userinfo, strip_userinfo};
@@ -30,7 +30,7 @@ fn min_block_chars(_: &mut SchemaGenerator) -> Schema {
     range(&FingerprintSettings::MIN_BLOCK_CHARS, "integer")
 }
 
-/// Of `analyze_boilerplate`.
+/// Arguments of `analyze_boilerplate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnalyzeArgs {
@@ -51,23 +51,24 @@ pub struct AnalyzeArgs {
     #[serde(default)]
     #[schemars(schema_with = "min_block_chars")]
     pub min_block_chars: Option<i64>,
-    /// How blocks are judged: exact counts whole blocks alone, site looks at where they stand on the page too.
+    /// Mode of judging blocks: exact counts whole blocks alone, site looks at where they stand on the page
+    /// too.
     #[serde(default)]
     pub mode: Option<AnalysisMode>,
 }
 
-/// Of `boilerplate_stats`.
+/// Arguments of `boilerplate_stats`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatsArgs {
     /// Id or name of the project.
     pub project_id: String,
-    /// Of this domain alone.
+    /// The only domain to report.
     #[serde(default)]
     pub domain: Option<String>,
 }
 
-/// Of `list_projects`.
+/// Arguments of `list_projects`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListArgs {
@@ -87,7 +88,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// As the arguments have it.
+    /// Converts the arguments.
     ///
     /// # Errors
     /// When more is asked for than one answer may hold.
@@ -108,7 +109,7 @@ impl Part {
     }
 }
 
-/// Of `get_source`.
+/// Arguments of `get_source`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceArgs {
@@ -128,7 +129,7 @@ pub struct SourceArgs {
     pub max_chars: Option<u32>,
 }
 
-/// Of `crawl_url`.
+/// Arguments of `crawl_url`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CrawlArgs {
@@ -147,7 +148,7 @@ pub struct CrawlArgs {
     pub max_chars: Option<u32>,
 }
 
-/// Of `extract_page`.
+/// Arguments of `extract_page`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExtractArgs {
@@ -157,7 +158,7 @@ pub struct ExtractArgs {
     #[serde(default)]
     #[schemars(url)]
     pub url: Option<String>,
-    /// What the text is written as (default markdown).
+    /// Format of the text (default markdown).
     #[serde(default)]
     pub format: Option<TextFormat>,
     /// Characters to leave out: `next_offset` of the answer before.
@@ -169,7 +170,7 @@ pub struct ExtractArgs {
     pub max_chars: Option<u32>,
 }
 
-/// What text is written as.
+/// Format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TextFormat {
@@ -184,11 +185,11 @@ pub enum TextFormat {
 pub struct ProjectsTold {
     /// In the order in which they were made.
     pub projects: Vec<Project>,
-    /// What `after` has to be to go on; null at the end.
+    /// Value of `after` for the next part; null at the end.
     pub next: Option<i64>,
 }
 
-/// What the last analyses of a project found out.
+/// Results of the last analyses of a project.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StatsTold {
     /// The project's id.
@@ -210,11 +211,11 @@ pub struct PageTold {
     pub text: String,
     /// Characters of the whole text.
     pub total_chars: u64,
-    /// Where the next part begins; null at the end.
+    /// Start of the next part; null at the end.
     pub next_offset: Option<u32>,
-    /// What else is known: authors, dates, language, status, …
+    /// Further metadata: authors, dates, language, status, …
     pub metadata: Map<String, Value>,
-    /// What a reader should know, as `body_truncated`, `soft_not_found`.
+    /// Warnings for a reader, as `body_truncated`, `soft_not_found`.
     pub warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is shown: names, meanings, and where each number comes from.
+//! Metrics: names, meanings, and the source of each number.
 
 use crawl_engine::{
     context::Context,
@@ -87,7 +87,7 @@ fn run(stats: &Stats) -> Vec<MetricFamily> {
     ]
 }
 
-/// How things stand now.
+/// Gauges of the current state.
 fn state(counts: &FrontierCounts, context: &Context) -> Vec<MetricFamily> {
     let frontier = [("queued", counts.pending), ("in_flight", counts.leased), ("held", counts.held)]
         .map(|(s, n)| (s.to_owned(), number(n)));

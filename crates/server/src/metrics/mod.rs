@@ -34,7 +34,7 @@ const FRESH: Duration = Duration::from_millis(200);
 /// Bounds of connections: collectors ask seldom and read at once.
 const LIMITS: Limits = Limits { connections: 16, timeout: Duration::from_secs(10) };
 
-/// Where counts are shown while a run is on.
+/// Endpoint and file of the counts during a run.
 pub struct Metrics {
     listener: Option<TcpListener>,
     file: Option<PathBuf>,
@@ -64,14 +64,14 @@ impl Metrics {
         Ok(Self { listener, file })
     }
 
-    /// Where counts are asked for, if they are: the port is there even if any was asked for.
+    /// Returns the address of the counts, if there is one, with the real port if any port was requested.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         self.listener.as_ref().and_then(|listener| listener.local_addr().ok())
     }
 
-    /// Shows the counts until the run ends, and for a while longer to whoever asks, unless the run is interrupted: what is
-    /// asked now and then would otherwise miss the last counts. The file keeps them.
+    /// Shows the counts until the run ends, and for a while longer unless the run is interrupted. A client
+    /// that asks now and then would otherwise miss the last counts. The file keeps them.
     pub async fn show(self, context: Arc<Context>, done: CancellationToken) {
         let (mut tasks, closing) = (JoinSet::new(), CancellationToken::new());
         let listens = self.listener.is_some();

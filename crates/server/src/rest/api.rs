@@ -51,11 +51,11 @@ pub fn unlimited() -> OpenApiRouter<App> {
 struct Health {
     /// Always `ok`.
     status: &'static str,
-    /// Of the program.
+    /// Version of the program.
     version: &'static str,
 }
 
-/// Whether the server is there and its database can be read. Needs no token.
+/// Checks that the server is there and its database can be read. Needs no token.
 #[utoipa::path(get, path = "/api/v1/health", tag = "server", responses((status = 200, body = Health)), security(()))]
 async fn health(State(app): State<App>) -> Answer<Health> {
     app.work(|projects| projects.list(&Paging { limit: Some(1), ..Paging::default() })).await?;
@@ -163,12 +163,12 @@ async fn get_source(
     app.work(move |projects| projects.source(id, &source)).await.map(Json)
 }
 
-/// What statistics are asked for.
+/// Filter of statistics.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct StatsFilter {
-    /// Of this domain alone.
+    /// The only domain to report.
     #[param(required = false, nullable = false)]
     domain: Option<String>,
     /// With the hashes of the boilerplate.
@@ -176,7 +176,7 @@ struct StatsFilter {
     hashes: bool,
 }
 
-/// What the last analyses found out about the domains of a project, in alphabetical order.
+/// Returns the results of the last analyses of a project's domains, in alphabetical order.
 #[utoipa::path(get, path = "/api/v1/projects/{id}/boilerplate-stats", tag = "boilerplate",
     params(("id" = Uuid, Path), StatsFilter), responses((status = 200, body = Vec<DomainStats>)))]
 async fn boilerplate_stats(
@@ -192,8 +192,8 @@ async fn boilerplate_stats(
 }
 
 /// Finds what the domains of a project repeat and cleans its pages of it. Answers when it is done; with
-/// `Prefer: respond-async` at once (with `wait=N` too, after N seconds at the latest), and the job at `Location` tells the
-/// rest.
+/// `Prefer: respond-async` at once (with `wait=N` too, after N seconds at the latest). The job at `Location`
+/// tells the rest.
 #[utoipa::path(post, path = "/api/v1/projects/{id}/analyze-boilerplate", tag = "boilerplate",
     params(("id" = Uuid, Path), AnalysisParams,
         ("Prefer" = Option<String>, Header, description = "`respond-async`, `wait=N` (RFC 7240)")),
@@ -228,7 +228,7 @@ async fn analyze_boilerplate(
     }
 }
 
-/// How long somebody wants to wait who does not want to wait for the end.
+/// Time for which a client waits that does not wait for the end.
 fn patience(headers: &HeaderMap) -> Option<Duration> {
     let said = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let wishes: Vec<&str> = said.flat_map(|value| value.split(',')).map(str::trim).collect();
@@ -238,7 +238,7 @@ fn patience(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
-/// How far an analysis in the background has come, and what it came to.
+/// Returns the progress of an analysis in the background, and its result.
 #[utoipa::path(get, path = "/api/v1/jobs/{id}", tag = "boilerplate", params(("id" = Uuid, Path)),
     responses((status = 200, body = Job)))]
 async fn get_job(State(app): State<App>, Id(id): Id) -> Answer<Job> {

@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 /// Threads that wait for the database.
 const STORE_THREADS: usize = 4;
 
-/// What all requests share.
+/// State that all requests share.
 #[derive(Clone)]
 pub struct App {
     pub(super) projects: Projects,

@@ -19,7 +19,7 @@ use utoipa::openapi::{
 };
 use utoipa_axum::router::OpenApiRouter;
 
-/// Where it stands.
+/// Path of the document.
 pub const PATH: &str = "/api/v1/openapi.json";
 
 /// The document.
@@ -50,7 +50,8 @@ pub fn document() -> OpenApi {
     made
 }
 
-/// Where answers lead: operation, status, the operation that can follow, its parameter, and where in the answer that is.
+/// Links of answers: operation, status, the operation that can follow, its parameter, and its place in the
+/// answer.
 const LINKS: [(&str, &str, &str, &str, &str); 4] = [
     ("analyze_boilerplate", "202", "get_job", "id", "$response.body#/id"),
     ("analyze_boilerplate", "202", "stop_job", "id", "$response.body#/id"),
@@ -69,7 +70,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [&mut item.get, &mut item.post, &mut item.delete].into_iter().flatten()
 }
 
-/// What every operation may answer, besides what it says itself.
+/// Adds the errors that every operation may answer, unless it documents them itself.
 fn refusals(path: &str, operation: &mut Operation) {
     let mut may = |status: &str, words: &str| {
         let responses = &mut operation.responses.responses;

@@ -1,5 +1,4 @@
-//! What every request passes: whom it is for, where it comes from, who sends it, how long it may take, and that every error
-//! it comes to is a problem.
+//! Checks of every request: host, origin, token and time. Every error becomes a problem.
 
 use crate::rest::{
     app::App,
@@ -20,13 +19,13 @@ use url::{Host, Url};
 /// Paths that need no token: they tell nothing of anybody.
 pub const OPEN: [&str; 2] = ["/api/v1/health", "/api/v1/openapi.json"];
 
-/// Bytes of a refused body that are read, and the time for it: a connection that is closed before its client has sent all may
-/// lose the answer.
+/// Bytes of a refused body that are read, and the time for it. A connection that is closed before its client
+/// has sent all may lose the answer.
 const DISCARDED_BYTES: usize = 1 << 20;
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 
-/// Refuses what is not for us, comes from another origin, or does not know the token; in this order, so that a page in a
-/// browser that has pointed a name of its own at this machine learns nothing.
+/// Refuses requests for another host, from another origin, or without a valid token, in this order. So a page
+/// in a browser that has pointed its own name at this machine learns nothing.
 pub async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
     let has_token = has_token(&app, request.headers());
     let permission = match request.extensions().get::<Pass>() {

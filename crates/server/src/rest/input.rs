@@ -1,4 +1,4 @@
-//! What a request says, with errors that are problems and name the field.
+//! Input of a request, with errors that are problems and name the field.
 
 use crate::rest::problem::Problem;
 use axum::{

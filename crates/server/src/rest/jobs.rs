@@ -26,7 +26,7 @@ const MAX_ACTIVE: usize = 32;
 type Book = BTreeMap<u64, Arc<Entry>>;
 type Outcome = Result<ProjectAnalysisResult, Problem>;
 
-/// Where a job stands.
+/// Status of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum JobStatus {
@@ -40,7 +40,7 @@ pub enum JobStatus {
     Failed,
 }
 
-/// How far an analysis has come.
+/// Progress of an analysis.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct JobProgress {
     /// Domains to look at.
@@ -60,11 +60,11 @@ pub struct Job {
     pub id: Uuid,
     /// The project that is analysed.
     pub project_id: Uuid,
-    /// Where it stands.
+    /// Its status.
     pub status: JobStatus,
-    /// How far it has come.
+    /// Its progress.
     pub progress: JobProgress,
-    /// What it came to.
+    /// Its result.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub result: Option<ProjectAnalysisResult>,
@@ -88,7 +88,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What can be told of it now.
+    /// Describes its current state.
     pub fn told(&self) -> Job {
         let outcome = self.outcome.borrow().clone();
         let status = match &outcome {

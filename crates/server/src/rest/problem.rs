@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 /// The media type of a problem.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// What went wrong.
+/// Description of an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema, JsonSchema)]
 pub struct Problem {
     /// Always `about:blank`: the status says what kind of problem it is.
@@ -24,19 +24,19 @@ pub struct Problem {
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What happened, and what can be done.
+    /// The error, and its remedy.
     pub detail: String,
-    /// What is wrong with single parameters.
+    /// Errors of single parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldProblem>,
 }
 
-/// What is wrong with a parameter.
+/// Error of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema, JsonSchema)]
 pub struct FieldProblem {
     /// Its name.
     pub field: String,
-    /// What is wrong with it.
+    /// Description of the error.
     pub detail: String,
 }
 

@@ -23,8 +23,8 @@ const FILE_KEY: &str = "the file of serve.token_file";
 pub struct Token(SecretString);
 
 impl Token {
-    /// The token of the configuration; else that of its file; else the one that was made at the first start, or a new one, which
-    /// `tell` is called with.
+    /// Returns the token of the configuration; else that of its file; else that of the first start, or a new
+    /// one. `tell` is called with a new one.
     ///
     /// # Errors
     /// When it is too short, or its file cannot be read or written.
@@ -41,7 +41,7 @@ impl Token {
         }
     }
 
-    /// Whether this is it. Takes as long for every token of its length.
+    /// Returns true if this is the token. Takes as long for every token of its length.
     #[must_use]
     pub fn is(&self, given: &[u8]) -> bool {
         self.0.expose_secret().as_bytes().ct_eq(given).into()
