@@ -176,7 +176,7 @@ pub struct RunArgs {
     /// Keep every request and answer in DIR as WARC files, to be extracted again by crawl replay
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub warc: Option<PathBuf>,
-    /// Where frontier, lock and errors.jsonl are kept
+    /// Directory of frontier, lock and errors.jsonl
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub state_dir: Option<PathBuf>,
     /// Forget the saved state and start over
@@ -223,8 +223,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub database: Option<PathBuf>,
 
-    /// Known pages to ask again after a finished round: auto (each as often as it changes), all, changed (those of which a
-    /// sitemap or a conditional request tells cheaply), none (new URLs alone)
+    /// Known pages to ask again after a finished round: auto (each as often as it changes), all, changed,
+    /// none (new URLs alone). Changed: where a sitemap or a conditional request tells cheaply
     #[arg(long, value_name = "MODE", help_heading = "Recrawl")]
     pub recrawl: Option<String>,
     /// Leave a page alone for so long at least, as 20h (auto)
@@ -243,7 +243,7 @@ pub struct RunArgs {
     /// Least time between two requests to one host, as 200ms, 1s
     #[arg(long, value_name = "TIME", help_heading = "Fetching")]
     pub delay: Option<String>,
-    /// How pages are fetched: auto (as each page needs it), static, mobile, amp, chrome
+    /// Strategy to fetch pages: auto (as each page needs it), static, mobile, amp, chrome
     #[arg(long, value_name = "NAME", help_heading = "Fetching")]
     pub strategy: Option<String>,
     /// The browser for pages that scripts fill (default: the first chromium or google-chrome in PATH)
@@ -293,7 +293,7 @@ pub struct RunArgs {
     /// Find only pages with the same content, not those with nearly the same text
     #[arg(long, help_heading = "Cleaning")]
     pub no_near_duplicates: bool,
-    /// What is kept of a page
+    /// Text to keep of a page
     #[command(flatten)]
     pub text: TextArgs,
 

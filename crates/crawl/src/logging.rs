@@ -18,7 +18,7 @@ use tracing_subscriber::{
     fmt::format::{self, Writer},
 };
 
-/// Whether standard error is JSON lines: set once logging starts so.
+/// True if standard error is JSON lines: set once logging starts so.
 static JSON: AtomicBool = AtomicBool::new(false);
 
 /// Writes a line to standard error for the user, as JSON where the log is. A closed standard error is not worth an error.

@@ -1,4 +1,4 @@
-//! What a run tells while it is on, and at its end.
+//! Messages of a run, during it and at its end.
 
 use crate::logging::say;
 use bytesize::ByteSize;
@@ -72,7 +72,7 @@ fn line(context: &Context, counts: &FrontierCounts, last: &mut (u64, tokio::time
     )
 }
 
-/// Where things are, for the summary.
+/// Places of outputs, for the summary.
 pub struct Places<'a> {
     /// Name of the output.
     pub output: &'a str,
@@ -82,7 +82,7 @@ pub struct Places<'a> {
     pub report: Option<&'a Path>,
 }
 
-/// How a run ended, in a few words.
+/// Describes the end of a run in a few words.
 #[must_use]
 pub fn heading(
     error: Option<&StageError>,
@@ -231,7 +231,7 @@ fn pages(out: &mut String, context: &Context) {
     }
 }
 
-/// What became of the pages that needed a browser, and what to do where there is none.
+/// Adds the figures of pages that needed a browser, and a hint if there is none.
 fn browser(out: &mut String, context: &Context) {
     let missed = context.stats.not_rendered();
     let rendered = context.strategies.browser.rendered();

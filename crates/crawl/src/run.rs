@@ -159,7 +159,7 @@ fn leave_report(
     report::leave(context, samples, state.round, &state.dir, end, counts)
 }
 
-/// What goes on beside a run: signals are waited for, progress and metrics shown, samples taken.
+/// Tasks beside a run: signals are waited for, progress and metrics shown, samples taken.
 struct Beside {
     samples: JoinHandle<()>,
     signals: JoinHandle<()>,

@@ -1,5 +1,5 @@
-//! What a state directory needs now and then: its database is compacted, and directories that nobody uses any more go. Both
-//! are bounded, and announced before they begin.
+//! Upkeep of a state directory: its database is compacted, and unused directories are removed. Both are
+//! bounded, and announced before they begin.
 
 use crate::logging::say;
 use bytesize::ByteSize;
@@ -39,8 +39,8 @@ pub fn compact(store: &dyn Upkeep, settings: &StateSection, quiet: bool) -> Resu
     }
 }
 
-/// Removes state directories beside this one that no run has used for longer than `state.keep`: of those that were
-/// made without being asked for, under `$XDG_STATE_HOME/crawl`.
+/// Removes state directories beside this one that no run has used for longer than `state.keep`. Only those
+/// under `$XDG_STATE_HOME/crawl` are removed, which runs made by themselves.
 pub fn remove_old(settings: &StateSection, own: &Path, quiet: bool) {
     let (Some(keep), Ok(base)) = (settings.keep, state::base()) else { return };
     for dir in old(&base, &absolute(own), keep).into_iter().take(MOST_REMOVED) {

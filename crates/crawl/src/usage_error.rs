@@ -28,7 +28,8 @@ fn hide(word: &str) -> String {
     }
 }
 
-/// Returns true if two parts of a word may be the name and the value of a header, and are neither a URL nor a host with its port.
+/// Returns true if two parts of a word may be the name and the value of a header. A URL and a host with its
+/// port are neither.
 fn is_header(name: &str, value: &str) -> bool {
     let is_name =
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');

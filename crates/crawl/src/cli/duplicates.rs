@@ -63,7 +63,7 @@ pub struct DuplicatesArgs {
     /// Characters of a document that are lemmatised [default: 300000]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub max_lemma_chars: Option<u32>,
-    /// How topics are found: k-means, mini-batch, none [default: k-means]
+    /// Clustering by topics: k-means, mini-batch, none [default: k-means]
     #[arg(long, value_name = "NAME", help_heading = "Parameters")]
     pub cluster_algorithm: Option<String>,
     /// Topic clusters [default: the square root of the number of documents, 200 at most]

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What `text` is written as.
+/// Format of `text`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TextFormat {
     /// One JSON record a page.
@@ -51,12 +51,12 @@ pub struct ExtractArgs {
     /// With --jsonl: read all lines first, and extract each page with what the other pages of its host say of its template
     #[arg(long, requires = "jsonl", conflicts_with = "explain")]
     pub by_site: bool,
-    /// json (the default) prints a record; with --jsonl every line is a record, and markdown or text says what its `text`
-    /// is; with --explain text is the default and json is for programs
+    /// json (the default) prints a record. With --jsonl every line is a record, and markdown or text says
+    /// what its `text` is. With --explain text is the default and json is for programs
     #[arg(long, value_enum)]
     pub format: Option<TextFormat>,
-    /// Say why the page came out so: candidates, choice, what was removed and by which rule, sources of the metadata;
-    /// as =html one page for a browser, which shows the source page with dropped parts greyed
+    /// Explain the result: candidates, choice, what was removed and by which rule, sources of the metadata.
+    /// As =html one page for a browser, which shows the source page with dropped parts greyed
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub explain: Option<ExplainForm>,
     /// Extract the elements that match these CSS selectors, as 'article h2, .price', and nothing else of the page
@@ -117,7 +117,7 @@ pub struct ClassifyArgs {
     pub rules: RulesArgs,
 }
 
-/// How `crawl dedup` judges.
+/// Mode of judging blocks by `crawl dedup`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DedupMode {
     /// Whole blocks by the pages that they stand on.
@@ -131,7 +131,7 @@ pub enum DedupMode {
 pub struct DedupArgs {
     /// Records with `url` and `content` (or `text`); - or none for standard input
     pub file: Option<PathBuf>,
-    /// How blocks are judged [default: from the configuration]
+    /// Mode of judging blocks [default: from the configuration]
     #[arg(long, value_enum)]
     pub mode: Option<DedupMode>,
     /// Share of a domain's pages that a block must stand on, 0.1 to 1 [default: from the configuration]
@@ -157,11 +157,11 @@ pub struct DedupArgs {
 /// `crawl check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// What to check
+    /// Subject to check
     #[arg(value_enum)]
     pub what: CheckWhat,
-    /// robots.txt, page, or sitemap; for url the URLs, one a line; for rules their directory; for list a filter list; with
-    /// --jsonl the lines; - or none for standard input
+    /// robots.txt, page, or sitemap; for url the URLs, one a line; for rules their directory; for list a
+    /// filter list. With --jsonl the lines; - or none for standard input
     pub file: Option<PathBuf>,
     /// The URL in question (robots, url), or where the file came from (sitemap)
     #[arg(long)]
@@ -178,10 +178,10 @@ pub struct CheckArgs {
     pub jsonl: bool,
 }
 
-/// What `crawl check` can explain.
+/// Subjects that `crawl check` can explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckWhat {
-    /// Whether a URL may be fetched, and which line of robots.txt says so
+    /// Permission to fetch a URL, and the line of robots.txt that decides
     Robots,
     /// The canonical form of a URL
     Url,

@@ -81,7 +81,7 @@ pub struct ReportArgs {
     /// Whose report
     #[command(flatten)]
     pub state: StateArgs,
-    /// Where to write it [default: report.html in the state directory]
+    /// File to write [default: report.html in the state directory]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Show it in the browser

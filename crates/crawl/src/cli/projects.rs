@@ -29,10 +29,10 @@ impl DatabaseArgs {
 /// `crawl projects`
 #[derive(Debug, Args)]
 pub struct ProjectsArgs {
-    /// What to do
+    /// Action
     #[command(subcommand)]
     pub what: ProjectsWhat,
-    /// Where they are
+    /// Database of the projects
     #[command(flatten)]
     pub database: DatabaseArgs,
     /// Print JSON
@@ -40,7 +40,7 @@ pub struct ProjectsArgs {
     pub json: bool,
 }
 
-/// What can be done with projects; a project is given by its name or its id.
+/// Actions on projects; a project is given by its name or its id.
 #[derive(Debug, Subcommand)]
 pub enum ProjectsWhat {
     /// List all projects with their pages.
@@ -74,7 +74,7 @@ pub struct AnalyzeArgs {
     /// Analyse the pages of this group alone (repeatable)
     #[arg(long, value_name = "NAME")]
     pub source_group: Vec<String>,
-    /// How blocks are judged [default: from the configuration]
+    /// Mode of judging blocks [default: from the configuration]
     #[arg(long, value_enum)]
     pub mode: Option<DedupMode>,
     /// Share of a domain's pages that a block must stand on, 0.1 to 1 [default: from the configuration]
@@ -97,7 +97,7 @@ pub struct ServeArgs {
     /// File with the token that callers must send
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Where the projects are
+    /// Database of the projects
     #[command(flatten)]
     pub database: DatabaseArgs,
 }
@@ -118,7 +118,7 @@ impl ServeArgs {
 /// `crawl mcp`
 #[derive(Debug, Args)]
 pub struct McpArgs {
-    /// Where the projects are
+    /// Database of the projects
     #[command(flatten)]
     pub database: DatabaseArgs,
 }

@@ -51,7 +51,7 @@ pub struct QualityArgs {
     /// Leave lines of boilerplate out before the ratios are taken
     #[arg(long, help_heading = "Parameters")]
     pub remove_boilerplate: bool,
-    /// How much to take from a page: precision, balanced or recall [default: balanced]
+    /// Amount to take from a page: precision, balanced or recall [default: balanced]
     #[arg(long, value_name = "NAME", help_heading = "Parameters")]
     pub favor: Option<String>,
     /// Configuration file, section `quality`

@@ -19,7 +19,7 @@ pub struct ReplayArgs {
     /// Replace FILE by the records
     #[arg(short = 'O', long = "replace-output", value_name = "FILE")]
     pub replace: Option<PathBuf>,
-    /// What is kept of a page
+    /// Text to keep of a page
     #[command(flatten)]
     pub text: TextArgs,
     /// Say nothing but errors

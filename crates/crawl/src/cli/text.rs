@@ -3,7 +3,7 @@
 use super::{Overrides, RulesArgs};
 use clap::Args;
 
-/// What is kept of a page, and how.
+/// Text to keep of a page, and its format.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Cleaning")]
 pub struct TextArgs {

@@ -127,7 +127,7 @@ fn rules(args: &CheckArgs) -> Result<String, Failure> {
     Ok(format!("{}: no faults\n", dir.display()))
 }
 
-/// What a filter list holds. Faulty lines fail the check, though a crawl would only leave them out.
+/// Summary of a filter list. Faulty lines fail the check, though a crawl would only leave them out.
 fn list(args: &CheckArgs) -> Result<String, Failure> {
     let path = needed_path(args, "the filter list")?;
     let rules = Rules::embedded()

@@ -16,7 +16,7 @@ struct Line {
     id: Value,
     #[serde(flatten)]
     classification: Classification,
-    /// What extraction brought: the decision goes by it as much as by the signals.
+    /// Result of extraction: the decision depends on it as much as on the signals.
     extractor: Extractor,
     content_words: u32,
     signals: PageSignals,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use url::Url;
 
-/// What was decided about a page, and why.
+/// Decisions about a page, with their reasons.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Explained {

@@ -1,7 +1,8 @@
 //! Lines of JSON, of which most is long texts.
 //!
-//! `serde_json` reads everything but the members of the outermost object and long texts: those are gone through once here, where it would have
-//! to find the end of a text first and then read it, eight bytes at a time. What is no JSON to `serde_json` is none here.
+//! `serde_json` reads everything but the members of the outermost object and long texts. This module reads
+//! those once; `serde_json` would find the end of a text first and then read it, eight bytes at a time. Input
+//! that `serde_json` refuses is refused here.
 
 use memchr::{memchr2, memchr3};
 use serde_json::value::RawValue;
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What stands after a backslash, but for numbers.
+/// Returns the character that an escape stands for, but for numbers.
 const fn unescaped(escape: u8) -> Option<char> {
     Some(match escape {
         b'n' => '\n',
@@ -221,8 +222,8 @@ pub fn push_key(first: bool, key: &str, out: &mut Vec<u8>) -> serde_json::Result
     Ok(())
 }
 
-/// Appends a text as `serde_json` writes it. That looks at each byte by itself; of a text only quotes, backslashes and line feeds are looked for
-/// here, unless it has other control characters.
+/// Appends a text as `serde_json` writes it, which looks at each byte by itself. This function looks only for
+/// quotes, backslashes and line feeds, unless the text has other control characters.
 pub fn push_string(text: &str, out: &mut Vec<u8>) -> serde_json::Result<()> {
     let bytes = text.as_bytes();
     if bytes.iter().fold(false, |any, &byte| any | ((byte < 0x20) & (byte != b'\n'))) {
@@ -263,7 +264,7 @@ mod tests {
         }
     }
 
-    /// What one reads the other reads, and the same; what one refuses the other refuses.
+    /// Asserts that both parsers accept the same lines and read the same from them.
     fn held_against_serde_json(line: &str) -> bool {
         // what the line before left
         let mut buffer = "left".to_owned();

@@ -100,13 +100,13 @@ struct Line<'a> {
 
 /// A page to work on.
 pub struct Page<'a> {
-    /// As given.
+    /// Identity as given.
     pub id: Value,
-    /// As given, if it is a URL.
+    /// Address as given, if it is a URL.
     pub url: Option<Url>,
     /// The bytes of the page.
     pub bytes: Cow<'a, [u8]>,
-    /// As given, or the charset that `html` has by being text.
+    /// Content type as given, or the charset that `html` has by being text.
     pub content_type: Option<Cow<'a, str>>,
 }
 
@@ -148,8 +148,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Reads lines, runs `work` on each page, writes a line for each: the result, or `{"id", "error"}` for a line that is no
-/// page, which is also told on standard error with its number.
+/// Reads lines, runs `work` on each page, and writes the result of each as a line. A line that is no page
+/// gives `{"id", "error"}`, also reported on standard error with its number.
 ///
 /// # Errors
 /// When input or output fails, or when no line at all could be used.
@@ -215,8 +215,8 @@ pub fn visit<T: Send>(
     }
 }
 
-/// Reads lines of JSON objects and writes an answer for each, with its `id` if it has one; a line without an answer gives
-/// `{"id", "error"}`, also told on standard error with its number.
+/// Reads lines of JSON objects and writes an answer for each, with its `id` if it has one. A line without an
+/// answer gives `{"id", "error"}`, also reported on standard error with its number.
 ///
 /// # Errors
 /// When input or output fails, or when no line at all could be used.

@@ -20,7 +20,7 @@ use std::{
 /// URLs put back in one transaction.
 const BATCH: usize = 1_000;
 
-/// What is read of a line of the error log.
+/// Fields that are read of a line of the error log.
 #[derive(Deserialize)]
 struct Line {
     url: String,

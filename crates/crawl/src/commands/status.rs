@@ -28,7 +28,7 @@ use std::{
 /// Bytes of the error log's end that are read for its last lines.
 const TAIL: u64 = 256 << 10;
 
-/// How a crawl stands.
+/// State of a crawl.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Status {
@@ -36,7 +36,7 @@ struct Status {
     /// The process that is at work, if one is.
     running: Option<Holder>,
     round: u32,
-    /// Whether the round has come to its end.
+    /// True if the round has ended.
     finished: bool,
     frontier: FrontierCounts,
     /// Those with most URLs first.

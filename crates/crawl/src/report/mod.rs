@@ -27,21 +27,21 @@ const HOSTS: usize = 300;
 /// Runs before this one that the report tells of.
 const HISTORY: usize = 60;
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     version: u32,
     /// The program's version.
     program: String,
-    /// How the run ended, in words.
+    /// Description of the run's end.
     ended: String,
     exit_code: u8,
     totals: Totals,
     frontier: FrontierCounts,
     statuses: BTreeMap<u16, u64>,
     strategies: BTreeMap<String, u64>,
-    /// Of URLs without a record.
+    /// Numbers of URLs without a record.
     kinds: BTreeMap<String, u64>,
     not_rendered: BTreeMap<String, u64>,
     /// The first pages that are new, changed and gone.
@@ -82,7 +82,7 @@ struct Totals {
     changes: Changes,
 }
 
-/// What became of pages since earlier rounds.
+/// Changes of pages since earlier rounds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Changes {
     new: u64,

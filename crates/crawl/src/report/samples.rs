@@ -1,4 +1,4 @@
-//! How a run went over time: a sample now and then, ever fewer of them the longer it takes.
+//! Samples of a run over time, ever fewer of them the longer it takes.
 
 use crawl_engine::stats::Stats;
 use serde::{Deserialize, Serialize};

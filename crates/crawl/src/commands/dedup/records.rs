@@ -24,7 +24,7 @@ use url::Url;
 
 /// A record that is cleaned anew, whatever else it holds.
 pub struct Record<'a> {
-    /// As they stood, but for `content`.
+    /// Members as they stood, but for `content`.
     members: Members<'a>,
     /// `content`, or `text` where there is none, as it stood.
     raw: &'a str,
@@ -126,7 +126,7 @@ fn each_line(
 }
 
 impl<'a> Record<'a> {
-    /// Of a line, with a buffer for its text.
+    /// Parses a line, with a buffer for its text.
     fn of(line: &'a [u8], text: &'a mut String) -> Result<Self, String> {
         let line = simdutf8::compat::from_utf8(line).map_err(|e| e.to_string())?;
         let mut members = Members::of(line, "content", text)?;

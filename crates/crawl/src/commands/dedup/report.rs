@@ -1,8 +1,8 @@
 //! `crawl dedup --html`: a page to look at, which holds its data and asks for nothing.
 //!
-//! What is bounded, and said on the page: rows for [`MAX_PAGES`] pages of a domain, texts of pages for [`TEXT_BYTES`] in all (taken at equal
-//! distances, so that all of a domain is seen), [`MAX_BLOCKS`] removed blocks of a domain, those first that took most bytes, and
-//! [`BLOCK_CHARS`] characters of each.
+//! The page states its bounds: rows for [`MAX_PAGES`] pages of a domain, texts of pages for [`TEXT_BYTES`] in
+//! all, [`BLOCK_CHARS`] characters of a block. The texts are taken at equal distances, so that all of a
+//! domain is seen. Of a domain's removed blocks it shows the [`MAX_BLOCKS`] that took most bytes.
 
 use super::internal;
 use crawl_dedup::{
@@ -21,10 +21,10 @@ const MAX_BLOCKS: usize = 500;
 const BLOCK_CHARS: usize = 600;
 
 const TEMPLATE: &str = include_str!("report.html");
-/// Where the data goes in the template.
+/// Place of the data in the template.
 const PLACE: &str = "/*DATA*/";
 
-/// What the page will show, gathered while pages are cleaned.
+/// Data of the page, gathered while pages are cleaned.
 pub struct Report {
     mode: Mode,
     settings: FingerprintSettings,
@@ -33,7 +33,7 @@ pub struct Report {
 
 #[derive(Default)]
 struct Domain {
-    /// Of all pages, and of those seen so far.
+    /// Bytes of all pages, and of those seen so far.
     bytes: usize,
     seen: usize,
     rows: Vec<Row>,
@@ -45,7 +45,7 @@ struct Domain {
 #[derive(Serialize)]
 struct Row(String, usize, u64, u32, Option<Vec<Part>>);
 
-/// What stays and what goes, in turn.
+/// Kept and removed parts of a text, in turn.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Part {
@@ -89,7 +89,7 @@ struct Caps {
 
 #[derive(Serialize)]
 struct Shown<'a> {
-    /// As `--stats` writes it.
+    /// Statistics as `--stats` writes them.
     stats: &'a DomainAnalysisResult,
     bytes: usize,
     reasons: &'a BTreeMap<RemovalReason, u64>,
@@ -169,7 +169,7 @@ impl Report {
     }
 }
 
-/// What was removed from a page: text, reason, pages that gave the evidence, hash.
+/// Returns the parts removed from a page: text, reason, pages that gave the evidence, hash.
 fn removed<'c>(
     content: &'c str,
     cleaned: &'c Cleaned,

@@ -1,7 +1,7 @@
 //! An explanation as one HTML page: the source page's text with its fate, beside it what decided.
 //!
-//! The page stands alone: text of the source is escaped, none of its markup is taken over, and a policy in the page's head
-//! forbids scripts and loads.
+//! The page stands alone: text of the source is escaped, and none of its markup is taken over. A policy in
+//! the page's head forbids scripts and loads.
 
 use super::{Explained, name};
 use crawl_extract::{Candidate, Shown, Span};

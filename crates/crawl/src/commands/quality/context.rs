@@ -36,8 +36,8 @@ pub(super) fn part(text: &str, bytes: &Range<usize>) -> String {
     }
 }
 
-/// A sample of a text: the first lines and the last ones, as many as show what it begins with, what it is about and what
-/// frame of a page is left at its ends. Long lines are cut off.
+/// A sample of a text: its first and last lines. They show its beginning, its subject, and the page frame
+/// left at its ends. Long lines are cut off.
 pub(super) fn sample(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let cut = |line: &&str| match line.char_indices().nth(SAMPLE_LINE) {

@@ -1,5 +1,5 @@
-//! How the values of a rule are distributed, over all documents and by domain. Memory does not grow with the documents: values
-//! are counted in bins, and domains beyond the first [`DOMAINS`] are counted as one.
+//! Distribution of the values of a rule, over all documents and by domain. Memory does not grow with the
+//! documents: values are counted in bins, and domains beyond the first [`DOMAINS`] are counted as one.
 
 use super::Judged;
 use crawl_model::HostKey;
@@ -19,7 +19,7 @@ const COARSE: usize = 40;
 /// Domains in the printed table.
 const PRINTED: usize = 20;
 
-/// Where documents without a domain, and those of further domains, are counted.
+/// Name for documents without a domain, and for those of further domains.
 const NONE: &str = "(none)";
 const OTHERS: &str = "(others)";
 
@@ -34,7 +34,7 @@ struct Counts {
     rules: Vec<RuleCounts>,
 }
 
-/// What values a rule had.
+/// Counts of the values of a rule.
 #[derive(Clone)]
 struct RuleCounts {
     failed: u64,
@@ -125,7 +125,7 @@ impl RuleCounts {
 pub(super) struct Shown<'a> {
     /// Sets by which documents fail.
     sets: &'a [RuleSet],
-    /// What the word ratio keeps to where the word is a term, and words of a text below which no ratio is judged.
+    /// Maximum word ratio if the word is a term, and minimum words of a text whose ratio is judged.
     term_at_most: f64,
     min_words: usize,
     rules: Vec<ShownRule<'a>>,

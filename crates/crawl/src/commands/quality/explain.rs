@@ -39,7 +39,7 @@ impl Explainer {
         format!("{}: {cause}; {}\n", title(&judged.document), rules.join(", "))
     }
 
-    /// How many failed, by cause.
+    /// Returns the number of failed documents, by cause.
     pub fn summary(&self) -> String {
         let causes: Vec<String> =
             self.causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect();

@@ -27,7 +27,7 @@ use report::Report;
 use serde::Serialize;
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-/// How long a page that is fetched may take, with all pauses.
+/// Time limit for a page that is fetched, with all pauses.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Origin of a document's text.
@@ -115,7 +115,7 @@ fn sets(args: &QualityArgs, section: &QualitySection) -> Result<Vec<RuleSet>, Fa
     }
 }
 
-/// What is done with each document as it passes.
+/// Work on each document as it passes.
 struct Job<'a> {
     judge: &'a Judge,
     sets: Vec<RuleSet>,

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where documents are written.
+/// Output for documents.
 pub(super) struct Output {
     path: PathBuf,
     out: Out,
