@@ -243,7 +243,7 @@ pub struct RunArgs {
     /// Least time between two requests to one host, as 200ms, 1s
     #[arg(long, value_name = "TIME", help_heading = "Fetching")]
     pub delay: Option<String>,
-    /// Strategy to fetch pages: auto (as each page needs it), static, mobile, amp, chrome
+    /// Strategy: auto (as each page needs it), static, mobile, amp, chrome
     #[arg(long, value_name = "NAME", help_heading = "Fetching")]
     pub strategy: Option<String>,
     /// The browser for pages that scripts fill (default: the first chromium or google-chrome in PATH)

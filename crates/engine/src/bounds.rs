@@ -1,4 +1,4 @@
-//! What a run may come to before it stops of itself: records, time, bytes.
+//! Bounds at which a run stops of itself: records, time, bytes.
 
 use crate::{config::CrawlSection, stats::Stats};
 use std::fmt;

@@ -24,9 +24,9 @@ const PROXY_VARIABLES: [&str; 6] =
 pub struct Unavailable {
     /// A kind of the error log.
     pub kind: &'static str,
-    /// What is the matter.
+    /// Cause.
     pub message: String,
-    /// What the user can do.
+    /// Remedy for the user.
     pub hint: String,
 }
 
@@ -82,7 +82,7 @@ impl Browser {
         self.unavailable.get()
     }
 
-    /// Whether its sandbox is on.
+    /// Returns true if its sandbox is on.
     #[must_use]
     pub const fn sandbox(&self) -> bool {
         self.sandbox
@@ -99,8 +99,9 @@ impl Browser {
         self.renderer.take_uncharged()
     }
 
-    /// Renders a page; `headers` are for its origin alone, with `as_sent` the document is given as it was sent, too, and `is_page` says of
-    /// which documents besides its first it may be made, see [`Renderer::render_page`].
+    /// Renders a page. `headers` are for its origin alone, and `as_sent` also returns the document as it was
+    /// sent. `is_page` selects the documents besides the first of which the page may be made, see
+    /// [`Renderer::render_page`].
     ///
     /// # Errors
     /// See [`RenderError`]. One that no other page would be spared makes the browser unavailable for the run.

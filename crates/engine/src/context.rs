@@ -1,4 +1,4 @@
-//! What all stages share.
+//! State that all stages share.
 
 use crate::{
     archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feed_book::FeedBook,

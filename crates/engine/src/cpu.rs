@@ -30,7 +30,7 @@ impl CpuPool {
         Self::named("extract", threads)
     }
 
-    /// As [`CpuPool::new`], with threads called so: for other work that must not hold up tokio.
+    /// Calls [`CpuPool::new`] with a name for the threads: for other work that must not hold up tokio.
     ///
     /// # Errors
     /// When the threads cannot be started.
@@ -91,7 +91,7 @@ impl CpuPool {
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 #[must_use]
 pub fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
     panic

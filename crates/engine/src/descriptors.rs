@@ -56,7 +56,7 @@ pub fn check() -> Result<(), Failure> {
     Ok(())
 }
 
-/// How a run divides what is left.
+/// Division of the free descriptors of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Requests at the same time.

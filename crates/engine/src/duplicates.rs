@@ -13,7 +13,7 @@ use std::{mem, sync::Arc};
 /// Texts that a page is compared with at the most: those that share the most bands with it.
 const COMPARED: usize = 32;
 
-/// What sketches of pages are made by, if texts are compared at all.
+/// Returns the maker of sketches, if texts are compared at all.
 ///
 /// # Errors
 /// When a setting is out of its range.
@@ -40,7 +40,7 @@ pub fn sketcher(config: &Config) -> Result<Option<Sketcher>, Failure> {
 /// The duplicates of a run.
 pub struct Duplicates {
     context: Arc<Context>,
-    /// Of records that are not settled yet.
+    /// Texts of records that are not settled yet.
     new: Vec<NewText>,
 }
 
@@ -126,8 +126,8 @@ impl Duplicates {
         self.new.truncate(count);
     }
 
-    /// What a page repeats: the most similar text of those that count, of these the first. And the place of the page's own
-    /// earlier text, if it is still much the same.
+    /// Finds the text that a page repeats: the most similar of those that count, of these the first. Also
+    /// returns the place of the page's own earlier text, if it is still much the same.
     fn first_like(
         &self,
         key: UrlKey,
@@ -147,9 +147,9 @@ impl Duplicates {
         Ok((first.map(duplicate), own))
     }
 
-    /// Whether a page can repeat this text. A page that was there before it repeats nothing, so that two pages do not name
-    /// each other in the next round. Where repeated pages are left out the text has to be one of a record of this round, so
-    /// that nothing is left out for a page that may be no more.
+    /// Returns true if a page can repeat this text. A page that was there before the text repeats nothing, so
+    /// that two pages do not name each other in the next round. If repeated pages are left out, only texts of
+    /// this round's records count, since an older page may be gone.
     fn counts(&self, known: &Like, own: Option<i64>) -> bool {
         if self.context.config.near_duplicates.drop && self.context.records.keeper.is_none() {
             return known.this_round;
@@ -180,7 +180,7 @@ impl Duplicates {
         Ok(known.chain(new).collect())
     }
 
-    /// Of the run's project, if it has one, else of its state directory.
+    /// Returns similar texts of the run's project, if it has one, else of its state directory.
     fn known_like(&self, sketch: &Sketch) -> Result<Vec<KnownText>, StageError> {
         let Some(keeper) = &self.context.records.keeper else {
             return Ok(self.context.store.texts_like(sketch, COMPARED)?);
@@ -190,12 +190,12 @@ impl Duplicates {
     }
 }
 
-/// As the index has it: a common band, or the same content.
+/// Returns true if the index would find them: a common band, or the same content.
 fn may_be_like(a: &Sketch, b: &Sketch) -> bool {
     a.bands.iter().zip(&b.bands).any(|(a, b)| a == b) || (a.content.is_some() && a.content == b.content)
 }
 
-/// What a page is compared by.
+/// Makes the sketch by which a page is compared.
 #[must_use]
 pub fn sketch(context: &Context, exact: Option<ContentHash>, text: &str) -> Sketch {
     match &context.reading.sketcher {

@@ -13,7 +13,7 @@ use crawl_output::{OutputError, WAY_OUT};
 use crawl_projects::{DatabaseError, KeepError, ProjectError};
 use std::{io, path::Path};
 
-/// What a process ends with.
+/// Exit code of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -38,7 +38,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// What a run ends with that a stage's error ended.
+    /// Exit code of a run that a stage's error ended.
     #[must_use]
     pub const fn of(error: &StageError) -> Self {
         match error {
@@ -97,7 +97,7 @@ fn way_in(error: &io::Error) -> Option<&'static str> {
 pub struct Failure {
     /// The code.
     pub exit: Exit,
-    /// What to tell the user.
+    /// Message for the user.
     pub error: anyhow::Error,
 }
 

@@ -34,9 +34,9 @@ use tokio::{
 };
 use url::Url;
 
-/// Bytes of bodies that are parsed at the same time. A tree takes several times its page, and its text and links some
-/// more on their way: a page of this size and more goes that way alone, so that the peak is that of the largest page and
-/// not of the largest few.
+/// Bytes of bodies that are parsed at the same time. A tree takes several times its page, and its text and
+/// links take more memory on their way. A page of this size or more is processed alone, so that the peak is
+/// that of the largest page.
 const PARSED_AT_ONCE: usize = 4 << 20;
 /// Weights are counted in these, since a semaphore's permits are not many.
 const WEIGHT_UNIT: usize = 1 << 10;
@@ -44,7 +44,7 @@ const WEIGHT_UNIT: usize = 1 << 10;
 /// Bytes from which on a page keeps its share until it has been written or put aside.
 const LARGE: usize = 1 << 20;
 
-/// What extraction made of a page.
+/// Result of extraction.
 enum End {
     Page(Box<ExtractedPage>),
     Finished(Finished),
@@ -180,7 +180,8 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
     }
 }
 
-/// Of a page that does not become a record. Without its validators: those that are known belong to the content that is known.
+/// History of a page that does not become a record. Without its validators: the known ones belong to the
+/// known content.
 fn history_of(page: &FetchedPage) -> Box<PageHistory> {
     Box::new(PageHistory {
         status: Some(page.status),

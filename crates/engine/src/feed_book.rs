@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 /// Hosts whose feeds are counted; beyond that all are counted anew.
 const MAX_HOSTS: usize = 50_000;
 
-/// The feeds of each host that were taken, so that a site with a feed for each of its pages is not asked for all of them.
+/// The feeds of each host that were taken. A site with a feed for each of its pages is not asked for all of
+/// them.
 pub struct FeedBook {
     limit: Limit,
     taken: Mutex<FxHashMap<HostKey, Vec<UrlKey>>>,
@@ -21,7 +22,8 @@ impl FeedBook {
         Self { limit, taken: Mutex::default() }
     }
 
-    /// Whether the feed is one of the first of its host that are named; it is from now on, if there is room.
+    /// Returns true if the feed is one of the first of its host that are named, and takes it if there is
+    /// room.
     pub fn takes(&self, host: &HostKey, feed: UrlKey) -> bool {
         // the frontier knows which URLs it has
         let Some(limit) = self.limit.0 else { return true };

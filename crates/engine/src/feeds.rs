@@ -1,5 +1,5 @@
-//! Feeds in the flow: what a page names as its feed is read as a sitemap is, so that its entries' URLs are known also
-//! where no page links to them any more, or none does yet.
+//! Feeds in the flow: a feed that a page names is read like a sitemap. So URLs of its entries are known even
+//! if no page links to them.
 
 use crate::{
     config::Limit,

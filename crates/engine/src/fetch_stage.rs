@@ -33,13 +33,13 @@ use std::{future::pending, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, mpsc};
 use url::Url;
 
-/// How long a further request of a page waits for its turn.
+/// Maximum wait of a further request of a page for its turn.
 const MAX_TURN: Duration = Duration::from_secs(10);
 
-/// What one job came to.
+/// Result of one job.
 enum Answer {
     Page(Box<FetchedPage>),
-    /// What an earlier strategy brought, since this one brought nothing.
+    /// Result of an earlier strategy, since this one brought nothing.
     Kept(Box<ExtractedPage>),
     Finished(Finished),
     /// The lease has been given back.
@@ -139,7 +139,7 @@ struct Visit<'a> {
     request: CrawlRequest,
     /// Leave to make one request; gone once it is made.
     slot: Option<HostSlot>,
-    /// What the files of the origin reserve, once they were asked for.
+    /// Reservations of the origin's files, once they were asked for.
     opt_outs: Option<Arc<OriginOptOuts>>,
     /// The same of the origin that another form of the page is on.
     opt_outs_there: Option<Arc<OriginOptOuts>>,
@@ -152,7 +152,7 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// What is known already is written, or another strategy tried, where this one brings no page.
+    /// Runs the visit. If it brings no page, the earlier result is written, or another strategy tried.
     async fn run(mut self) -> Result<Answer, StageError> {
         let (context, request) = (self.context, self.request.clone());
         let so_far = strategies::so_far(context, &request)?;
@@ -400,7 +400,8 @@ impl Visit<'_> {
         }
     }
 
-    /// What a redirect means for the URL; `None` when the target is the same page in other words, to be fetched now.
+    /// Handles a redirect of the URL; `None` if the target is the same page under another URL, to be fetched
+    /// now.
     fn redirected(&mut self, to: Url, status: u16) -> Result<Option<Answer>, StageError> {
         let context = self.context;
         let canonical = context.admission.links.canonical(&to);
@@ -466,8 +467,9 @@ impl Visit<'_> {
         Ok(Some(self.end(Outcome::Redirected, "redirected", Some(status))))
     }
 
-    /// Whether a page that a redirect leads back to may answer otherwise than the first time: consent pages and sessions
-    /// send whoever has no cookie away and back. Only on the same host, whose robots.txt has allowed it before, and once.
+    /// Returns true if a page that a redirect leads back to may answer otherwise than the first time. Consent
+    /// pages and sessions send a client without a cookie away and back. Only on the same host, whose
+    /// robots.txt has allowed it before, and once.
     fn may_answer_now(&self, canonical: &Url) -> bool {
         let asked = &self.request.url;
         let trail = self.request.redirects.iter().map(String::as_str).chain([asked.as_str()]);

@@ -17,13 +17,13 @@ pub enum Finished {
     Known(Box<KnownEnd>),
     /// Not a page for us; counted by kind.
     Other {
-        /// What to settle.
+        /// Lease to settle.
         lease: LeaseRef,
-        /// As what.
+        /// Outcome to settle it with.
         outcome: Outcome,
         /// The name it is counted by.
         kind: &'static str,
-        /// What was learnt.
+        /// History of the page.
         history: Box<PageHistory>,
     },
 }
@@ -31,10 +31,10 @@ pub enum Finished {
 /// The end of a page of an earlier round that is unchanged or gone.
 #[derive(Debug)]
 pub struct KnownEnd {
-    /// What was asked for.
+    /// Request for the page.
     pub request: CrawlRequest,
     /// [`Outcome::Unchanged`] or [`Outcome::Gone`].
     pub outcome: Outcome,
-    /// What was learnt.
+    /// History of the page.
     pub history: PageHistory,
 }

@@ -1,5 +1,5 @@
-//! What the user can do about a failure that is not the request's own: one sentence a kind. Those of requests stand with
-//! [`crawl_fetch::FetchError`]; docs/errors.md lists both.
+//! Hints for the user about failures that are not the request's own: one sentence a kind. Those of requests
+//! stand with [`crawl_fetch::FetchError`]; docs/errors.md lists both.
 
 /// The sentence for a kind of failure; empty for a kind that has its own source of hints.
 #[must_use]

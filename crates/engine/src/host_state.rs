@@ -1,12 +1,12 @@
-//! What the store keeps of a host between two looks at it: the state of its fingerprint, once that is settled, and what it
-//! answers for pages that it does not have, so that nobody asks it twice.
+//! State of a host in the store: its fingerprint, once it is settled, and its answers for pages that it does
+//! not have. So no host is asked twice.
 //!
-//! Bytes: `HST2` and a byte that is 1 where the host was rebuilt in this round; the length of the witness as JSON (4 bytes,
-//! little endian), the witness, the fingerprint; the last is empty while the host is not settled. Earlier versions wrote no
-//! more than what stands behind the fifth byte.
+//! Bytes: `HST2`, a byte that is 1 if the host was rebuilt in this round, the length of the witness as JSON
+//! (4 bytes, little endian). The witness and the fingerprint follow; the latter is empty while the host is
+//! not settled. Earlier versions wrote only the bytes behind the fifth.
 //!
-//! A host that is not settled has a state of its own, beside its held pages: the length of [`Unsettled`] as JSON, that, and
-//! the fingerprint.
+//! A host that is not settled has a state of its own, beside its held pages. It consists of the length of
+//! [`Unsettled`] as JSON, that, and the fingerprint.
 
 use crate::soft404::Witness;
 use crawl_dedup::{Fingerprint, HostStream};

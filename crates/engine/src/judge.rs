@@ -59,14 +59,14 @@ impl Judge {
         assessment
     }
 
-    /// What a record says of a text.
+    /// Returns the quality of a text for its record.
     #[must_use]
     pub fn quality(&self, text: &str, declared: &str) -> Quality {
         self.checker.quality(&self.assess(text, declared))
     }
 
-    /// The language of a text: that of the setting, else the declared one, else the identified one where the text is long
-    /// enough and the identification sure.
+    /// Returns the language of a text: that of the setting, else the declared one, else the identified one.
+    /// Identification needs a text that is long enough and a result that is sure.
     fn language(&self, text: &str, declared: &str) -> (&str, LanguageSource) {
         if let Some(code) = &self.language {
             return (code, LanguageSource::Setting);

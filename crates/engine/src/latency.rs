@@ -1,4 +1,4 @@
-//! How long answers took, in buckets that double: small enough to keep one for every host.
+//! Latency of answers, in buckets that double: small enough to keep one for every host.
 
 /// Buckets: up to 1 ms, 2 ms, 4 ms, … 2^17 ms (two minutes); what took longer is in the last one.
 pub const BUCKETS: usize = 18;
@@ -39,8 +39,8 @@ impl Latency {
         self.total_ms / self.count().max(1)
     }
 
-    /// Milliseconds that a share `q` (0 to 1) of the answers took at the most, rounded up to the next power of two; 0
-    /// before the first answer.
+    /// Upper bound in milliseconds of a share `q` (0 to 1) of the answers, rounded up to the next power of
+    /// two. It is 0 before the first answer.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,

@@ -1,4 +1,4 @@
-//! What a crawl decided about a page, beyond what extraction says of its bytes.
+//! Decisions of a crawl about a page, beyond the extraction of its bytes.
 
 use crawl_model::{Attempt, CrawlRequest, ExtractedPage, PageType, Strategy, Timings, Warning};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub enum Decision {
     Page(Box<Decided>),
     /// A page of an earlier round is no more.
     Gone {
-        /// What was asked for.
+        /// Requested URL.
         url: Url,
     },
     /// A host had no more pages.
@@ -28,13 +28,13 @@ pub enum Decision {
     },
 }
 
-/// What is known of a page that its bytes do not say.
+/// Facts about a page that its bytes do not say.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decided {
     /// The record that it is extracted from.
     pub capture: Uuid,
-    /// What was asked for.
+    /// Request for the page.
     pub request: CrawlRequest,
     /// The canonical URL that it is known by.
     pub final_url: Url,
@@ -54,12 +54,12 @@ pub struct Decided {
     pub wire_bytes: u64,
     /// Warnings that are not extraction's.
     pub warnings: Vec<Warning>,
-    /// Where its site has opted out of mining.
+    /// Opt-outs of its site from mining.
     pub ai_opt_out: Vec<String>,
 }
 
 impl Decided {
-    /// Of a page that comes to its shard.
+    /// Collects the facts of a page that comes to its shard.
     #[must_use]
     pub fn of(page: &ExtractedPage, capture: Uuid) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Decided {
     }
 }
 
-/// Whether a warning says something of how a page was had, and not of its bytes.
+/// Returns true if a warning is about the fetch of a page, and not about its bytes.
 const fn is_of_the_crawl(warning: Warning) -> bool {
     matches!(
         warning,

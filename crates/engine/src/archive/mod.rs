@@ -1,8 +1,9 @@
-//! The archive of a run: WARC files with every request and answer as the connection had them, what a browser showed, and
-//! what the crawl decided, so that extraction and cleaning can be done again without the network.
+//! The archive of a run: WARC files with every request and answer as the connection had them, the browser's
+//! documents, and the crawl's decisions. Extraction and cleaning can be repeated from it without the network.
 //!
-//! An exchange is written when it is over, before its page goes on. The sink has the files synced before it settles leases: a page
-//! of the output is in the archive, whatever kills the process; one that was fetched again after that is there twice.
+//! An exchange is written when it is over, before its page goes on. The sink has the files synced before it
+//! settles leases, so a page of the output is in the archive, whatever kills the process. A page that is
+//! fetched again after that is there twice.
 
 mod decision;
 mod reach;
@@ -377,7 +378,7 @@ fn tell_of_leftover(leftover: &Leftover) {
     }
 }
 
-/// What made the archive, and how (WARC 1.1 §6.2).
+/// Describes the software and settings of the archive (WARC 1.1 §6.2).
 fn info(config: &Config) -> String {
     let robots = if config.crawl.obey_robots { "obey" } else { "ignore" };
     let agent = config.fetch.http_settings().map(|http| http.user_agent).unwrap_or_default();

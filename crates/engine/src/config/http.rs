@@ -138,7 +138,7 @@ pub(super) fn proxy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ProxyC
 }
 
 impl FetchSection {
-    /// As the fetch crate takes them. Files and variables that hold secrets are read here.
+    /// Converts the section for the fetch crate. Files and variables that hold secrets are read here.
     ///
     /// # Errors
     /// When one of them cannot be.

@@ -1,7 +1,7 @@
 //! Settings: one file holds every default, and a value comes from the last of default, file, environment, flag.
 //!
-//! The sources are merged as TOML tables and deserialised once; there is no default in code, so the file and the
-//! types cannot drift apart without an error at the first start (and in the tests).
+//! The sources are merged as TOML tables and deserialised once. There is no default in code: if the file and
+//! the types differ, the first start fails (and the tests).
 
 mod http;
 mod quality;
@@ -24,14 +24,14 @@ use toml::{Table, Value, de::DeTable};
 /// The text of `config/crawl.toml`.
 pub const DEFAULTS: &str = include_str!("../../../../config/crawl.toml");
 
-/// What is wrong with the settings: where, which key, why, and what was perhaps meant.
+/// A fault of the settings: source, key, reason, and the key that was perhaps meant.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// File with line, variable or flag.
     pub place: String,
     /// `section.key`.
     pub key: String,
-    /// What is wrong.
+    /// Description of the fault.
     pub problem: String,
     /// The nearest known key.
     pub nearest: Option<String>,
@@ -207,7 +207,7 @@ fn read(table: Table, place: &str) -> Result<Config, ConfigError> {
     })
 }
 
-/// What the parser says, less the line in which it names the key once more.
+/// Returns the parser's message without the line that names the key again.
 fn without_path(problem: &str) -> String {
     let lines: Vec<&str> = problem.trim().lines().filter(|line| !line.starts_with("in `")).collect();
     lines.join("\n")

@@ -6,7 +6,7 @@ use crawl_quality::{
 };
 use serde::Deserialize;
 
-/// What the rules of quality ask, and what becomes of those that fail.
+/// Settings of the quality rules, and the treatment of pages that fail them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
@@ -27,7 +27,7 @@ pub struct QualitySection {
 }
 
 impl QualitySection {
-    /// As the quality crate takes them, which checks their ranges.
+    /// Converts the section for the quality crate, which checks the ranges.
     #[must_use]
     pub fn settings(&self) -> Settings {
         Settings {

@@ -111,7 +111,7 @@ pub enum Emit {
     All,
 }
 
-/// What becomes of pages whose site does not say, for now, whether it opts out of mining.
+/// Treatment of pages whose site does not say, for now, if it opts out of mining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OptOutUnknown {
@@ -259,7 +259,7 @@ impl FetchSection {
 }
 
 impl PolitenessSection {
-    /// As the fetch crate takes them, with what `[fetch]` says of the same.
+    /// Converts the section for the fetch crate, with the settings of `[fetch]` about the same.
     #[must_use]
     pub fn settings(&self, fetch: &FetchSection) -> PolitenessSettings {
         PolitenessSettings {
@@ -393,7 +393,7 @@ pub struct MetricsSection {
     pub textfile: String,
 }
 
-/// How log lines are written.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {

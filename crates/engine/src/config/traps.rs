@@ -26,7 +26,7 @@ pub struct TrapsSection {
 }
 
 impl TrapsSection {
-    /// As the fetch crate takes them.
+    /// Converts the section for the fetch crate.
     #[must_use]
     pub fn settings(&self) -> TrapSettings {
         let count = |limit: Limit| limit.0.map(|n| usize::try_from(n).unwrap_or(usize::MAX));

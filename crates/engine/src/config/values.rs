@@ -1,4 +1,4 @@
-//! How the values of settings are written.
+//! Formats of setting values.
 
 use crawl_dedup::FingerprintSettings;
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -10,7 +10,7 @@ use toml::Value;
 pub struct Limit(pub Option<u64>);
 
 impl Limit {
-    /// Whether `count` is still below the limit.
+    /// Returns true if `count` is still below the limit.
     #[must_use]
     pub fn allows(self, count: u64) -> bool {
         self.0.is_none_or(|limit| count < limit)
@@ -123,7 +123,7 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(parsed).map_err(|_| format!("\"{text}\" is negative"))
 }
 
-/// What stands for no bound.
+/// The word for no bound.
 const UNLIMITED: &str = "unlimited";
 
 /// A duration that leaves time for something, or no bound.
@@ -170,7 +170,7 @@ pub(super) fn unlimited_size<'de, D: Deserializer<'de>>(
     }
 }
 
-/// How long a host may be left alone at the most: nobody means more than a day.
+/// Maximum pause of a host: a longer one is a mistake.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A duration of at most a day.

@@ -95,7 +95,7 @@ pub(super) fn by_site(
     Ok((extraction, if is_kept { kept_body::keep(input, is_doubtful) } else { None }))
 }
 
-/// What is known of a page beside its extraction.
+/// Facts about a page beside its extraction.
 pub(super) struct Known {
     /// The canonical URL that it is known by.
     pub(super) url: Url,

@@ -13,14 +13,14 @@ use crawl_model::{HostKey, Origin, Outcome, Stage, Strategy, now_ms};
 use std::time::Duration;
 use url::Url;
 
-/// How long the turn at another host is waited for with the place held.
+/// Maximum wait for the turn at another host, with the place held.
 const TURN: Duration = Duration::from_secs(5);
 /// Hops of an AMP or a mobile page.
 const MAX_HOPS: usize = 5;
 
 impl Visit<'_> {
-    /// Fetches it. It stands for the URL that was asked for, so its redirects are followed here, within the site, each with a
-    /// turn of its own and the leave of its origin.
+    /// Fetches the alternative. It stands for the requested URL, so its redirects are followed here, within
+    /// the site. Each has a turn of its own and the permission of its origin.
     pub(super) async fn alternative(mut self, so_far: Option<&SoFar>) -> Result<Answer, StageError> {
         let asked = self.request.url.clone();
         let amp = self.request.strategy == Some(Strategy::Amp);
@@ -54,8 +54,8 @@ impl Visit<'_> {
         Ok(self.fail(Stage::Fetch, "too_many_redirects", None, message))
     }
 
-    /// Whether the address that another form of the page has come to may be asked: it has to be of the site, and its origin is
-    /// asked as that of any page is. What was asked for itself has been allowed already.
+    /// Checks that the address of an alternative may be fetched: it has to be of the site, and allowed by its
+    /// origin. The requested URL itself has been allowed already.
     async fn ask_there(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
         self.opt_outs_there = None;
         let url = self.request.url.clone();

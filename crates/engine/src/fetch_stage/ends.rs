@@ -1,4 +1,4 @@
-//! How a URL's visit ends: as a failure, or given back to be tried again.
+//! Ends of a URL's visit: a failure, or a lease given back for a retry.
 
 use super::{Answer, Visit};
 use crate::{failed_page::failed_page, finished::Finished, links::new_url, stage_error::StageError};
@@ -7,7 +7,7 @@ use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage, n
 use std::time::Duration;
 
 impl Visit<'_> {
-    /// How much longer the host has asked to be left alone, where that is more than a run waits for.
+    /// Returns the rest of the pause that the host has asked for, if it is longer than a run waits.
     pub(super) fn host_left(&self) -> Option<Duration> {
         HostKey::of(&self.request.url).and_then(|host| self.context.network.gate.left(&host))
     }

@@ -1,4 +1,4 @@
-//! What the answer for a page of an earlier round means: that it is as it was, or that it is no more.
+//! Answers for pages of an earlier round: unchanged (304) or gone (404, 410).
 
 use super::{Answer, Visit};
 use crate::{
@@ -13,8 +13,9 @@ use crawl_model::{Outcome, PageHistory, Strategy, now_ms};
 const OPTED_OUT: &str = "ai_optout";
 
 impl Visit<'_> {
-    /// Leaves the request conditional where its validators are those of what would come now: of a page that was read from a plain
-    /// answer, by the rules of now, and whose links were followed as now. Otherwise the page has to be seen.
+    /// Leaves the request conditional only if its validators fit the present rules. The page must have been
+    /// read from a plain answer, by the present rules, with its links followed as now. Otherwise the page has
+    /// to be fetched whole.
     pub(super) fn keep_conditions(&mut self) {
         let request = &mut self.request;
         let holds = request.before.as_deref().is_some_and(|before| {
@@ -25,7 +26,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Whether an answer without a body can be about what is known.
+    /// Returns true if an answer without a body can be about known content.
     pub(super) fn is_conditional(&self) -> bool {
         self.request.etag.is_some() || self.request.last_modified.is_some()
     }
@@ -44,8 +45,8 @@ impl Visit<'_> {
         Answer::Finished(revisit::unchanged(self.context, self.request.clone(), history))
     }
 
-    /// A page of an earlier round that answers 404 or 410: asked for once more after a pause, by this run or the next, and gone if
-    /// the answer is the same. `None` for other URLs and answers.
+    /// Handles a page of an earlier round that answers 404 or 410. It is asked for once more after a pause,
+    /// by this run or the next, and gone if the answer is the same. `None` for other URLs and answers.
     pub(super) fn missing(&self, status: Option<u16>) -> Result<Option<Answer>, StageError> {
         let (Some(status @ (404 | 410)), Some(before)) = (status, self.request.before.as_deref()) else {
             return Ok(None);

@@ -21,7 +21,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 use url::Url;
 
-/// How long a page waits, with its place, for others of its form that will teach how it is best fetched.
+/// Time for which a page waits, with its place, for pages of its URL pattern that will teach the strategy.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// And how long it waits then without a place.
 const LATER: Duration = Duration::from_secs(1);
@@ -164,8 +164,9 @@ impl Visit<'_> {
         Ok(Answer::Page(self.reserved(page)))
     }
 
-    /// Whether the document of a page that the form of its URL has sent to the browser has its text as it was sent. Then that is the page,
-    /// as it would have come by a plain request, and what the browser has made of it is dropped.
+    /// Returns true if a page that its URL pattern has sent to the browser has its text in the document as it
+    /// was sent. That document then is the page, as a plain request would bring it, and the browser's result
+    /// is dropped.
     async fn needed_no_browser(&self, rendered: &mut Rendered) -> bool {
         let Some(sent) = rendered.as_sent.take().filter(|_| is_html(rendered)) else { return false };
         let (context, url) = (Arc::clone(self.context), rendered.document.clone());
@@ -269,7 +270,7 @@ impl Visit<'_> {
     }
 }
 
-/// What a navigation was to its host.
+/// Returns the outcome of a navigation for its host.
 fn outcome(rendered: &Result<Rendered, RenderError>) -> SlotOutcome {
     let (status, retry_after) = match rendered {
         Ok(rendered) => (Some(rendered.status).filter(|status| *status > 0), retry_after(rendered)),
@@ -280,7 +281,8 @@ fn outcome(rendered: &Result<Rendered, RenderError>) -> SlotOutcome {
     SlotOutcome { status, retry_after, unanswered, ..SlotOutcome::default() }
 }
 
-/// Whether what a browser shows came as HTML. Plain text and XML are shown as documents that it makes of them.
+/// Returns true if the document of a browser came as HTML. Plain text and XML are shown as documents that it
+/// makes of them.
 fn is_html(rendered: &Rendered) -> bool {
     let declared = rendered.headers.iter().find(|(name, _)| name == "content-type");
     declared.is_none_or(|(_, value)| {
@@ -294,7 +296,7 @@ fn retry_after(rendered: &Rendered) -> Option<Duration> {
     parse_retry_after(value)
 }
 
-/// What a browser showed or was sent, as a page like any other.
+/// Makes a page like any other of the document that a browser showed or was sent.
 fn page_of(
     request: CrawlRequest,
     rendered: Rendered,

@@ -1,4 +1,5 @@
-//! Whether a URL may be fetched. robots.txt and the files about mining are those of its origin, and asked for before it.
+//! Permission to fetch a URL. robots.txt and the files about mining are those of its origin, and asked for
+//! before it.
 
 use super::{Answer, Visit, ends::spread};
 use crate::{
@@ -13,8 +14,7 @@ use crawl_fetch::{HostSlot, RobotsPolicy, SlotOutcome};
 use crawl_model::{HostKey, Origin, Stage, now_ms};
 use std::time::Duration;
 
-/// A robots.txt that asks for a pause of a day or more (it is read no further) means to be left alone: nothing would come of
-/// waiting.
+/// Pause of a day or more (it is read no further), by which a robots.txt disallows all: waiting is useless.
 const LONGEST_CRAWL_DELAY: Duration = Duration::from_secs(86_400);
 
 impl Visit<'_> {
@@ -76,8 +76,8 @@ impl Visit<'_> {
         self.another_turn(&host)
     }
 
-    /// Where the slot went to one of the host's files, or was given back while that was waited for, the URL is put back for
-    /// another turn.
+    /// Puts the URL back for another turn if the slot went to one of the host's files, or was given back
+    /// meanwhile.
     fn another_turn(&self, host: &HostKey) -> Result<Option<Answer>, StageError> {
         if self.slot.is_none() && !self.context.network.gate.delay(host).is_zero() {
             return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
@@ -85,7 +85,7 @@ impl Visit<'_> {
         Ok(None)
     }
 
-    /// What robots.txt says of the URL, if it may not be fetched.
+    /// Returns the refusal of robots.txt, if the URL may not be fetched.
     pub(super) fn forbidden(&self, policy: &RobotsPolicy, origin: &Origin) -> Option<Answer> {
         if let Some(delay) = policy.crawl_delay().filter(|delay| *delay >= LONGEST_CRAWL_DELAY) {
             let message = format!(
