@@ -1,12 +1,15 @@
-//! What a site teaches: which strategy its pages need, by the form of their URLs.
+//! Lessons of a site: the strategies that its pages need, by URL pattern.
 //!
-//! Pages of one form are usually made by one program. Where the first few of a form all turned out to need a browser (or the
-//! headers of a mobile client), the next ones are fetched so at once; now and then one is fetched statically first
-//! again. A static page that has its text makes the form forget, and what had its text once has to be without it many
-//! times over before it is believed again. A page that came by the browser at once is judged by its document as it was sent, and is a
-//! static page if that has its text (`fetch_stage`). Where it was not kept the page confirms nothing: a form that began with
-//! shells by chance is looked at again soon, and is forgotten at once when a page comes by the browser without what all its
-//! shells show (see [`Marks`]). Only pages teach; a fetch that failed says nothing.
+//! Pages of one pattern are usually made by one program. If the first few of a pattern all needed a browser
+//! (or a mobile user agent), the next ones are fetched so at once. Now and then one is fetched statically
+//! first again.
+//!
+//! A static page that has its text resets its pattern, and the pattern then needs many pages without text
+//! before it is believed again. The browser's page is judged by its document as it was sent, and is a static
+//! page if that has its text (`fetch_stage`). If that document was not kept, the page confirms nothing. A
+//! pattern that began with shells by chance is therefore looked at again soon. It is reset at once when a
+//! page comes by the browser without the marks that all its shells show (see [`Marks`]). Only pages teach; a
+//! failed fetch says nothing.
 
 use crawl_fetch::url_template;
 use crawl_model::{HostKey, PageSignals, Store, StoreError, Strategy};
@@ -35,17 +38,18 @@ const FIRST_LOOK: u32 = 10;
 const ALIKE: u32 = 2;
 /// Confidence from which on a strategy is tried first.
 const CONFIDENT: f32 = 0.5;
-/// What a static page that needs the strategy, and a page that was better for it, add of what is missing to certainty.
+/// Share of the missing confidence that a static page that needs the strategy adds, and one that was better
+/// for it.
 const NEEDED: f32 = 0.2;
 const PAID: f32 = 0.3;
-/// What is left of the confidence when a page was no better for it.
+/// Factor of the confidence for a page that was no better for the strategy.
 const MISSED: f32 = 0.6;
 /// Pages in a row that gained nothing by a strategy, after which it is spared …
 const GIVEN_UP: [(Strategy, u32); 2] = [(Strategy::Mobile, 3), (Strategy::Chrome, 16)];
 /// … but for one in so many.
 const SPARED: u32 = 10;
 
-/// What a page shows of the program that made it, as the browser had it at the end.
+/// Traces of the program that made a page, as the browser had it at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
     /// A framework, or the element that one fills.
@@ -80,11 +84,11 @@ impl From<&PageSignals> for Marks {
     }
 }
 
-/// What is known of one form of URLs.
+/// Knowledge of one URL pattern.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Lesson {
-    /// What its pages needed.
+    /// Strategy that its pages needed.
     strategy: Option<Strategy>,
     /// 0 to 1.
     confidence: f32,
@@ -100,7 +104,7 @@ struct Lesson {
     since: u32,
     /// Static pages that were looked at since the strategy comes first.
     looks: u32,
-    /// What all pages show that were better for the strategy.
+    /// Marks of all pages that were better for the strategy.
     marks: Marks,
     /// Static pages that are on their way.
     #[serde(skip)]
@@ -122,7 +126,7 @@ impl Lesson {
         self.strategy.filter(|&strategy| self.is_first(strategy, trial))
     }
 
-    /// Whether this page, one that would come by the strategy at once, is fetched statically to see whether it must.
+    /// Returns true if this page, due for the strategy at once, is fetched statically to verify the lesson.
     const fn is_looked_at(&mut self, reexamine: u32) -> bool {
         let first = reexamine.div_ceil(FIRST_LOOK);
         self.since = self.since.saturating_add(1);
@@ -174,7 +178,7 @@ impl Lesson {
     }
 }
 
-/// What a strategy gained on a page.
+/// Gain of a strategy on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paid {
     /// The page was better than what there was before; what it shows.
@@ -185,7 +189,7 @@ pub enum Paid {
     Unknown(Marks),
 }
 
-/// How a page is begun.
+/// First step of a page.
 pub enum Begin {
     /// With a plain request; the guard is held until the page has taught, where others wait for that.
     Static(Option<OnTrial>),
@@ -245,8 +249,8 @@ impl Shared {
 }
 
 impl Lessons {
-    /// Nothing is known yet. `trial` static pages of a form that all need a strategy make it the first; after `reexamine`
-    /// pages by it one is fetched statically again, and once after a tenth as many.
+    /// Knows nothing yet. A strategy comes first after `trial` static pages of a pattern that all need it.
+    /// After `reexamine` pages by it one is fetched statically again, and once after a tenth as many.
     #[must_use]
     pub fn new(trial: u32, reexamine: u32) -> Self {
         Self(Arc::new(Shared { state: Mutex::default(), changed: Notify::new(), trial, reexamine }))
@@ -257,7 +261,7 @@ impl Lessons {
         self.0.changed.notified()
     }
 
-    /// How a page is begun that nothing was tried for yet.
+    /// Chooses the first step of a page for which nothing was tried yet.
     ///
     /// # Errors
     /// When storage fails.
@@ -283,7 +287,7 @@ impl Lessons {
         .map(|begin| begin.unwrap_or(Begin::Static(None)))
     }
 
-    /// Whether a strategy is still the first for a page's form.
+    /// Returns true if a strategy is still the first for a page's pattern.
     ///
     /// # Errors
     /// When storage fails.
@@ -292,7 +296,8 @@ impl Lessons {
         self.with(store, url, |lesson, _, _| lesson.is_first(strategy, trial)).map(Option::unwrap_or_default)
     }
 
-    /// Whether a strategy that a page needs is to be spared, since pages of its form have long gained nothing by it; how many.
+    /// Returns the number of the pattern's last pages that gained nothing by a strategy, if a page that needs
+    /// it is to be spared.
     ///
     /// # Errors
     /// When storage fails.
@@ -405,7 +410,8 @@ impl Lessons {
 }
 
 impl Host {
-    /// Whether there is room for another form; for it, that is forgotten which is missed least.
+    /// Returns true if there is room for another pattern, after evicting the least recently used one if
+    /// necessary.
     fn make_room(&mut self) -> bool {
         if self.forms.len() < MAX_FORMS {
             return true;

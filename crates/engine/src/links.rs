@@ -11,7 +11,7 @@ use std::{
 };
 use url::Url;
 
-/// Where a crawl may go: canonical form, filters, scope, depth, traps.
+/// Bounds of a crawl: canonical form, filters, scope, depth, traps.
 pub struct LinkPolicy {
     canonicalizer: Canonicalizer,
     filter: UrlFilter,
@@ -23,7 +23,7 @@ pub struct LinkPolicy {
     keys: RandomState,
 }
 
-/// What became of a page's links.
+/// Links of a page, sorted by their treatment.
 #[derive(Debug, Default)]
 pub struct Discovered {
     /// Canonical outgoing links, each once; no more than a page may have.
@@ -90,7 +90,7 @@ impl LinkPolicy {
         self.scope.write().unwrap_or_else(PoisonError::into_inner).add(url);
     }
 
-    /// Whether a canonical URL may be fetched. The filters do not bind what the user named as a seed.
+    /// Returns true if a canonical URL may be fetched. The filters do not bind the user's seeds.
     #[must_use]
     pub fn admits(&self, url: &Url) -> bool {
         self.in_scope(url) && !matches!(self.filter.judge(url), Judgement::Exclude { .. })

@@ -14,8 +14,9 @@ const ADDRESSES: u64 = 400 << 20;
 /// Address space for each thread: the allocator reserves aligned segments of 32 MiB.
 const ADDRESSES_A_THREAD: u64 = 100 << 20;
 
-/// Fails if the address space of the process is limited (`ulimit -v`) to less than a crawl with so many threads of extraction
-/// needs, 0 for one a core. The allocator would end the process in the middle of a page.
+/// Fails if the address space of the process is limited (`ulimit -v`) to less than a crawl needs.
+/// `extract_threads` is the number of threads of extraction, 0 for one a core. The allocator would end the
+/// process in the middle of a page.
 ///
 /// # Errors
 /// A usage error that names the limit.
@@ -39,9 +40,9 @@ fn missing_addresses(limit: Option<u64>, cores: usize, extract_threads: usize) -
     limit.filter(|limit| *limit < needed).map(|limit| (limit, needed))
 }
 
-/// Returns to the system what this thread has freed. The allocator does so by itself after a while, and only when the
-/// thread allocates again; what a page of several megabytes leaves behind on each thread that it passes would stay
-/// with the process until then, and the next such page would come on top of it.
+/// Returns to the system what this thread has freed. The allocator does so only after a while, and only when
+/// the thread allocates again. Until then the buffers of a large page would stay on each thread that it
+/// passes, and the next such page would add its own.
 #[expect(unsafe_code, reason = "the allocator's own function, which the crate mimalloc does not wrap")]
 pub fn give_back() {
     // SAFETY: takes no pointers and may be called at any time; in a program that runs on another allocator it finds
@@ -49,10 +50,10 @@ pub fn give_back() {
     unsafe { libmimalloc_sys::mi_collect(true) }
 }
 
-/// A large page's share of the memory for large pages, given back when the page has been written or put aside. As long
-/// as there is one, what is freed returns to the system at once: a page of 8 MiB passes through half a dozen buffers of its
-/// size, and each would otherwise stay for some time beside the next. That costs 5 % of the CPU where it is always
-/// so, and nothing where large pages are rare.
+/// A large page's share of the memory for large pages, given back when the page has been written or put
+/// aside. While there is one, freed memory returns to the system at once. A page of 8 MiB passes through half
+/// a dozen buffers of its size, and each would otherwise stay for some time beside the next. That costs 5 %
+/// of the CPU if it is always so, and nothing if large pages are rare.
 #[derive(Debug)]
 pub struct LargeShare {
     _permit: OwnedSemaphorePermit,

@@ -7,7 +7,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// A lease with the host's leave to make one request.
 pub struct Job {
-    /// What to fetch.
+    /// Request to fetch.
     pub request: CrawlRequest,
     /// The host's slot, given back when the answer has come; `None` for a host that has been given up.
     pub slot: Option<HostSlot>,
@@ -17,7 +17,7 @@ pub struct Job {
     pub slow: Option<SlowPlace>,
 }
 
-/// What comes to the stage.
+/// Input of the extraction stage.
 pub enum Arrival {
     /// A page to be parsed.
     Page(Box<FetchedPage>),
@@ -25,7 +25,7 @@ pub enum Arrival {
     Kept(Box<ExtractedPage>),
 }
 
-/// What the shards are told.
+/// Message to a shard.
 pub enum ShardMessage {
     /// A page of a host.
     Page(Box<ExtractedPage>, Share),

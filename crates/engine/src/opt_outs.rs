@@ -1,6 +1,7 @@
-//! What sites say about mining and machine learning, joined for a page: its own directives, the response's headers, and
-//! the origin's two files, which are fetched once for each origin and kept for the run. A file that cannot be had is not
-//! one that says nothing: as with robots.txt (RFC 9309 §2.3.1.4) it is asked for again, and then counts as unknown.
+//! Opt-outs of sites from mining and machine learning, joined for a page: its own directives, the response's
+//! headers, and the origin's two files. The files are fetched once for each origin and kept for the run. An
+//! unreachable file does not count as missing: as with robots.txt (RFC 9309 §2.3.1.4) it is asked for again,
+//! and then counts as unknown.
 
 use crate::{network::Network, origin_cache::OriginCache};
 use crawl_fetch::{
@@ -16,7 +17,7 @@ use url::Url;
 const MAX_IN_MEMORY: usize = 32 << 20;
 /// Redirects that are followed for a file, all on its host.
 const MAX_HOPS: usize = 5;
-/// How long a request waits for its turn where it does so with a place that other hosts could use.
+/// Maximum wait of a request for its turn with a place that other hosts could use.
 const MAX_TURN: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
@@ -45,7 +46,7 @@ struct Progress {
     hops: usize,
 }
 
-/// What is known of one file.
+/// Answer for one file.
 #[derive(Default)]
 enum Answer {
     #[default]
@@ -87,7 +88,7 @@ pub enum NotKnown {
     Local(FetchError),
 }
 
-/// What it takes to ask for the files of one origin.
+/// Parameters of the requests for the files of one origin.
 struct Asking<'a> {
     network: &'a Network,
     origin: &'a Origin,
@@ -166,7 +167,7 @@ impl OptOutCache {
 }
 
 impl State {
-    /// How long to wait after this; `None` when there is no point in waiting longer.
+    /// Returns the time to wait; `None` if waiting longer is useless.
     fn wait(&mut self, network: &Network, origin: &Origin, trouble: Trouble) -> Option<Duration> {
         let (error, retry_after) = match trouble {
             Trouble::NoTurn(at) => {
@@ -253,7 +254,8 @@ const fn says_nothing(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500..=599)
 }
 
-/// What is reserved of a page, by stable names: by its own directives (`noai`), its response and its origin's files.
+/// Returns the reservations of a page, by stable names: by its own directives (`noai`), its response and its
+/// origin's files.
 #[must_use]
 pub fn of_page(page: &FetchedPage, noai: bool) -> Vec<String> {
     let tdm = (tdm_header(&page.headers) == Some(true)).then_some(OptOut::TdmHeader.name());
@@ -264,7 +266,7 @@ pub fn of_page(page: &FetchedPage, noai: bool) -> Vec<String> {
 /// The kind of failure of a page of which nobody knows whether it is reserved, where such pages are left out.
 pub const UNKNOWN_KIND: &str = "ai_optout_unknown";
 
-/// What [`of_page`] found is a reservation, and not merely unknown.
+/// Returns true if [`of_page`] found a reservation, and not merely an unknown one.
 #[must_use]
 pub fn is_reserved(found: &[String]) -> bool {
     found.iter().any(|name| name != OptOut::Unknown.name())

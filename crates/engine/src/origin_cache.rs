@@ -1,5 +1,5 @@
-//! What is known of origins, bounded in bytes: a hostile file of half a megabyte takes ten when it is parsed, and an
-//! honest one next to nothing, so a number of origins is no bound.
+//! Cache of values by origin, bounded in bytes. A number of origins is no bound: a hostile file of half a
+//! megabyte takes ten when it is parsed, and an honest one next to nothing.
 
 use crawl_model::Origin;
 use rustc_hash::FxHashMap;
@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes that an entry takes besides what it holds, roughly.
 const ENTRY: usize = 256;
 
-/// Values by origin in two generations: whatever is asked for moves to the young one, and when that has its half of the
-/// bytes the old one is dropped. So what is in use stays, and at most the bound, and the newest value, is held.
+/// Values by origin in two generations. A requested value moves to the young one. When that has its half of
+/// the bytes, the old one is dropped. So values in use stay, and the cache holds at most the bound and the
+/// newest value.
 pub struct OriginCache<T> {
     generations: Mutex<Generations<T>>,
     half: usize,

@@ -10,8 +10,8 @@ pub const HTML: &str = "text/html; charset=utf-8";
 /// Faulty lines of filter lists that are told one by one.
 const MAX_TOLD: usize = 5;
 
-/// Loads the rules. Lines of filter lists that are no rules are told by `tell` and left out, since lists are other
-/// people's and change by themselves; faults of the user's own rules are errors.
+/// Loads the rules. Faulty lines of filter lists are reported by `tell` and left out, since lists are other
+/// people's and change by themselves. Faults of the user's own rules are errors.
 ///
 /// # Errors
 /// Names every fault of the rules with file, line and key, and every list that cannot be read.

@@ -9,11 +9,12 @@
 //! Requests and a browser's pages are two lanes with places of their own, so that a page of seconds holds up none of
 //! milliseconds. A page that is to be fetched again by another strategy goes back to the frontier, with what there is so far.
 //!
-//! All channels are bounded, and none leads back, so a full one can only slow down what is before it. What is in memory
-//! at most while the sink stands still: bodies, one for each of the N fetch places and T tabs, and `channels.fetched` (and one for
-//! each extract thread while it parses); pages without body, one for each extract thread, `channels.extracted` for each
-//! shard, one for each shard, `channels.cleaned`, and a batch of the sink. Only the scheduler and requests in flight see
-//! the cancellation; the rest ends because its senders are dropped.
+//! All channels are bounded, and none leads back, so a full one can only slow down the stages before it.
+//! Memory is bounded while the sink stands still. Bodies: one for each of the N fetch places and T tabs,
+//! `channels.fetched`, and one for each extract thread while it parses. Pages without body: one for each
+//! extract thread and each shard, `channels.extracted` for each shard, `channels.cleaned`, and a batch of the
+//! sink. Only the scheduler and requests in flight see the cancellation; the rest ends because its senders
+//! are dropped.
 
 use crate::{
     context::Context,

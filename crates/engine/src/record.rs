@@ -99,8 +99,8 @@ pub fn known_record(end: &KnownEnd) -> Record {
     }
 }
 
-/// The record of a page that came from a file, with its text after the last pass: nothing was fetched, and its site is
-/// not known.
+/// The record of a page that came from a file, with its text after the last pass. Nothing was fetched, and
+/// its site is not known.
 #[must_use]
 pub fn page_record(mut extraction: Extraction, text: String, url: Option<&Url>) -> Record {
     let links = extraction.links.iter().map(|link| link.url.clone()).collect();
@@ -148,7 +148,7 @@ pub fn no_url() -> Url {
     Url::parse("about:blank").expect("about:blank is a URL")
 }
 
-/// What extraction says of a page; what only the fetch knows is left empty.
+/// Describes a page by its extraction; the fields that only the fetch knows are left empty.
 fn described(
     extraction: Extraction,
     words: u32,

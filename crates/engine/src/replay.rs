@@ -191,7 +191,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// What an archive holds, and where.
+/// Index of an archive's contents.
 pub struct Index {
     files: Vec<PathBuf>,
     captures: FxHashMap<Uuid, Place>,
@@ -285,7 +285,7 @@ impl Index {
         Ok(record.filter(|record| parse_record_id(record.header("WARC-Record-ID")) == Some(id)))
     }
 
-    /// What a page is extracted from.
+    /// Returns the capture from which a page is extracted.
     fn page(&self, id: Uuid) -> io::Result<Option<Capture>> {
         let Some(record) = self.capture(id)? else { return Ok(None) };
         let url = record.target_uri();
@@ -309,9 +309,9 @@ fn original_of(record: &WarcRecord) -> Option<Uuid> {
     refers.and_then(|record| parse_record_id(record.header("WARC-Refers-To")))
 }
 
-/// The records of a file that can be read, with where each begins; `tell` is called for each part that cannot, with whether it is
-/// damaged or longer than `most` bytes. The last record of a file that is being written, or was when its crawl was killed, may be
-/// unfinished.
+/// The readable records of a file, with their offsets. `tell` is called for each unreadable part, with true
+/// if it is damaged and false if it is longer than `most` bytes. The last record of a file that is being
+/// written, or was when its crawl was killed, may be unfinished.
 fn records(
     path: &Path,
     most: usize,
@@ -344,7 +344,7 @@ fn decision(record: &WarcRecord) -> Option<Decision> {
 
 /// A page's bytes as they came, and what is needed to read them.
 struct Capture {
-    /// What links are relative to.
+    /// Base URL of links.
     url: String,
     content_type: String,
     encoding: String,

@@ -1,5 +1,5 @@
-//! Known URLs in the flow of a round: those that are due enter the frontier, and a page that is as it was ends without a record
-//! of its own.
+//! Known URLs in the flow of a round. Those that are due enter the frontier, and an unchanged page ends
+//! without a record of its own.
 
 use crate::{
     context::Context,
@@ -50,7 +50,7 @@ pub fn plant(context: &Context, seeds: &FxHashSet<UrlKey>) -> Result<(), StoreEr
     store.put(PLANTED_KEY, &round)
 }
 
-/// Whether a known URL would still be followed if it were found now.
+/// Returns true if a known URL would still be followed if it were found now.
 fn is_wanted(context: &Context, known: &KnownUrl) -> bool {
     let crawl = &context.config.crawl;
     let Ok(url) = known.url.url.parse() else { return false };

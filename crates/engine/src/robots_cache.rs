@@ -15,15 +15,15 @@ use tokio::sync::OnceCell;
 /// Bytes of parsed rules that are kept in memory; what is dropped is read from the store again.
 const MAX_IN_MEMORY: usize = 32 << 20;
 
-/// How long after their time rules are kept to while the host does not give new ones. RFC 9309 §2.4 allows a cached copy
-/// beyond its 24 hours as long as robots.txt is unreachable; a day more bridges an outage.
+/// Time for which expired rules stay in force while the host does not give new ones. RFC 9309 §2.4 allows a
+/// cached copy beyond its 24 hours as long as robots.txt is unreachable; a day more bridges an outage.
 const MAX_STALE: Duration = Duration::from_secs(86_400);
 /// Pause before a host that keeps old rules in force is asked for new ones again.
 const STALE_FOR: Duration = Duration::from_secs(600);
 
 /// The rules of an origin and when they have to be fetched anew.
 pub struct Robots {
-    /// What the origin allows.
+    /// Rules of the origin.
     pub policy: RobotsPolicy,
     /// Why there was no answer, where there was none.
     pub error: Option<FetchError>,
@@ -45,7 +45,7 @@ pub struct RobotsCache {
     product_token: String,
 }
 
-/// What [`RobotsCache::lookup`] did.
+/// Result of [`RobotsCache::lookup`].
 pub struct Looked {
     /// The rules.
     pub robots: Arc<Robots>,
@@ -54,8 +54,8 @@ pub struct Looked {
 }
 
 impl RobotsCache {
-    /// An empty cache of what holds for `product_token`. Rules are believed for `max_age`; a robots.txt that could not be
-    /// had is asked for again after `retry_after`, for the URLs that wait for it are tried again then.
+    /// An empty cache of the rules for `product_token`. Rules are valid for `max_age`. An unreachable
+    /// robots.txt is asked for again after `retry_after`, when the URLs that wait for it are tried again.
     #[must_use]
     pub fn new(max_age: Duration, retry_after: Duration, product_token: &str) -> Self {
         let cells = OriginCache::new(MAX_IN_MEMORY);

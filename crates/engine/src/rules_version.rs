@@ -1,5 +1,5 @@
-//! What decides which text a body brings, and which of its links are followed, as one number: with the number of the last time
-//! the same body need not be read again.
+//! Version of the rules that decide the text of a body and its followed links, as one number. A body need not
+//! be read again if its number is that of the last time.
 
 use crate::config::Config;
 use crawl_extract::Rules;
@@ -73,8 +73,9 @@ impl Parts {
     }
 }
 
-/// Of the settings by which links are followed. The depth of a page is not among them: that is a matter of each page. Nor are the
-/// seeds, though one more widens the scope of all: all pages would be read anew for it (docs/recrawl.md says what is not found).
+/// Hashes the settings by which links are followed. The depth of a page is not among them: that is a matter
+/// of each page. Nor are the seeds, though one more widens the scope of all, for all pages would be read anew
+/// (see docs/recrawl.md).
 fn following(config: &Config) -> u32 {
     let (crawl, mut parts) = (&config.crawl, Parts::default());
     parts.add(format!("{:?} {} {}", crawl.scope, crawl.url_filters, crawl.obey_robots).as_bytes());
@@ -86,8 +87,8 @@ fn following(config: &Config) -> u32 {
     parts.number()
 }
 
-/// Of the version of the program, its rules with those of the user, filter lists, and the settings of extraction and cleaning.
-/// What cannot be read counts as empty here; loading the rules tells of it.
+/// Hashes the version of the program, its rules with those of the user, filter lists, and the settings of
+/// extraction and cleaning. An unreadable file counts as empty here; loading the rules reports it.
 fn reading(config: &Config) -> u32 {
     let (extract, dedup) = (&config.extract, &config.dedup);
     let mut parts = Parts::default();

@@ -15,7 +15,7 @@ use crawl_model::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Mutex, PoisonError};
 
-/// What a round over what is known is led by.
+/// Rules of a round over known URLs.
 pub struct Recrawl {
     /// The round is one; otherwise nothing here is asked.
     pub on: bool,
@@ -23,7 +23,7 @@ pub struct Recrawl {
     pub whole: bool,
     /// URLs that are read again, since the round before has missed their content.
     pub missed_before: FxHashSet<UrlKey>,
-    /// What bodies are read by now, of pages whose links are followed.
+    /// Versions of the present rules, for pages whose links are followed.
     rules: Readings,
     /// The depth from which on the links of a page are not followed.
     depth: u64,
@@ -45,7 +45,7 @@ impl Recrawl {
         Self { on, whole: false, missed_before, rules, depth, policy, mode, still: Mutex::default() }
     }
 
-    /// Whether what the user named, and what it leads to, is asked again.
+    /// Returns true if the user's seeds, and the URLs that they lead to, are asked again.
     #[must_use]
     pub fn asks_seeds(&self) -> bool {
         !(self.on && self.mode == RecrawlMode::None)
@@ -67,20 +67,20 @@ impl Recrawl {
         }
     }
 
-    /// What the body of a page is read by now.
+    /// Returns the versions of the present rules for a page.
     #[must_use]
     pub fn rules_of(&self, page: &CrawlRequest) -> Readings {
         self.rules.of_page(u64::from(page.depth) < self.depth)
     }
 
-    /// Whether the same body would bring the text that it brought before.
+    /// Returns true if the same body would bring the same text as before.
     #[must_use]
     pub fn reads_as(&self, before: &Before) -> bool {
         before.rules.is_some_and(|rules| self.rules.read_as(rules))
     }
 
-    /// Whether a page of an earlier round need not be read again if it is unchanged: it would bring the same text, and lead to
-    /// nothing more.
+    /// Returns true if a page of an earlier round need not be read again if it is unchanged. Its text would
+    /// be the same, and it would lead to nothing more.
     #[must_use]
     pub fn need_not_read(&self, page: &CrawlRequest) -> bool {
         let before = page.before.as_deref().and_then(|before| before.rules);
@@ -98,7 +98,8 @@ pub fn body_hash(page: &FetchedPage) -> Option<BodyHash> {
         .then(|| BodyHash::of(&page.body.bytes, content_type))
 }
 
-/// What is new of a page that was read and cleaned. Its text decides; before texts had hashes, its content.
+/// Compares a page that was read and cleaned with its last visit. Its text decides; before texts had hashes,
+/// its content.
 #[must_use]
 pub fn change(before: Option<&Before>, content: ContentHash, text: ContentHash) -> Change {
     let Some(before) = before else { return Change::New };

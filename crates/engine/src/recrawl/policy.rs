@@ -9,8 +9,8 @@ use crawl_model::{Discovery, KnownUrl, Outcome, Visits};
 use jiff::{Timestamp, civil, fmt::rfc2822, tz::TimeZone};
 use std::time::Duration;
 
-/// A visit is made when the page has changed since the last one as likely as not: after so many mean times between two
-/// changes (changes as a Poisson process).
+/// Factor of the mean time between two changes after which a page is visited. Its probability of having
+/// changed then reaches 50 % (changes as a Poisson process).
 const AS_LIKELY_AS_NOT: f64 = std::f64::consts::LN_2;
 /// An interval grows to no more than so many times the time for which the page is known to have stood unchanged.
 const GROWTH: f64 = 2.0;
@@ -39,7 +39,8 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// As the settings say; `rules` are those that pages are read by now, with links that are followed from pages above `depth`.
+    /// Takes the settings; `rules` are the present ones, with links that are followed from pages above
+    /// `depth`.
     #[must_use]
     pub fn new(settings: &RecrawlSection, rules: Readings, depth: u64) -> Self {
         let millis = |age: Duration| age.as_secs_f64() * 1e3;
@@ -47,7 +48,7 @@ impl Policy {
         Self { mode: settings.mode, min_age_ms, max_age_ms, rules, depth }
     }
 
-    /// Whether a known URL other than a seed is asked again in a round that begins at `now_ms`.
+    /// Returns true if a known URL other than a seed is asked again in a round that begins at `now_ms`.
     #[must_use]
     pub fn is_due(&self, known: &KnownUrl, now_ms: i64) -> bool {
         match self.due(known, now_ms) {
@@ -86,10 +87,11 @@ impl Policy {
         after(fetched_at, interval.max(self.min_age_ms).min(latest))
     }
 
-    /// Time until the next visit. The rate of change is Cho and Garcia-Molina's estimate for visits at regular intervals, made
-    /// less biased: with n visits that could find a change, X that did and the mean interval I it is
-    /// `-ln((n - X + 0.5) / (n + 0.5)) / I` (Estimating Frequency of Change, ACM TOIT 3(3), 2003, section 4.2). Between
-    /// `min_age` and `max_age`, and no more than twice the time for which the page is known to have stood.
+    /// Time until the next visit. The rate of change is Cho and Garcia-Molina's estimate for visits at
+    /// regular intervals, with less bias. With n visits that could find a change, X that did and the mean
+    /// interval I it is `-ln((n - X + 0.5) / (n + 0.5)) / I`. (Estimating Frequency of Change, ACM TOIT 3(3),
+    /// 2003, section 4.2.) The time lies between `min_age` and `max_age`, and is at most twice the time for
+    /// which the page is known to have stood.
     fn interval_ms(&self, visits: &Visits, fetched_at: i64) -> f64 {
         let (Some(first), Some(changed)) = (visits.first_ms, visits.changed_ms) else {
             return self.min_age_ms;
@@ -110,8 +112,8 @@ impl Policy {
         interval.min(stood * GROWTH).max(self.min_age_ms).min(most)
     }
 
-    /// Whether what a sitemap says of a URL that rests makes it due at once: that it was changed after the last visit, or
-    /// after what the sitemap had said of it then.
+    /// Returns true if a sitemap makes a resting URL due at once. Its date must be later than the last visit,
+    /// or later than the date that the sitemap had then.
     #[must_use]
     pub fn wakes(&self, known: &KnownUrl, lastmod: &str) -> bool {
         if !matches!(self.mode, RecrawlMode::Auto | RecrawlMode::Changed) {
@@ -129,13 +131,13 @@ const fn after(fetched_at: i64, age_ms: f64) -> Due {
     Due::From(fetched_at.saturating_add(age_ms.ceil() as i64))
 }
 
-/// Whether the last visit brought no answer that would hold until something changes.
+/// Returns true if the last visit brought no answer that would hold until something changes.
 fn failed(known: &KnownUrl) -> bool {
     known.outcome == Some(Outcome::Failed) && !matches!(known.history.status, Some(404 | 410))
 }
 
-/// The time that a `lastmod` names, milliseconds since the Unix epoch; a year, a month or a day is its beginning (W3C date
-/// and time formats), and feeds write as mail does (RFC 2822).
+/// The time that a `lastmod` names, milliseconds since the Unix epoch. A year, a month or a day is its
+/// beginning (W3C date and time formats), and feeds write as mail does (RFC 2822).
 fn millis(lastmod: &str) -> Option<i64> {
     let text = lastmod.trim();
     let at_start = |date: civil::Date| date.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp());

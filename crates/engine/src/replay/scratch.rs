@@ -90,8 +90,8 @@ fn remove_leftovers(base: &Path, prefix: &str) {
     }
 }
 
-/// Removes a folder whose process was killed before it made the lock's file: an empty one, and not a new one, whose process may be
-/// about to lock it. A folder with a file in it is another program's.
+/// Removes a folder whose process was killed before it made the lock's file. It is empty, and not new, since
+/// a new one's process may be about to lock it. A folder with a file in it is another program's.
 fn remove_unlocked(folder: &Path) {
     let age = fs::symlink_metadata(folder).and_then(|meta| meta.modified()).map(|made| made.elapsed());
     if matches!(age, Ok(Ok(age)) if age >= UNLOCKED)
