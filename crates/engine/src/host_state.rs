@@ -1,8 +1,8 @@
 //! State of a host in the store: its fingerprint, once it is settled, and its answers for pages that it does
 //! not have. So no host is asked twice.
 //!
-//! Bytes: `HST2`, a byte that is 1 if the host was rebuilt in this round, the length of the witness as JSON
-//! (4 bytes, little endian). Then follow the witness and the fingerprint, which is empty while the host is
+//! Bytes: `HST2`, a byte that is 1 if the host was rebuilt in this round, the length of the witness's JSON (4
+//! bytes, little endian). The witness and the fingerprint follow. The fingerprint is empty while the host is
 //! not settled. Earlier versions wrote only the bytes behind the fifth.
 //!
 //! A host that is not settled has a state of its own, beside its held pages. It consists of the length of

@@ -1,5 +1,5 @@
 //! Cache of values by origin, bounded in bytes. A number of origins is no bound: a hostile file of half a
-//! megabyte takes ten when it is parsed, and an honest one next to nothing.
+//! megabyte takes ten when parsed, an honest one next to nothing.
 
 use crawl_model::Origin;
 use rustc_hash::FxHashMap;

@@ -1,8 +1,8 @@
 //! The scheduler: leases URLs of hosts whose time has come and hands them to the fetch stage. It alone decides when a
 //! run has ended.
 //!
-//! A host that the gate refuses is suspended in the store until its time comes, so that hosts that wait do not hide hosts
-//! that are ready, and a pass does not ask them again.
+//! A host that the gate refuses is suspended in the store until its time comes. So waiting hosts do not hide
+//! hosts that are ready, and a pass does not ask them again.
 
 mod waiting;
 
@@ -29,13 +29,13 @@ use waiting::WaitingHosts;
 const HOSTS_AT_A_TIME: usize = 64;
 /// The longest pause between two looks at the frontier; events end it early.
 const IDLE: Duration = Duration::from_millis(250);
-/// How long a host has to be idle before politeness forgets it, and how often that is looked at.
+/// Idle time after which politeness forgets a host, and the pause between two looks for such hosts.
 const FORGET_HOSTS: Duration = Duration::from_secs(600);
-/// How long a lease lasts beyond the time that a request may take: for extraction, cleaning and writing.
+/// Time of a lease beyond that of a request: for extraction, cleaning and writing.
 const LEASE_MARGIN: Duration = Duration::from_secs(600);
 /// Time after `crawl.max_time` that requests in flight have to end.
 const OVERTIME: Duration = Duration::from_secs(2);
-/// How often leases that have run out are looked for.
+/// Pause between two looks for expired leases.
 const EXPIRE_LEASES: Duration = Duration::from_secs(60);
 
 /// A host's leave to make one request.
@@ -65,7 +65,7 @@ pub struct Scheduler {
     leads: Lane,
     /// Hosts that are suspended in the store.
     waiting: WaitingHosts,
-    /// How long a lease lasts, by lane.
+    /// Time of a lease, by lane.
     lease_ms: [i64; 2],
     hosts_forgotten: Instant,
     leases_expired: Instant,
@@ -74,8 +74,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler that gives out at most `fetch.concurrency` places for requests and `chrome.tabs` for a browser at a time;
-    /// `jobs` are the two lanes in that order.
+    /// A scheduler that gives out at most `fetch.concurrency` places for requests and `chrome.tabs` for a
+    /// browser. `jobs` are the two lanes in that order.
     #[must_use]
     pub fn new(context: Arc<Context>, jobs: [Sender<Job>; 2], shards: Vec<Sender<ShardMessage>>) -> Self {
         let (fetch, chrome) = (&context.config.fetch, &context.config.chrome);
@@ -191,8 +191,8 @@ impl Scheduler {
         started_ms.saturating_add(i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// A free place in each lane that has one, in the order in which the lanes are looked at; `None` when the run is
-    /// cancelled before there is any.
+    /// A free place in each lane that has one, in the order in which the lanes are looked at. Returns `None`
+    /// if the run is cancelled before there is any.
     async fn free_places(&self) -> Option<Vec<(Lane, OwnedSemaphorePermit)>> {
         let places = |lane: Lane| Arc::clone(&self.places[lane as usize]);
         let mut free: Vec<_> = Lane::ALL
@@ -407,7 +407,7 @@ async fn end_requests(context: &Context) {
     std::future::pending::<()>().await;
 }
 
-/// What is not known to have been a page is fetched whole: it cannot be what it was.
+/// Removes the conditions of a request for a URL that is not known to be a page: it is fetched whole.
 fn unconditional(mut request: CrawlRequest) -> CrawlRequest {
     if request.before.is_none() {
         (request.etag, request.last_modified) = (None, None);

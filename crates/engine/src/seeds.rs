@@ -16,7 +16,7 @@ pub struct BadLine {
     pub number: usize,
     /// The line, shortened, without what may be a password.
     pub line: String,
-    /// What is wrong with it.
+    /// Reason for the refusal.
     pub problem: String,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for BadLine {
     }
 }
 
-/// What a seed file holds.
+/// Contents of a seed file.
 #[derive(Debug, Default)]
 pub struct Seeds {
     /// Usable lines in order.

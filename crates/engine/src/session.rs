@@ -122,7 +122,7 @@ fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the stages share, with what only a crawl has: a project and an archive.
+/// Builds the context of a crawl: the shared state with a project and an archive.
 fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
     let keeper = Keeper::open(&config.crawl.project, &config.projects.database)?;
     let mut context = build::context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;

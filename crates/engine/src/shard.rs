@@ -376,7 +376,7 @@ impl Shard {
     }
 }
 
-/// What a fingerprint looks at.
+/// Returns the text for a fingerprint.
 fn text_of(page: &ExtractedPage) -> PageText<'_> {
     let title = page.extraction.metadata.title.as_deref();
     // plain text comes without a frame
@@ -384,7 +384,7 @@ fn text_of(page: &ExtractedPage) -> PageText<'_> {
     PageText { content: &page.extraction.content, url: page.final_url.as_str(), title, extracted }
 }
 
-/// What settles a page.
+/// Returns the lease that settles a page.
 #[must_use]
 pub fn lease_of(page: &CleanPage) -> LeaseRef {
     (&page.page.request).into()

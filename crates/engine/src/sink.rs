@@ -1,6 +1,7 @@
-//! The sink: writes a batch, makes it durable, keeps its pages in the project of the run, then settles its leases and the outputs' lengths in one transaction. A
-//! process killed between the two leaves lines behind the settled length; the next run cuts them off and, since their
-//! leases were not settled, writes them again: each record once.
+//! The sink: writes a batch, makes it durable, and keeps its pages in the project of the run. Then it settles
+//! its leases and the outputs' lengths in one transaction. A process killed between the two leaves lines
+//! behind the settled length. The next run cuts them off and writes them again, since their leases were not
+//! settled: each record once.
 
 #[cfg(test)]
 mod tests;
@@ -36,9 +37,9 @@ pub struct Sink {
     errors: Box<dyn Output>,
     error_lines: Vec<u8>,
     settlements: Vec<Settlement>,
-    /// Of the records in this batch, for the project of the run.
+    /// Pages of this batch for the project of the run.
     sources: Vec<NewSource>,
-    /// Of the large pages in this batch.
+    /// Shares of the large pages in this batch.
     shares: Vec<LargeShare>,
     duplicates: Duplicates,
     tally: Tally,
@@ -63,8 +64,8 @@ enum Prepared {
     Record(Box<PageHistory>, Box<Record>),
 }
 
-/// How long a batch waits for more pages after its first: what makes it durable costs as much as some pages do, however
-/// few it has.
+/// Time for which a batch waits for more pages after its first. Making a batch durable costs as much as some
+/// pages do, however few it has.
 const GATHER: Duration = Duration::from_millis(25);
 /// Bytes that the line buffer keeps from batch to batch.
 const KEEP_BUFFER: usize = 2 << 20;

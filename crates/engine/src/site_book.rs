@@ -1,8 +1,9 @@
 //! The evidence of the sites of a run: what the pages of each host share, counted while they come.
 //!
-//! A page whose extraction took less than a fifth of its own text is extracted by this evidence. A page that came before enough was
-//! counted keeps its body while it is held, and is extracted again if its content turns out to be missed; if it is doubtful, it
-//! is held until it is judged. A page whose record is written by then is due in the next round.
+//! A page whose extraction took less than a fifth of its own text is extracted by this evidence. A page that
+//! came before enough was counted keeps its body while it is held. It is extracted again if its content turns
+//! out to be missed; if it is doubtful, it is held until it is judged. A page whose record is written by then
+//! is due in the next round.
 
 mod saved;
 mod site;
@@ -109,8 +110,8 @@ impl SiteBook {
         self.with(store, host, |site| Ok(site.settled.clone()))
     }
 
-    /// Returns true if too little is known of a page's site to judge it. `blocks` gives the blocks of a page that an earlier process
-    /// has left; without them, or without a body, such a page is taken for judged.
+    /// Returns true if too little is known of a page's site to judge it. `blocks` gives the blocks of a page
+    /// that an earlier process has left. Without them, or without a body, such a page counts as judged.
     ///
     /// # Errors
     /// When the evidence of an earlier run cannot be read.
@@ -170,8 +171,8 @@ impl SiteBook {
         })
     }
 
-    /// Returns the number of pages that this process found due in the next round: they were written before the evidence showed that
-    /// their content was missed.
+    /// Returns the number of pages that this process found due in the next round. They were written before
+    /// the evidence showed that their content was missed.
     #[must_use]
     pub fn due_again(&self) -> u64 {
         self.due_again.load(Ordering::Relaxed)

@@ -1,5 +1,6 @@
-//! How many files of sitemaps a host's robots.txt has led to. A line of robots.txt is cheap, an index of indexes cheaper,
-//! and each file may be on a host that never asked for the visit: without a count they would be fetched without end.
+//! Counts of the sitemap files to which a host's robots.txt has led. A line of robots.txt is cheap, an index
+//! of indexes cheaper, and each file may be on another host. Without a count they would be fetched without
+//! end.
 
 use crate::config::Limit;
 use crawl_model::{CrawlRequest, HostKey, UrlKey};
@@ -12,7 +13,7 @@ const MAX_FILES: usize = 200_000;
 /// Files outside of the scope that the hosts of one site may lead to.
 const MAX_FILES_ELSEWHERE: u64 = 100;
 
-/// What [`SitemapBook::take`] says of a file.
+/// Result of [`SitemapBook::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// It may be fetched.
@@ -128,8 +129,8 @@ impl SitemapBook {
         Taken::Yes
     }
 
-    /// Who planted a file, and whether robots.txt names it. A feed has been planted by nobody, and what an earlier process
-    /// planted is not known: such a file's own host answers for what it leads to.
+    /// Returns the planter of a file, and true if robots.txt names it. A feed has no planter, and the
+    /// planters of an earlier process are not known. Such a file's own host answers for the URLs it leads to.
     #[must_use]
     pub fn origin(&self, file: &CrawlRequest) -> (HostKey, bool) {
         let planted = self.lock();

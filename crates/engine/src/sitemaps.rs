@@ -28,9 +28,10 @@ const TOO_MANY: &str = "trap_sitemaps";
 /// The name that sitemaps on too many hosts outside of the scope are counted by.
 const TOO_FAR_OUT: &str = "trap_sitemap_hosts";
 
-/// Puts the sitemaps of an origin's robots.txt into the frontier, so many and no more. A sitemap may lie on a host outside of
-/// the scope if robots.txt names it (sitemaps.org protocol, "Sitemaps & Cross Submits"); those hosts are few, and what such
-/// a file lists is still held to the scope. Returns lines of the error log for those that are left out.
+/// Puts the sitemaps of an origin's robots.txt into the frontier, up to a limit. A sitemap may lie on a host
+/// outside of the scope if robots.txt names it (sitemaps.org protocol, "Sitemaps & Cross Submits"). Those
+/// hosts are few, and the URLs in such a file are still held to the scope. Returns lines of the error log for
+/// those that are left out.
 ///
 /// # Errors
 /// When storage fails.
@@ -89,8 +90,8 @@ fn too_many(context: &Context, planter: &HostKey, url: String) -> FailedPage {
     traps::line(url, TOO_MANY, message)
 }
 
-/// Whether a file that robots.txt does not name itself may be asked for: on the host of the one that leads to it, or
-/// within the scope.
+/// Returns true if a file that robots.txt does not name itself may be asked for. It must be on the host of
+/// the file that leads to it, or within the scope.
 fn may_lead_to(context: &Context, from: &Url, to: &Url) -> bool {
     HostKey::of(from) == HostKey::of(to)
         || context.admission.links.in_scope(&context.admission.links.canonical(to))

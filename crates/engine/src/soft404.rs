@@ -1,5 +1,5 @@
-//! Soft 404s in the flow: each host is asked, section by section, for a page that cannot exist, and its other pages are
-//! held against what it shows then.
+//! Soft 404s in the flow. Each host is asked, section by section, for a page that cannot exist, and its other
+//! pages are compared with the answer.
 //!
 //! The probe is a URL of the frontier, so that politeness and robots.txt hold for it as for a page. It is neither a
 //! record nor an error. What it brought is kept with the state of its host for the round.
@@ -20,8 +20,8 @@ pub const KIND: &str = "soft404_probe";
 /// Hosts and leases of them that are looked at to end probes that nobody waits for any more.
 const MANY: usize = 1_000_000;
 
-/// Pages of a section, after the first page of the host, from which on the section is asked for one that cannot exist: so
-/// the probes of a host are few beside its pages.
+/// Pages of a section, after the first page of the host, from which on the section is probed. So the probes
+/// of a host are few beside its pages.
 const PAGES_BEFORE_ASKING: u32 = 10;
 /// Pages of the host after which a probe has had its turn: it is leased before the links of pages.
 const PAGES_FOR_AN_ANSWER: u32 = 5;
@@ -30,8 +30,8 @@ const WORDS_OF_A_PAGE: u32 = 200;
 /// Sections of a host whose pages are counted.
 const MAX_SECTIONS: usize = 64;
 
-/// What a host answers for what it does not have, section by section: a site's news and its shop may be two programs.
-/// A section is what stands below one first segment of the path.
+/// Answers of a host for missing pages, section by section: a site's news and its shop may be two programs. A
+/// section is everything below one first segment of the path.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Witness {
     /// Pages that came, by the hash of the section; `None` once it has been asked.
@@ -84,8 +84,8 @@ impl Witness {
         due
     }
 
-    /// Returns true if a page may still turn out to be an error page: it is short, and its section will be asked or has not answered
-    /// yet. Up to `most` sections are asked.
+    /// Returns true if a page may still turn out to be an error page. It is short, and its section will be
+    /// asked or has not answered yet. Up to `most` sections are asked.
     #[must_use]
     pub fn is_open(&self, page: &ExtractedPage, most: usize) -> bool {
         self.may_be_error_page(&page.final_url, page.extraction.word_count, most)
@@ -100,7 +100,7 @@ impl Witness {
         open && words < WORDS_OF_A_PAGE
     }
 
-    /// Whether there is something to save that was not saved; from now on there is not.
+    /// Returns true if there is something to save, and resets that.
     pub fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.news)
     }
@@ -126,8 +126,8 @@ impl Witness {
         }
     }
 
-    /// Whether a page says that it is not there: as the host says it, or in words that everybody uses. A host's start
-    /// page is there, also where everything unknown leads to it.
+    /// Returns true if a page says that it is not there: as the host says it, or in common words. A host's
+    /// start page exists, even if everything unknown leads to it.
     #[must_use]
     pub fn recognises(&self, page: &ExtractedPage) -> bool {
         let (extraction, url) = (&page.extraction, &page.final_url);
@@ -140,8 +140,8 @@ impl Witness {
         says_not_found(title, heading(text), words) || self.matches(text, url)
     }
 
-    /// Whether a text is that of an error page. The start page of a section is there, also where everything unknown in that
-    /// section shows it.
+    /// Returns true if a text is that of an error page. The start page of a section exists, even if
+    /// everything unknown in that section shows it.
     pub(crate) fn matches(&self, text: &str, url: &Url) -> bool {
         let own = url.query().is_none().then(|| hash(url.path().trim_matches('/')));
         let pages = self.error_pages.iter().filter(|(section, _)| Some(*section) != own);
@@ -170,8 +170,8 @@ pub fn end(request: &CrawlRequest, status: Option<u16>) -> Finished {
     Finished::Other { lease: request.into(), outcome: Outcome::Skipped, kind: KIND, history }
 }
 
-/// Whether the frontier is drained but for probes, with nothing in flight. Those are ended: there is no page left that
-/// could be held against their answers.
+/// Returns true if the frontier is drained but for probes, with nothing in flight. Those are ended: there is
+/// no page left to compare with their answers.
 ///
 /// # Errors
 /// When storage fails.
@@ -205,7 +205,7 @@ pub fn drained(context: &Context) -> Result<bool, StoreError> {
     store.drained()
 }
 
-/// Whether a URL is a probe's: it is for nobody's eyes.
+/// Returns true if a URL is a probe's, which is no page of the output.
 #[must_use]
 pub fn is_probe(request: &CrawlRequest) -> bool {
     request.discovery == Discovery::Probe

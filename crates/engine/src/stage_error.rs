@@ -27,7 +27,7 @@ pub enum StageError {
         "no request could be made for {lasting:?}: {words}; the state is kept, and the same command goes on"
     )]
     Outage {
-        /// How long.
+        /// Time without a request.
         lasting: Duration,
         /// The missing resource, and the way out.
         words: String,
@@ -37,7 +37,7 @@ pub enum StageError {
     Panicked {
         /// Which.
         stage: &'static str,
-        /// What it said.
+        /// Message of the panic.
         words: String,
     },
     /// The next stage has gone; its own error tells why.

@@ -21,7 +21,7 @@ use url::Url;
 
 /// A state directory that this process holds.
 pub struct State {
-    /// Where it is.
+    /// Path of the directory.
     pub dir: PathBuf,
     /// The store in it.
     pub store: Arc<dyn StateStore>,
@@ -63,7 +63,7 @@ pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
     Ok(base.join(format!("{stem}-{}", &hash[..8])))
 }
 
-/// Where state directories are that nobody has named: `$XDG_STATE_HOME/crawl`.
+/// Parent of state directories without a given name: `$XDG_STATE_HOME/crawl`.
 ///
 /// # Errors
 /// When neither `XDG_STATE_HOME` nor a home directory is known.

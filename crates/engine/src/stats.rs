@@ -39,7 +39,7 @@ impl Count {
     }
 }
 
-/// What a host took, and what it gave.
+/// Costs and results of a host.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostFigures {
     /// Requests answered, and how long they took.
@@ -286,7 +286,7 @@ impl Stats {
         self.tables().hosts.len()
     }
 
-    /// How long answers took, over all hosts.
+    /// Returns the latency of answers, over all hosts.
     pub fn latency(&self) -> Latency {
         self.tables().latency
     }
@@ -324,8 +324,8 @@ impl Stats {
 pub struct Example {
     /// The URL that failed.
     pub url: String,
-    /// What happened.
+    /// Description of the failure.
     pub message: String,
-    /// What can be done.
+    /// Remedy.
     pub hint: String,
 }

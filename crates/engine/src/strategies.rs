@@ -1,9 +1,9 @@
-//! Escalation: what becomes of a page whose static form is not enough.
+//! Escalation of a page whose static form is not enough.
 //!
-//! A page's decision is made when it has been extracted. Where it asks for a stronger strategy, the lease is given back
-//! with what there is so far ([`crawl_model::Frontier::escalate`]), and the URL waits its turn again, in the lane of the
-//! strategy: politeness, robots.txt and limits hold for it as for any other. Each strategy is tried at most once
-//! on a page, the best result is written, and one that fails loses nothing of what was there.
+//! A page's decision is made when it has been extracted. If it asks for a stronger strategy, the lease is
+//! given back with the result so far ([`crawl_model::Frontier::escalate`]). The URL waits its turn again, in
+//! the lane of the strategy; politeness, robots.txt and limits hold for it as for any other. Each strategy is
+//! tried at most once on a page, the best result is written, and a failed one loses nothing.
 
 use crate::{
     config::StrategyChoice,
@@ -19,22 +19,22 @@ use serde::{Deserialize, Serialize};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use url::Url;
 
-/// What has come of a URL, and what is to be tried yet. Kept in the store between two strategies.
+/// Results of a URL so far, and the strategies to be tried yet. Kept in the store between two strategies.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SoFar {
     /// The best page.
     best: Option<Box<ExtractedPage>>,
-    /// What was tried.
+    /// Strategies that were tried.
     attempts: Vec<Attempt>,
-    /// What is to be tried, the next one first.
+    /// Strategies to be tried, the next one first.
     ahead: Vec<Strategy>,
     /// Why, in words.
     why: String,
-    /// Where the AMP page is.
+    /// Address of the AMP page.
     amp_url: Option<Url>,
-    /// What kind of page the static one is.
+    /// Type of the static page.
     page_type: Option<PageType>,
-    /// What the pages together say of robots: the strictest holds.
+    /// Directives of all pages about robots: the strictest holds.
     pub directives: Directives,
     /// A browser was needed, and could not be had or failed.
     browser_failed: bool,
@@ -50,11 +50,12 @@ impl SoFar {
     }
 }
 
-/// Failures of a strategy that say something of the page: it is a file, its script leads elsewhere or on without end, or ends
-/// the tab, or takes more memory than it may. What a network, a proxy or a robots.txt that could not be had says is of the moment.
+/// Failures of a strategy that concern the page itself. It is a file, its script leads elsewhere or runs
+/// without end, or it ends the tab or takes too much memory. Failures of a network, a proxy or an unreachable
+/// robots.txt are temporary.
 const TELLING: [&str; 5] = ["attachment", "navigation", "page_crashed", "page_hung", "page_memory"];
 
-/// What becomes of a page.
+/// Next step of a page.
 pub enum Next {
     /// It is written.
     Write(Box<ExtractedPage>),
@@ -62,7 +63,7 @@ pub enum Next {
     Again,
 }
 
-/// What has come of a leased URL before; `None` for one that is new.
+/// Returns the results of a leased URL so far; `None` for one that is new.
 ///
 /// # Errors
 /// When storage fails.
@@ -79,7 +80,7 @@ pub fn so_far(context: &Context, request: &CrawlRequest) -> Result<Option<SoFar>
 }
 
 impl SoFar {
-    /// Where the AMP page is that is to be tried.
+    /// Returns the address of the AMP page that is to be tried.
     #[must_use]
     pub const fn amp_url(&self) -> Option<&Url> {
         self.amp_url.as_ref()
@@ -297,8 +298,8 @@ fn warn(page: &mut ExtractedPage, browser_failed: bool, auto: bool) {
     }
 }
 
-/// Whether another page of the form had the same static text. Only asked of pages that wait for another strategy; the hash is
-/// another than the one by which pages are compared when they are done.
+/// Returns true if another page of the URL pattern had the same static text. Only asked of pages that wait
+/// for another strategy. The hash differs from the one by which finished pages are compared.
 fn says_nothing_new(context: &Context, page: &ExtractedPage) -> bool {
     let mut said = DefaultHasher::new();
     ("static", &page.extraction.content).hash(&mut said);
@@ -309,26 +310,27 @@ const fn is_complete(strategy: &Strategy) -> bool {
     matches!(strategy, Strategy::Static)
 }
 
-/// Whether a page has its text, or what can be had of it, so that nothing else is tried.
+/// Returns true if a page has its text, or all that can be had of it, so that nothing else is tried.
 fn is_enough(page: &ExtractedPage) -> bool {
     page.strategy == Strategy::Chrome || is_complete(&page.classification.strategy)
 }
 
-/// Whether nothing else need be tried after a page. An AMP or a mobile page can be whole and have less to say than what there is.
+/// Returns true if nothing else need be tried after a page. An AMP or a mobile page can be whole and still
+/// have less text than the best one.
 fn ends_ladder(page: &ExtractedPage, best: Option<&ExtractedPage>) -> bool {
     let is_the_page = matches!(page.strategy, Strategy::Static | Strategy::Chrome);
     is_enough(page) && (is_the_page || best.is_none_or(|best| outweighs(page, best)))
 }
 
-/// Whether a page came by the strategy that the form of its URL, or the user, has chosen, and has not enough of a text to be
-/// believed without the static page.
+/// Returns true if a page has too little text to be believed without the static page. It came by a strategy
+/// that its URL pattern, or the user, has chosen.
 fn is_poor_choice(context: &Context, page: &ExtractedPage) -> bool {
     let auto = context.config.fetch.strategy == StrategyChoice::Auto;
     let walled = matches!(page.classification.page_type, PageType::CookieWalled | PageType::Paywalled);
     auto && page.strategy != Strategy::Static && (walled || page.extraction.word_count == 0)
 }
 
-/// What a page asks for and has not had, in order.
+/// Returns the strategies that a page asks for and has not had, in order.
 fn wanted(context: &Context, page: &ExtractedPage, so_far: &SoFar) -> Vec<Strategy> {
     let of_page: &[Strategy] = match context.config.fetch.strategy {
         StrategyChoice::Auto => ladder(&page.classification),
@@ -352,7 +354,7 @@ fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && here && other).then_some(url)
 }
 
-/// Returns true if a page is less than what its site sent or would have shown, by a limit of ours: it says nothing of its form.
+/// Returns true if one of our limits has cut a page or its rendering: it says nothing of its pattern.
 fn is_cut(page: &ExtractedPage) -> bool {
     let cut = |w: &Warning| {
         matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded | Warning::PartialContent)
@@ -360,7 +362,7 @@ fn is_cut(page: &ExtractedPage) -> bool {
     page.extraction.warnings.iter().any(cut)
 }
 
-/// What the strategy of a page gained over what there was.
+/// Returns the gain of a page's strategy over the best page so far.
 fn gained(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>) -> Paid {
     let marks = Marks::from(&page.extraction.signals);
     match best {
@@ -370,7 +372,7 @@ fn gained(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>)
     }
 }
 
-/// What a page says of its site.
+/// Teaches the site's lessons by a page.
 fn teach(
     context: &Context,
     page: &ExtractedPage,

@@ -11,8 +11,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Polls of tasks between two looks at timers and sockets. The default is 61: on a connection whose server sends without a pause a poll
-/// takes a quarter of a second, and all other requests would wait a quarter of a minute.
+/// Polls of tasks between two looks at timers and sockets. The default is 61: with a server that sends
+/// without a pause, a poll takes a quarter of a second. All other requests would wait a quarter of a minute.
 const EVENT_INTERVAL: u32 = 8;
 
 /// The runtime of whatever fetches from foreign servers.

@@ -1,5 +1,5 @@
-//! Traps in the flow: what a fetched page is worth to its template's account, and the lines of the error
-//! log for what is left out.
+//! Traps in the flow: the worth of a fetched page for its pattern's account, and the error log's lines for
+//! URLs that are left out.
 
 use crate::{hints, stats::Stats};
 use crawl_fetch::{POOR_WORDS, PageWorth, Trap, Traps};
@@ -16,8 +16,8 @@ use url::Url;
 /// Lines in the error log for the links of one page; the last one says how many more there were.
 pub const LINES_A_PAGE: usize = 20;
 
-/// Tells the accounts of a page's templates what it was worth: of the URL it was found at, and of those that led there
-/// by redirects, each of which paid for a fetch of its own.
+/// Credits the accounts of a page's patterns with its worth. They are those of its URL, and of the URLs that
+/// led there by redirects, each of which paid for a fetch.
 pub fn learn(traps: &Traps, request: &CrawlRequest, final_url: &Url, worth: PageWorth) {
     for url in request.redirects.iter().filter_map(|url| Url::parse(url).ok()) {
         traps.learn(&url, worth);
@@ -82,7 +82,7 @@ fn push_outside_of_links(line: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// As `str::split_once` with a character of ASCII, quicker.
+/// Splits like `str::split_once` with a character of ASCII, quicker.
 fn split_at_mark(text: &str, mark: u8) -> Option<(&str, &str)> {
     let at = memchr::memchr(mark, text.as_bytes())?;
     Some((text.get(..at)?, text.get(at + 1..)?))

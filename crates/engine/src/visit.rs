@@ -1,5 +1,5 @@
-//! One page by the whole pipeline: as a crawl of a single seed that follows nothing, so that robots.txt, politeness, the
-//! address policy, opt-outs and redirects are those of a crawl.
+//! One page by the whole pipeline, as a crawl of a single seed that follows nothing. So robots.txt,
+//! politeness, the address policy, opt-outs and redirects are those of a crawl.
 
 use crate::{
     config::{Config, Limit},
@@ -26,7 +26,8 @@ use tokio::{
 };
 use url::Url;
 
-/// Share of a visit's time after which no browser is waited for any more: there is time then to hand over what is there without it.
+/// Share of a visit's time after which no browser is waited for. The rest is time to return the page without
+/// it.
 const FOR_BROWSERS: f64 = 0.9;
 /// Visits after which what is remembered of them is dropped: robots.txt of origins, and a few bytes a URL.
 const FORGET_AFTER: u32 = 1_000;
@@ -64,7 +65,7 @@ pub struct Visitor {
     kept: Mutex<Kept>,
 }
 
-/// What one visit leaves for the next.
+/// State that one visit leaves for the next.
 struct Kept {
     store: Arc<MemoryStore>,
     gate: Option<Gate>,

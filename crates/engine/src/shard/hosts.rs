@@ -14,16 +14,16 @@ use crawl_model::{ExtractedPage, HostKey, StoreError};
 const MAX_HOSTS: usize = 4_096;
 /// Bytes of fingerprints that are kept in memory by all shards together; a shard keeps one host at least.
 const MAX_BYTES: usize = 256 << 20;
-/// A settled host's running counts are saved when this share of pages has come since the last time, so that the cost of
-/// saving stays a constant share of the work. A host that settled early is saved at first whenever its pages have
-/// doubled.
+/// Share of new pages since the last time after which a settled host's running counts are saved. The cost of
+/// saving stays a constant share of the work. A host that settled early is saved at first whenever its pages
+/// have doubled.
 const SAVE_EVERY_SHARE: u64 = 8;
 const SAVE_EVERY_AT_LEAST: u64 = 256;
 
 pub(super) struct Host {
     /// Names of held pages are their orders in the store.
     pub(super) stream: HostStream<i64>,
-    /// What earlier rounds have learnt, until the pages of this one have settled.
+    /// Fingerprint of earlier rounds, until the pages of this one have settled.
     pub(super) kept: Option<Fingerprint>,
     /// Pages of earlier rounds that wait in the stream, since they have changed.
     pub(super) changed: u64,
@@ -56,7 +56,7 @@ impl Host {
 }
 
 impl Host {
-    /// Returns true if a page of a host that releases early has to wait for what the host answers for pages that it does not have.
+    /// Returns true if a page of a host that releases early has to wait for the host's answer to a probe.
     pub(super) fn waits_for_probe(&self, context: &Context, page: &ExtractedPage) -> bool {
         let (dedup, crawl) = (&context.config.dedup, &context.config.crawl);
         let early = dedup.release == Release::Early && !self.stream.is_complete();

@@ -1,9 +1,9 @@
-//! What earlier rounds have learnt of a host, in a round over what is known.
+//! Fingerprints of earlier rounds, in a round over known URLs.
 //!
-//! The fingerprint of the round before is kept: a page that is read again has been counted in it already and is judged
-//! without being counted once more, or the lines of a page that changes every night would become those of its site. New pages are
-//! counted. Until the host's first pages of the round settle they are held as in a first round, for if the site was rebuilt
-//! its pages have to be judged by each other.
+//! The fingerprint of the round before is kept. A page that is read again has been counted in it and is
+//! judged without being counted once more. Otherwise the lines of a page that changes every night would
+//! become those of its site. New pages are counted. The host's first pages of the round are held until they
+//! settle, as in a first round. If the site was rebuilt, its pages have to be judged by each other.
 
 use super::{Shard, hosts::Host, ready::Claim, text_of};
 use crate::{
@@ -22,20 +22,20 @@ struct Saved {
     fingerprint: Option<Fingerprint>,
 }
 
-/// Whether a page was counted in what earlier rounds have learnt of its host.
+/// Returns true if a page was counted in the fingerprint of earlier rounds.
 pub(super) fn is_counted(context: &Context, page: &ExtractedPage) -> bool {
     let before = page.request.before.as_deref();
     before.is_some_and(|before| context.recrawl.reads_as(before))
 }
 
 impl Host {
-    /// Whether a page is judged without being counted.
+    /// Returns true if a page is judged without being counted.
     pub(super) fn judges_only(&self, context: &Context, page: &ExtractedPage) -> bool {
         !self.rebuilt && self.stream.fingerprint().state().is_settled() && is_counted(context, page)
     }
 
-    /// Whether so many of the host's pages have changed that they are its template now: the share of all pages that a block
-    /// has to stand on to be boilerplate.
+    /// Returns true if so many of the host's pages have changed that they are its template now. The threshold
+    /// is the share of all pages on which a block has to stand to be boilerplate.
     fn is_rebuilt(&self, context: &Context, host: &HostKey, kept: &Fingerprint) -> bool {
         let dedup = &context.config.dedup;
         let (changed, still) = (self.changed, context.recrawl.still(host));
@@ -48,7 +48,8 @@ impl Host {
 }
 
 impl Shard {
-    /// Whether a page has the content that it had, and was read by the same rules: nothing is done with it.
+    /// Returns true if a page has the same content as before and was read by the same rules: nothing is done
+    /// with it.
     pub(super) fn says_the_same(&self, page: &ExtractedPage, claim: Claim) -> bool {
         let before = page.request.before.as_deref();
         before.is_some_and(|before| before.content_hash == claim.hash) && is_counted(&self.context, page)
@@ -154,7 +155,7 @@ impl Shard {
         Ok(read)
     }
 
-    /// What was saved of a host: the fingerprint only if it was settled then.
+    /// Decodes the saved state of a host: the fingerprint only if it was settled then.
     fn read_saved(&self, host: &HostKey, saved: Option<Vec<u8>>) -> Option<Saved> {
         let saved = saved?;
         let Some((witness, rebuilt, bytes)) = host_state::decode(&saved) else {

@@ -17,13 +17,13 @@ use crawl_projects::cleaning;
 use std::sync::Arc;
 use url::Url;
 
-/// What is known of a page's content.
+/// Owner and hashes of a page's content.
 #[derive(Clone, Copy)]
 pub(super) struct Claim {
     /// The page that had it first: perhaps this one.
     first: UrlKey,
     pub(super) hash: ContentHash,
-    /// What decides that another page has the same.
+    /// Hash by which another page has the same content.
     pub(super) exact: Option<ContentHash>,
 }
 
@@ -43,8 +43,8 @@ impl Shard {
         Ok(self.context.store.became_page(key)?.then_some(key))
     }
 
-    /// A page's content is claimed when it comes, not when it is let go: the account of its URL's template has to know at
-    /// once whether there was something new.
+    /// Claims a page's content when it comes, not when it is released. The account of its URL pattern has to
+    /// know at once if there was something new.
     pub(super) fn arrived(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<Claim, StageError> {
         let claim = self.claim(page)?;
         let context = Arc::clone(&self.context);

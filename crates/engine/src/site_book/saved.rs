@@ -12,7 +12,7 @@ const EVIDENCE: &str = "site:";
 const TEMPLATES: &str = "site_missed:";
 /// Prefix of the names under which the store keeps the URLs of a host that were written before they could be judged.
 const UNJUDGED: &str = "site_unjudged:";
-/// Prefix of the names under which the store keeps the URLs of a host that are due in the round after another one, by this one.
+/// Prefix of the names under which the store keeps a host's URLs that one round found due in the next.
 const AGAIN: &str = "site_again:";
 /// URLs of a host that are due in the next round, at most.
 const MAX_AGAIN: usize = 10_000;

@@ -12,7 +12,8 @@ const MAX_UNJUDGED: usize = 64;
 const FIRST_PAGES: u32 = 5;
 /// Templates of a host that are told apart.
 const MAX_TEMPLATES: usize = 32;
-/// A form of a page is counted beside the one before it only if it has this many times its words: else its texts would repeat.
+/// Factor of words by which a form of a page must exceed the one before it to be counted beside it. Otherwise
+/// its texts would repeat.
 const MORE_WORDS: u32 = 2;
 
 /// The judgement of a page by pages that came after it.
@@ -295,8 +296,8 @@ impl Site {
         Ok(())
     }
 
-    /// Saves the URLs of the pages that were written unjudged, so that they become due if a later process finds that the site's
-    /// content was missed.
+    /// Saves the URLs of the pages that were written unjudged. They become due if a later process finds that
+    /// the site's content was missed.
     pub(super) fn save_unjudged(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
         if !std::mem::take(&mut self.written_changed) {
             return Ok(());

@@ -14,7 +14,7 @@ use std::{
 const DAMAGE_KEY: &str = "damage";
 
 impl State {
-    /// How an output has to be opened that the user named `given`.
+    /// Returns the mode for opening an output that the user named `given`.
     ///
     /// # Errors
     /// When storage fails.
@@ -35,8 +35,8 @@ impl State {
         })
     }
 
-    /// Takes over what is noted of an output under another name: the one that it had in states of earlier versions, or the one that
-    /// it had before it was moved.
+    /// Takes over the notes of an output under another name: the one in states of earlier versions, or the
+    /// one before it was moved.
     fn adopt(&self, place: &Place, given: &Path) -> Result<(), StoreError> {
         let (store, name) = (&self.store, place.name());
         if store.output_mark(&name)?.is_some() {
@@ -75,8 +75,9 @@ impl State {
         Ok(None)
     }
 
-    /// Notes that an output is being written in this round: should this process be killed, the next one cuts the file back to
-    /// what was settled. What is stale in it is of an earlier round, and must not be taken for records of this one.
+    /// Notes that an output is being written in this round. If this process is killed, the next one cuts the
+    /// file back to the settled length. Stale content is of an earlier round, and must not be taken for
+    /// records of this one.
     ///
     /// # Errors
     /// When storage fails.
@@ -281,8 +282,9 @@ mod tests {
         }
     }
 
-    /// A crawl of six URLs in batches of two that loses power at one of its steps: the database is as at its last sync, the output
-    /// as it was. Returns how often each URL is in the output once the next run has ended.
+    /// A crawl of six URLs in batches of two that loses power at one of its steps. The database is as at its
+    /// last sync, the output as it was. Returns how often each URL is in the output once the next run has
+    /// ended.
     fn crawl_without_power(name: &str, steps: usize, synced: bool) -> BTreeMap<String, usize> {
         let dir = tempfile::tempdir().unwrap();
         let dir = fs::canonicalize(dir.path()).unwrap();
