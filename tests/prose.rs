@@ -1,6 +1,6 @@
 //! Language of doc comments: no opener that hides the subject, and short sentences.
 //!
-//! `CONTRIBUTING.md` explains the rules. [`CEILINGS`] lists the crates that are not rewritten yet.
+//! `CONTRIBUTING.md` explains the rules.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
@@ -20,15 +20,6 @@ const MAX_WORDS: usize = 25;
 
 /// Folders with sources of this project.
 const FOLDERS: [&str; 5] = ["crates", "tests", "benches", "fuzz", "packaging"];
-
-/// Crates whose doc comments are rewritten when their code is divided, with their faults of today.
-///
-/// Code moves between these crates, so they share one ceiling. It may only shrink; without faults the list
-/// stays empty.
-const CEILINGS: [(&[&str], Faults); 1] = [(
-    &["crates/crawl/", "crates/engine/", "crates/output/", "crates/projects/", "crates/server/"],
-    Faults { openers: 330, long: 122 },
-)];
 
 /// Faults of doc comments.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -165,29 +156,13 @@ fn doc_comments_are_plain_english() {
     FOLDERS.iter().for_each(|folder| sources(&root.join(folder), &mut paths));
     assert!(paths.len() > 300, "{} sources", paths.len());
 
-    let mut counted = [Faults::default(); CEILINGS.len()];
     let mut messages = Vec::new();
     for path in &paths {
-        let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
-        let (found, of_file) = faults(&fs::read_to_string(path).unwrap());
-        let ceiling =
-            CEILINGS.iter().position(|(crates, _)| crates.iter().any(|start| name.starts_with(start)));
-        if let Some(at) = ceiling {
-            counted[at].openers += found.openers;
-            counted[at].long += found.long;
-        } else {
-            messages.extend(of_file.iter().map(|message| format!("{name}:{message}")));
-        }
+        let name = path.strip_prefix(&root).unwrap().display();
+        let (_, found) = faults(&fs::read_to_string(path).unwrap());
+        messages.extend(found.iter().map(|message| format!("{name}:{message}")));
     }
     assert!(messages.is_empty(), "{}", messages.join("\n"));
-
-    for ((crates, ceiling), found) in CEILINGS.iter().zip(counted) {
-        assert!(
-            found.openers <= ceiling.openers && found.long <= ceiling.long,
-            "{crates:?}: {found:?} exceeds {ceiling:?}"
-        );
-        assert_ne!(found, Faults::default(), "{crates:?} have no faults: remove their ceiling");
-    }
 }
 
 #[test]
