@@ -51,7 +51,7 @@ impl RecordColumns {
         Self(columns)
     }
 
-    /// For the table's schema.
+    /// Returns the columns for the table's schema.
     pub(super) fn columns(&self) -> Vec<Column> {
         self.0.iter().map(|column| column.column.clone()).collect()
     }

@@ -1,4 +1,4 @@
-//! Which fields of a record are written.
+//! Fields of a record that are written.
 
 use crate::schema::{self, Field};
 use crawl_model::Record;

@@ -19,7 +19,7 @@ pub struct FileOutput {
     path: PathBuf,
     name: String,
     length: u64,
-    /// It has an end and a length, as pipes and devices have not.
+    /// True if it has an end and a length; pipes and devices have not.
     regular: bool,
     /// True if the content is of an earlier round; it goes when the first line comes.
     stale: bool,
@@ -30,7 +30,7 @@ pub struct FileOutput {
 /// The state's knowledge of a file from before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// Nothing: the file is appended to as it stands.
+    /// Unknown length: the file is appended to as it stands.
     Unknown,
     /// A run left it whole at this length; the file is appended to as it stands.
     Closed(u64),
@@ -192,7 +192,8 @@ pub(super) fn folder_exists(path: &Path) -> io::Result<()> {
     }
 }
 
-/// By a handle of its own: one that reads and writes would keep a pipe open that its reader has left.
+/// Returns true if the last line has an end. Uses a handle of its own: a handle that reads and writes would
+/// keep a pipe open that its reader has left.
 fn ends_a_line(path: &Path, length: u64) -> io::Result<bool> {
     let (mut file, mut last) = (File::open(path)?, [0]);
     file.seek(SeekFrom::Start(length - 1))?;

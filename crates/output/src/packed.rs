@@ -109,9 +109,9 @@ fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Resu
 /// The end of a file.
 enum End {
     Whole,
-    /// From here on it is a frame that was cut off.
+    /// Start of a frame that was cut off.
     Half(u64),
-    /// From here on it is something else, or damaged.
+    /// Start of foreign or damaged bytes.
     Unreadable(u64),
 }
 

@@ -51,7 +51,7 @@ impl Kind {
 /// An output with links and `..` resolved, so that one file has one name in the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// By the name that the user gave.
+    /// Format, by the name that the user gave.
     pub kind: Kind,
     /// Resolved.
     pub path: PathBuf,
