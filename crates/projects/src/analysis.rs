@@ -22,9 +22,9 @@ pub struct Analysis {
     pub project: ProjectId,
     /// Groups to analyse; none: all.
     pub groups: Vec<String>,
-    /// By which numbers.
+    /// Thresholds.
     pub settings: FingerprintSettings,
-    /// In which way.
+    /// Mode of judging blocks.
     pub mode: Mode,
 }
 

@@ -3,13 +3,13 @@
 use crawl_dedup::SettingsError;
 use crawl_model::StoreError;
 
-/// Why something could not be done with a project.
+/// Error of an operation on a project.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    /// There is no such project.
+    /// The project does not exist.
     #[error("there is no project {0}")]
     NoProject(String),
-    /// There is no such page in the project.
+    /// The project has no such page.
     #[error("the project has no source {0}")]
     NoSource(String),
     /// The name is another project's.

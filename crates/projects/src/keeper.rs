@@ -19,7 +19,7 @@ pub enum KeepError {
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Somebody has deleted the project.
+    /// The project was deleted meanwhile.
     #[error("the project was deleted while its pages were being crawled")]
     Gone,
 }

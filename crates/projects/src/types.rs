@@ -22,7 +22,7 @@ pub struct Project {
     pub name: String,
     /// Pages kept in it.
     pub sources: u64,
-    /// When it was made, RFC 3339.
+    /// Time of its creation, RFC 3339.
     #[schema(format = DateTime)]
     pub created_at: String,
 }
@@ -77,10 +77,10 @@ pub struct Source {
     pub cleaned_content: Option<String>,
     /// `metadata` of its record.
     pub metadata: Map<String, Value>,
-    /// When it came first, RFC 3339.
+    /// Time of its first visit, RFC 3339.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// When a crawl brought it last, RFC 3339.
+    /// Time of its last visit, RFC 3339.
     #[schema(format = DateTime)]
     pub updated_at: String,
 }
@@ -174,10 +174,10 @@ pub struct DomainStats {
     pub mode: String,
     /// The groups that the analysis was limited to; empty for all.
     pub source_groups: Vec<String>,
-    /// When the domain was first analysed, RFC 3339.
+    /// Time of the domain's first analysis, RFC 3339.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// When it was last analysed, RFC 3339.
+    /// Time of its last analysis, RFC 3339.
     #[schema(format = DateTime)]
     pub updated_at: String,
 }
@@ -289,10 +289,10 @@ fn min_block_chars() -> Object {
 
 /// Entries of a list that are told at a time at most.
 pub const MAX_LIMIT: u64 = 100;
-/// And where nothing is asked for.
+/// Entries if no limit is given.
 const DEFAULT_LIMIT: u64 = 20;
 
-/// Which part of a list is asked for.
+/// Part of a list.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -300,7 +300,7 @@ pub struct Paging {
     /// Go on after this: `next` of the part before.
     #[param(minimum = 0, required = false, nullable = false)]
     pub after: Option<i64>,
-    /// So many entries at most.
+    /// Maximum number of entries.
     #[param(minimum = 1, maximum = 100, default = 20, required = false, nullable = false)]
     pub limit: Option<u64>,
 }
@@ -328,7 +328,7 @@ impl Paging {
     }
 }
 
-/// Which pages are asked for.
+/// Filter of pages.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -342,7 +342,7 @@ pub struct SourceFilter {
     /// Go on after this: `next` of the part before.
     #[param(minimum = 0, required = false, nullable = false)]
     pub after: Option<i64>,
-    /// So many pages at most; fewer come where they are long.
+    /// Maximum number of pages; fewer come if they are long.
     #[param(minimum = 1, maximum = 100, default = 20, required = false, nullable = false)]
     pub limit: Option<u64>,
 }
