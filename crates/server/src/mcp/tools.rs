@@ -50,7 +50,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Over projects, with the settings of crawls and extraction.
+    /// Serves projects with the settings of crawls and extraction.
     ///
     /// # Errors
     /// When the rules of extraction cannot be used.

@@ -78,7 +78,7 @@ pub struct ListArgs {
     pub after: Option<i64>,
 }
 
-/// Which part of a text is wanted.
+/// Part of a text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Part {
     /// Characters to leave out.
@@ -183,7 +183,7 @@ pub enum TextFormat {
 /// The projects of the database.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProjectsTold {
-    /// In the order in which they were made.
+    /// Projects in the order of their creation.
     pub projects: Vec<Project>,
     /// Value of `after` for the next part; null at the end.
     pub next: Option<i64>,

@@ -27,7 +27,7 @@ use std::{
 use tokio::{net::TcpListener, sync::Mutex, task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Between two versions of the file: collectors are seldom asked more often.
+/// Pause between two versions of the file: collectors are seldom asked more often.
 const REWRITE: Duration = Duration::from_secs(15);
 /// Age of counts that are shown again: many questions do not cost the crawl its time.
 const FRESH: Duration = Duration::from_millis(200);

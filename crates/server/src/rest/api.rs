@@ -49,7 +49,7 @@ pub fn unlimited() -> OpenApiRouter<App> {
 /// The server is there and its database can be read.
 #[derive(Serialize, ToSchema)]
 struct Health {
-    /// Always `ok`.
+    /// Constant `ok`.
     status: &'static str,
     /// Version of the program.
     version: &'static str,
@@ -171,7 +171,7 @@ struct StatsFilter {
     /// The only domain to report.
     #[param(required = false, nullable = false)]
     domain: Option<String>,
-    /// With the hashes of the boilerplate.
+    /// Includes the hashes of the boilerplate.
     #[param(required = false)]
     hashes: bool,
 }

@@ -32,11 +32,11 @@ type Outcome = Result<ProjectAnalysisResult, Problem>;
 pub enum JobStatus {
     /// Other analyses come first.
     Queued,
-    /// Under way.
+    /// The analysis runs.
     Running,
-    /// Done: `result` says what it came to.
+    /// The analysis is done: `result` holds its result.
     Done,
-    /// It came to nothing, and nothing was changed: `error` says why.
+    /// The analysis failed, and nothing was changed: `error` says why.
     Failed,
 }
 
@@ -68,11 +68,11 @@ pub struct Job {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub result: Option<ProjectAnalysisResult>,
-    /// Why it came to nothing.
+    /// Its error.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub error: Option<Problem>,
-    /// When it was asked for, RFC 3339.
+    /// Time of the request, RFC 3339.
     #[schema(format = DateTime)]
     pub created_at: String,
 }

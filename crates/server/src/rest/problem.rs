@@ -17,7 +17,7 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 /// Description of an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema, JsonSchema)]
 pub struct Problem {
-    /// Always `about:blank`: the status says what kind of problem it is.
+    /// Constant `about:blank`: the status says what kind of problem it is.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// The status in words.
