@@ -186,7 +186,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "WHICH", help_heading = "Output")]
     pub emit: Option<String>,
 
-    /// Which links are followed: host, subdomains, domain, any
+    /// Links to follow: host, subdomains, domain, any
     #[arg(long, value_name = "SCOPE", help_heading = "Scope")]
     pub scope: Option<String>,
     /// Links from the nearest seed (0: the seeds alone)

@@ -16,9 +16,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt::Write as _, io::IsTerminal, path::Path, sync::Arc, time::Duration};
 
-/// Between two redraws of the progress line.
+/// Pause between two redraws of the progress line.
 const REDRAW: Duration = Duration::from_millis(250);
-/// Between two plain lines where there is no terminal.
+/// Pause between two plain lines without a terminal.
 const PLAIN: Duration = Duration::from_secs(30);
 /// Hosts named as the slowest.
 const SLOWEST: usize = 3;

@@ -225,7 +225,7 @@ fn told(context: &Context, exit: Exit, damage: Option<String>) -> Result<Exit, F
     Ok(exit)
 }
 
-/// Says what the state directory makes of this run.
+/// Reports how the state directory affects this run.
 fn tell_of_round(context: &Context, state: &State, quiet: bool) {
     let dir = state.dir.display();
     if state.other_rules {

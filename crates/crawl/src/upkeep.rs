@@ -70,7 +70,7 @@ fn old(base: &Path, own: &Path, keep: Duration) -> Vec<PathBuf> {
     old.into_iter().map(|(_, dir)| dir).collect()
 }
 
-/// When the newest file in a directory was written.
+/// Returns the time at which the newest file in a directory was written.
 fn last_used(dir: &Path) -> Option<SystemTime> {
     let files = fs::read_dir(dir).ok()?.flatten();
     files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()

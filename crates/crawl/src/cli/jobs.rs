@@ -62,7 +62,7 @@ pub struct ExtractArgs {
     /// Extract the elements that match these CSS selectors, as 'article h2, .price', and nothing else of the page
     #[arg(long, value_name = "CSS", conflicts_with_all = ["by_site", "explain"])]
     pub select: Option<String>,
-    /// Whose rules decide
+    /// Rules that decide
     #[command(flatten)]
     pub rules: RulesArgs,
     /// Trade: precision, recall, balanced
@@ -96,7 +96,7 @@ pub struct SiteArgs {
     /// JSON for programs
     #[arg(long)]
     pub json: bool,
-    /// Whose rules decide
+    /// Rules that decide
     #[command(flatten)]
     pub rules: RulesArgs,
 }
@@ -112,7 +112,7 @@ pub struct ClassifyArgs {
     /// Lines {"id","url","content_type","html" or "html_base64"} in, {"id","pageType","strategy","confidence","reason","signals"} out
     #[arg(long)]
     pub jsonl: bool,
-    /// Whose rules decide
+    /// Rules that decide
     #[command(flatten)]
     pub rules: RulesArgs,
 }

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use crawl_engine::config::Override;
 use std::path::PathBuf;
 
-/// Which state directory.
+/// State directory.
 #[derive(Debug, Args)]
 pub struct StateArgs {
     /// The seeds of the crawl, as it was given them: they name its state directory
@@ -32,7 +32,7 @@ impl StateArgs {
 /// `crawl status`
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Whose status
+    /// State directory to describe
     #[command(flatten)]
     pub state: StateArgs,
     /// Hosts to show, those with most URLs first
@@ -78,7 +78,7 @@ pub struct RetryArgs {
 /// `crawl report`
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Whose report
+    /// State directory to report
     #[command(flatten)]
     pub state: StateArgs,
     /// File to write [default: report.html in the state directory]

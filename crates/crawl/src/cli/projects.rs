@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use crawl_engine::config::Override;
 use std::{net::SocketAddr, path::PathBuf};
 
-/// Which database, and which settings.
+/// Database and settings.
 #[derive(Debug, Args)]
 pub struct DatabaseArgs {
     /// Database of projects [default: $XDG_DATA_HOME/crawl/projects.sqlite]

@@ -34,7 +34,7 @@ pub struct TextArgs {
     /// Pass on all JSON-LD and OpenGraph
     #[arg(long)]
     pub raw_metadata: bool,
-    /// Whose rules decide
+    /// Rules that decide
     #[command(flatten)]
     pub rules: RulesArgs,
 }

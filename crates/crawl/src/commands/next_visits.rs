@@ -1,4 +1,4 @@
-//! When the pages that a state knows are asked again.
+//! Next visits of the pages that a state knows.
 
 use crawl_engine::{
     config::{Config, RecrawlMode},
@@ -14,22 +14,23 @@ use serde::Serialize;
 const BATCH: usize = 1000;
 const DAY_MS: i64 = 86_400_000;
 
-/// When the known pages are due, by the mode and the ages of now. Seeds are asked by every round, and a sitemap may wake what rests.
-/// What is read and followed is taken to be as in the last run, whose flags are not known here.
+/// Numbers of known pages by the time when they are due, by the present mode and ages. Seeds are asked by
+/// every round, and a sitemap may wake a resting page. The rules are taken to be those of the last run, whose
+/// flags are not known here.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NextVisits {
     mode: RecrawlMode,
-    /// By a run that began now.
+    /// Pages due in a run that began now.
     now: u64,
     /// Later than now, within 24 hours.
     day: u64,
     /// Later than that, within 7 days.
     week: u64,
     later: u64,
-    /// By no run, unless something tells of them.
+    /// Pages due in no run, unless a sitemap or feed wakes them.
     resting: u64,
-    /// When the first of those is due that are not yet.
+    /// Time when the first page that is not due yet becomes due.
     next: Option<String>,
 }
 

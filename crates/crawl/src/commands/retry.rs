@@ -56,7 +56,7 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
 struct Found {
     /// URLs that failed and are pending again.
     reopened: usize,
-    /// It was not finished before: a run of it was stopped or killed.
+    /// True if the round was not finished before: a run of it was stopped or killed.
     unfinished: bool,
 }
 

@@ -43,9 +43,9 @@ struct Status {
     hosts: Vec<HostStatus>,
     /// Hosts with URLs that have not ended, shown or not.
     hosts_at_work: usize,
-    /// When the first URL that waits is tried again.
+    /// Time of the next retry.
     next_retry: Option<String>,
-    /// When the pages of a finished round are asked again.
+    /// Next visits of the pages of a finished round.
     next_visits: Option<NextVisits>,
     /// Hosts that asked to be left alone, and until when.
     left_alone: BTreeMap<String, String>,

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Samples that are kept at the most: more than a picture has room for.
 const MOST: usize = 600;
-/// Between the first samples.
+/// Pause between the first samples.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The counts of a run at a moment.

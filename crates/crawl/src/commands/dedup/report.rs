@@ -105,7 +105,7 @@ impl Report {
         Self { mode, settings: *settings, domains: BTreeMap::new() }
     }
 
-    /// There will be this page.
+    /// Counts a page that will come.
     pub fn count(&mut self, domain: &str, page: &PageText<'_>) {
         self.domains.entry(domain.to_owned()).or_default().bytes += page.content.len();
     }

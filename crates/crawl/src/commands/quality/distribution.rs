@@ -28,7 +28,7 @@ const OTHERS: &str = "(others)";
 struct Counts {
     documents: u64,
     short: u64,
-    /// They fail one of the sets that are asked for.
+    /// Documents that fail one of the selected sets.
     failing: u64,
     by_set: [u64; RuleSet::ALL.len()],
     rules: Vec<RuleCounts>,
@@ -130,7 +130,7 @@ pub(super) struct Shown<'a> {
     min_words: usize,
     rules: Vec<ShownRule<'a>>,
     all: ShownCounts<'a>,
-    /// By the number of documents.
+    /// Domains by the number of documents.
     domains: Vec<ShownCounts<'a>>,
 }
 
@@ -153,7 +153,7 @@ struct ShownCounts<'a> {
     short: u64,
     failing: u64,
     failed_by_set: BTreeMap<&'static str, u64>,
-    /// In the order of `rules`.
+    /// Values in the order of `rules`.
     values: Vec<ShownValues>,
 }
 
