@@ -19,7 +19,7 @@ const STARTS: u32 = 3;
 const PROXY_VARIABLES: [&str; 6] =
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// Why no page can be rendered in this run.
+/// Reason why no page can be rendered in this run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unavailable {
     /// A kind of the error log.
@@ -76,7 +76,7 @@ impl Browser {
         }
     }
 
-    /// Why there is none, as far as that is known yet.
+    /// Returns the reason why there is no browser, as far as it is known yet.
     #[must_use]
     pub fn unavailable(&self) -> Option<&Unavailable> {
         self.unavailable.get()

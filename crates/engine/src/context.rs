@@ -71,7 +71,7 @@ pub struct Admission {
     pub feeds: FeedBook,
     /// Sitemaps that robots.txt led to, host by host.
     pub sitemaps: SitemapBook,
-    /// Held while the stored extensions of the scope are changed.
+    /// Lock of the scope's stored extensions while they are changed.
     pub scope_lock: Mutex<()>,
     /// Makes this run's probes ones that were never asked for.
     pub nonce: u64,
@@ -218,7 +218,7 @@ fn save_told(gate: &Gate, store: &dyn Store) -> Result<(), StoreError> {
 /// Least time between two writes of what hosts asked for: each writes all of it.
 const TOLD_PAUSE: Duration = Duration::from_secs(1);
 
-/// When what hosts asked for was written.
+/// Time of the last write of the hosts' requests.
 #[derive(Default)]
 struct KeptTold(Mutex<Written>);
 

@@ -15,7 +15,7 @@ const BROWSER_PIPES: usize = 12;
 const A_REQUEST: usize = 2;
 /// Idle connections that are kept at the most.
 const MOST_IDLE: usize = 4_096;
-/// With fewer than these none is kept.
+/// Minimum of idle connections; below it none is kept.
 const FEWEST_IDLE: usize = 64;
 
 /// Raises the soft limit of open files to the hard one. A limit that cannot be raised stays as it is.

@@ -1,5 +1,5 @@
-//! Which pages repeat an earlier one: judged where records are written, one after another, so that a record names only what stands
-//! before it.
+//! Pages that repeat an earlier one. They are judged where records are written, one after another, so that a
+//! record names only an earlier one.
 
 use crate::{config::Config, context::Context, exit::Failure, hints, stage_error::StageError};
 use crawl_corpus::{Comparison, CorpusError, SketchSettings, Sketcher};
@@ -62,13 +62,14 @@ impl Like {
 }
 
 impl Duplicates {
-    /// For a run over this store or project.
+    /// Creates the duplicates of a run over this store or project.
     #[must_use]
     pub fn new(context: Arc<Context>) -> Self {
         Self { context, new: Vec::new() }
     }
 
-    /// Judges a page. Whether it is left out; else it says what it repeats, and others are compared with it.
+    /// Judges a page. Returns true if it is left out. Otherwise the page names the one that it repeats, and
+    /// others are compared with it.
     ///
     /// # Errors
     /// When storage fails.

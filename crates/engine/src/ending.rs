@@ -2,10 +2,10 @@
 
 use crate::bounds::Bound;
 
-/// Why a run ended.
+/// Reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Nothing is pending and nothing leased.
+    /// The frontier is empty: no URL is pending or leased.
     Drained,
     /// A bound was reached.
     Limit(Bound),

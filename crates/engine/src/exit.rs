@@ -25,7 +25,7 @@ pub enum Exit {
     Usage = 2,
     /// Output or state cannot be written, or this machine lets the run make no request.
     Storage = 3,
-    /// None of the seeds could be fetched.
+    /// No seed could be fetched.
     NoSeed = 4,
     /// A limit was reached before the frontier was drained.
     Limit = 5,

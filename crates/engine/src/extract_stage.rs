@@ -48,7 +48,7 @@ const LARGE: usize = 1 << 20;
 enum End {
     Page(Box<ExtractedPage>),
     Finished(Finished),
-    /// It is fetched again, by another strategy.
+    /// The page is fetched again, by another strategy.
     Again,
 }
 
@@ -68,7 +68,7 @@ struct Extracted {
 }
 
 impl Extracted {
-    /// Without links.
+    /// Wraps an end without links.
     const fn of(end: End) -> Self {
         Self { end, trapped: Vec::new() }
     }
@@ -213,7 +213,7 @@ fn follow(
     Ok(found)
 }
 
-/// Why a page that was fetched is not written, by the name that it is counted by.
+/// Returns the reason for which a page that was fetched is not written, by the name that it is counted by.
 fn unwanted(context: &Context, directives: Directives, ai_opt_out: &[String]) -> Option<&'static str> {
     let settings = &context.config.crawl;
     let obeyed = settings.respect_ai_optout && !ai_opt_out.is_empty();

@@ -132,9 +132,9 @@ async fn until_displaced(
 
 struct Visit<'a> {
     context: &'a Arc<Context>,
-    /// For lines of the error log besides the request's own.
+    /// Channel for lines of the error log besides the request's own.
     finished: &'a mpsc::Sender<Finished>,
-    /// Whose worker this is.
+    /// Lane of the worker.
     lane: Lane,
     request: CrawlRequest,
     /// Leave to make one request; gone once it is made.

@@ -3,7 +3,7 @@
 use crate::memory::LargeShare;
 use crawl_model::{CleanPage, CrawlRequest, FailedPage, LeaseRef, Outcome, PageHistory};
 
-/// Held by a large page until it has been written or put aside; nothing for all others.
+/// Share of a large page until it has been written or put aside; `None` for all others.
 pub type Share = Option<LargeShare>;
 
 /// A lease that has come to its end, on its way to the sink.
@@ -15,7 +15,7 @@ pub enum Finished {
     Failed(Box<FailedPage>, Box<PageHistory>),
     /// A page of an earlier round that is unchanged or gone.
     Known(Box<KnownEnd>),
-    /// Not a page for us; counted by kind.
+    /// A page that becomes no record; counted by kind.
     Other {
         /// Lease to settle.
         lease: LeaseRef,

@@ -29,7 +29,7 @@ pub struct Unsettled<W = Witness> {
     pub waiting: Vec<(i64, Option<u64>)>,
 }
 
-/// For the store, with the fingerprint once it is settled.
+/// Encodes a state for the store, with the fingerprint once it is settled.
 ///
 /// # Errors
 /// Never: a witness is numbers alone.
@@ -47,8 +47,8 @@ pub fn encode(
     Ok(bytes)
 }
 
-/// From the store: the witness, whether the host was rebuilt, and the fingerprint's bytes. `None` for bytes that are no such
-/// state.
+/// Decodes a state of the store: the witness, true if the host was rebuilt, and the fingerprint's bytes.
+/// `None` for bytes that are no such state.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Option<(Witness, bool, &[u8])> {
     let (rebuilt, rest) = match bytes.strip_prefix(MAGIC) {
@@ -65,7 +65,7 @@ pub fn is_settled(bytes: Option<&[u8]>) -> bool {
     bytes.and_then(decode).is_some_and(|(_, _, fingerprint)| !fingerprint.is_empty())
 }
 
-/// For the store, the state of a host that is not settled.
+/// Encodes the state of a host that is not settled.
 ///
 /// # Errors
 /// Never: the notes are numbers alone.
@@ -79,7 +79,7 @@ pub fn encode_unsettled(
     Ok(bytes)
 }
 
-/// From the store: the notes and the fingerprint's bytes. `None` for bytes that are no such state.
+/// Decodes the notes and the fingerprint's bytes. `None` for bytes that are no such state.
 #[must_use]
 pub fn decode_unsettled(bytes: &[u8]) -> Option<(Unsettled, &[u8])> {
     take_json(bytes)

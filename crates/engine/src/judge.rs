@@ -18,7 +18,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// With the settings of a run.
+    /// Takes the settings of a run.
     ///
     /// # Errors
     /// When one of them is out of its range, or the rules of the user's own cannot be read.

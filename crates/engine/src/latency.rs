@@ -53,7 +53,7 @@ impl Latency {
         self.cumulative().find(|(_, count)| *count >= wanted.max(1)).map_or(0, |(bound, _)| bound)
     }
 
-    /// For each bucket its upper bound in milliseconds and the answers that took no longer.
+    /// Returns the upper bound of each bucket in milliseconds, and the answers that took no longer.
     pub fn cumulative(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut sum = 0;
         self.counts.iter().enumerate().map(move |(bucket, count)| {

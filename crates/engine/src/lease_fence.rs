@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, MutexGuard};
 /// See the module.
 #[derive(Default)]
 pub struct LeaseFence {
-    /// Held while leases are settled, or expired.
+    /// Lock of the leases while they are settled, or expired.
     leases: Mutex<()>,
     expired: AtomicBool,
 }

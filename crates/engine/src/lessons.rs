@@ -109,7 +109,7 @@ struct Lesson {
     /// Static pages that are on their way.
     #[serde(skip)]
     out: u32,
-    /// When it was last asked for, by the clock of all lessons.
+    /// Time of its last use, by the clock of all lessons.
     #[serde(skip)]
     used: u64,
 }
@@ -183,19 +183,19 @@ impl Lesson {
 pub enum Paid {
     /// The page was better than what there was before; what it shows.
     Yes(Marks),
-    /// It was not, or none came.
+    /// The page was no better, or none came.
     No,
-    /// It has words, but came at once: there is nothing to compare it with.
+    /// The page has words, but came by the strategy at once: there is nothing to compare it with.
     Unknown(Marks),
 }
 
 /// First step of a page.
 pub enum Begin {
-    /// With a plain request; the guard is held until the page has taught, where others wait for that.
+    /// A plain request; the guard is held until the page has taught, if others wait for that.
     Static(Option<OnTrial>),
-    /// With the strategy that its form has taught.
+    /// The strategy that its pattern has taught.
     First(Strategy),
-    /// Not yet: pages of its form are on their way that will teach.
+    /// A wait for pages of its pattern that are in flight and will teach.
     Wait,
 }
 

@@ -1,4 +1,4 @@
-//! From the links of a page to URLs for the frontier.
+//! Conversion of a page's links to URLs for the frontier.
 
 use crate::traps::LINES_A_PAGE;
 use crawl_fetch::{Canonicalizer, Judgement, ScopeSet, Trap, Traps, UrlFilter};
@@ -103,7 +103,8 @@ impl LinkPolicy {
             && self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
     }
 
-    /// Why a URL that was found, other than a seed and what a seed redirects to, is left out as a trap.
+    /// Returns the trap for which a found URL is left out. Seeds and the targets of their redirects are not
+    /// checked.
     #[must_use]
     pub fn trap(&self, url: &Url) -> Option<Trap> {
         self.traps.judge(url).or_else(|| self.traps.judge_host(url))

@@ -66,7 +66,7 @@ static HELD: Mutex<(usize, c_long)> = Mutex::new((0, 0));
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
 impl LargeShare {
-    /// With the permit that the page waited for.
+    /// Takes the permit that the page waited for.
     #[must_use]
     pub fn new(permit: OwnedSemaphorePermit) -> Self {
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);

@@ -29,7 +29,7 @@ pub enum Arrival {
 pub enum ShardMessage {
     /// A page of a host.
     Page(Box<ExtractedPage>, Share),
-    /// Nothing of the host is pending or leased any more: its fingerprint can settle.
+    /// The host has no pending or leased URL any more: its fingerprint can settle.
     Drained(HostKey),
 }
 

@@ -22,7 +22,7 @@ const MAX_TURN: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 struct Entry {
-    /// Held while a file is asked for.
+    /// State, locked while a file is asked for.
     state: Mutex<State>,
 }
 
@@ -33,7 +33,7 @@ struct State {
     ai: Progress,
     /// Tries that came to nothing.
     failed: u32,
-    /// Before this they are not asked for again.
+    /// Earliest time of the next request.
     again: Option<Instant>,
 }
 
@@ -72,7 +72,7 @@ impl Answer {
     }
 }
 
-/// Why a file is not known.
+/// Reason why a file is not known.
 enum Trouble {
     /// No answer, or one that says nothing about the file.
     Failed { error: FetchError, retry_after: Option<Duration> },

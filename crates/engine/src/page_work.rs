@@ -60,7 +60,7 @@ pub mod injected {
         static PART: RefCell<Option<(Stage, String)>> = const { RefCell::new(None) };
     }
 
-    /// From now on the work of `stage` panics on this thread for URLs with `part`.
+    /// Makes the work of `stage` panic on this thread for URLs with `part`.
     pub fn panic_for(stage: Stage, part: &str) {
         PART.set(Some((stage, part.to_owned())));
     }

@@ -1,4 +1,4 @@
-//! From a cleaned page to the line that is written.
+//! Conversion of a cleaned page to its line.
 
 use crate::finished::KnownEnd;
 use crawl_extract::{count_words, reading_time_minutes};

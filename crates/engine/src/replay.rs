@@ -195,7 +195,7 @@ impl fmt::Display for Damage {
 pub struct Index {
     files: Vec<PathBuf>,
     captures: FxHashMap<Uuid, Place>,
-    /// By the canonical URL of what was asked for: the capture that counts.
+    /// Captures that count, by the canonical URL of the request.
     pages: FxHashMap<UrlKey, Uuid>,
     canonicalizer: Canonicalizer,
     /// Runs before the one that began the last round.

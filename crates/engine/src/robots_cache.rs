@@ -25,14 +25,14 @@ const STALE_FOR: Duration = Duration::from_secs(600);
 pub struct Robots {
     /// Rules of the origin.
     pub policy: RobotsPolicy,
-    /// Why there was no answer, where there was none.
+    /// Error, if there was no answer.
     pub error: Option<FetchError>,
     expires_ms: i64,
 }
 
 #[derive(Default)]
 struct Entry {
-    /// Somebody is about to fill it.
+    /// True if a lookup is about to fill it.
     asked: AtomicBool,
     robots: OnceCell<Arc<Robots>>,
 }
@@ -49,7 +49,7 @@ pub struct RobotsCache {
 pub struct Looked {
     /// The rules.
     pub robots: Arc<Robots>,
-    /// Nobody has asked for this origin before in this process.
+    /// True for the first lookup of this origin in this process.
     pub first: bool,
 }
 

@@ -49,17 +49,17 @@ struct Turn {
 enum Refusal {
     /// Its time has not come.
     Gate(NotYet),
-    /// It is slow, and the slow lane is full.
+    /// The host is slow, and the slow lane is full.
     SlowLane,
 }
 
 /// See the module.
 pub struct Scheduler {
     context: Arc<Context>,
-    /// By lane.
+    /// Channels by lane.
     jobs: [Sender<Job>; 2],
     shards: Vec<Sender<ShardMessage>>,
-    /// By lane.
+    /// Places by lane.
     places: [Arc<Semaphore>; 2],
     /// The lane whose hosts are looked at first: they take turns, since both need the turns of a host.
     leads: Lane,
@@ -367,7 +367,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// When the first URL that waits to be tried again is due.
+    /// Returns the time of the next retry.
     fn next_retry(&self) -> Result<Option<Instant>, StageError> {
         let due = self.context.store.next_due()?;
         let wait = |due: i64| Duration::from_millis(u64::try_from(due - now_ms()).unwrap_or(0));

@@ -12,7 +12,7 @@ use std::{
 /// One line that is no seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// From 1.
+    /// Line number, from 1.
     pub number: usize,
     /// The line, shortened, without what may be a password.
     pub line: String,

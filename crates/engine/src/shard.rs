@@ -90,11 +90,11 @@ pub async fn run(
 
 /// The next step of a page that has come.
 enum Step {
-    /// It has the content that it had.
+    /// The page has the same content as before.
     Unchanged(Claim),
-    /// It goes on.
+    /// The page goes on to the sink.
     Send(Cleaned, Claim),
-    /// It waits in the store, or its lease had run out.
+    /// The page waits in the store, or its lease had run out.
     Held,
 }
 

@@ -58,7 +58,7 @@ struct Tally {
 
 /// A page that has been judged.
 enum Prepared {
-    /// It repeats a record and is not written.
+    /// The page repeats a record and is not written.
     LeftOut(Box<CleanPage>),
     /// Its history and its record.
     Record(Box<PageHistory>, Box<Record>),

@@ -16,16 +16,16 @@ const MAX_FILES_ELSEWHERE: u64 = 100;
 /// Result of [`SitemapBook::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It may be fetched.
+    /// The file may be fetched.
     Yes,
-    /// There is no room for it.
+    /// The limit leaves no room for the file.
     Full {
-        /// It is the first of its planter for which there is none.
+        /// True for the planter's first file without room.
         first: bool,
     },
-    /// It is on a host outside of the scope, and there is no room for those.
+    /// The file is on a host outside of the scope, and the limit leaves no room for those.
     TooFarOut {
-        /// It is the first of its planter's site for which there is none.
+        /// True for the site's first file without room.
         first: bool,
     },
 }
@@ -57,7 +57,7 @@ pub struct SitemapBook {
 struct Planted {
     files: FxHashMap<UrlKey, File>,
     planters: FxHashMap<HostKey, Share>,
-    /// By registrable domain, so that a site gains nothing by hosts without end.
+    /// Counts by registrable domain, so that a site gains nothing by hosts without end.
     sites: FxHashMap<String, Elsewhere>,
 }
 

@@ -40,9 +40,9 @@ pub struct Witness {
     /// Pages that came since the last section was asked.
     #[serde(default)]
     since: u32,
-    /// With the hash of the section that answered so.
+    /// Error pages with the hash of the section that answered so.
     error_pages: Vec<(u64, ErrorPage)>,
-    /// It was asked or has answered since it was saved.
+    /// True if a section was asked or has answered since the last save.
     #[serde(skip)]
     news: bool,
 }

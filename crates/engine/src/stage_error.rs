@@ -5,7 +5,7 @@ use crawl_output::OutputError;
 use crawl_projects::KeepError;
 use std::time::Duration;
 
-/// Why a stage ended before its input did.
+/// Reason why a stage ended before its input did.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
     /// Storage failed.
@@ -19,7 +19,7 @@ pub enum StageError {
     Project {
         /// The database.
         name: String,
-        /// Why.
+        /// Cause.
         source: KeepError,
     },
     /// This machine has not let the run make a request for long.
@@ -35,7 +35,7 @@ pub enum StageError {
     /// A bug.
     #[error("the stage \"{stage}\" panicked: {words}")]
     Panicked {
-        /// Which.
+        /// Name of the stage.
         stage: &'static str,
         /// Message of the panic.
         words: String,

@@ -28,7 +28,7 @@ pub struct SoFar {
     attempts: Vec<Attempt>,
     /// Strategies to be tried, the next one first.
     ahead: Vec<Strategy>,
-    /// Why, in words.
+    /// Reason, in words.
     why: String,
     /// Address of the AMP page.
     amp_url: Option<Url>,
@@ -57,7 +57,7 @@ const TELLING: [&str; 5] = ["attachment", "navigation", "page_crashed", "page_hu
 
 /// Next step of a page.
 pub enum Next {
-    /// It is written.
+    /// The page is written.
     Write(Box<ExtractedPage>),
     /// Its lease has been given back, to be fetched by another strategy.
     Again,
@@ -160,7 +160,7 @@ pub fn came(
     next(context, &request, so_far)
 }
 
-/// Why a page was begun otherwise than with a plain request; empty where it was not.
+/// Returns the reason why a page was not begun with a plain request; empty if it was.
 fn why_first(context: &Context, page: &ExtractedPage) -> String {
     let auto = context.config.fetch.strategy == StrategyChoice::Auto;
     let form = || format!("pages of the form {} have needed it", url_template(&page.request.url));
@@ -275,8 +275,8 @@ fn settle(context: &Context, request: &CrawlRequest, so_far: SoFar) -> Result<Ne
     Ok(Next::Write(page))
 }
 
-/// Says of a page that is written what it lacks. A strategy that was spared, or gained nothing, leaves as much open as one that
-/// failed.
+/// Adds the warnings `partial_content` and `needs_browser` to a page. A strategy that was spared, or gained
+/// nothing, leaves as much open as one that failed.
 fn warn(page: &mut ExtractedPage, browser_failed: bool, auto: bool) {
     if is_enough(page) {
         return;

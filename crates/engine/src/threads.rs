@@ -26,10 +26,10 @@ pub fn runtime() -> Builder {
 /// Threads or tasks of the stages that compute or call into the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threading {
-    /// On a thread of their own each.
+    /// One thread for each stage.
     #[default]
     Threads,
-    /// On the thread of the runtime, as tasks: for a simulation of a crawl on one thread.
+    /// Tasks on the thread of the runtime: for a simulation of a crawl on one thread.
     Inline,
 }
 
@@ -41,7 +41,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// None yet. An error of any stage cancels `cancel`.
+    /// Creates an empty set of stages. An error of any stage cancels `cancel`.
     #[must_use]
     pub fn new(cancel: CancellationToken, threading: Threading) -> Self {
         Self { running: JoinSet::new(), cancel, threading }

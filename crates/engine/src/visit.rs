@@ -32,13 +32,13 @@ const FOR_BROWSERS: f64 = 0.9;
 /// Visits after which what is remembered of them is dropped: robots.txt of origins, and a few bytes a URL.
 const FORGET_AFTER: u32 = 1_000;
 
-/// Why a page could not be had.
+/// Error of a visit.
 #[derive(Debug, thiserror::Error)]
 pub enum VisitError {
-    /// It was left out, or could not be fetched.
+    /// The page was left out, or could not be fetched.
     #[error("{0}")]
     NoPage(String),
-    /// It took too long.
+    /// The visit took too long.
     #[error("no answer within {0:?}")]
     TooLong(Duration),
     /// A setting cannot be used, or something is out of order here.
@@ -73,8 +73,8 @@ struct Kept {
 }
 
 impl Visitor {
-    /// With the settings of a crawl. robots.txt is obeyed whatever they say: who asks here is a program. A visit takes
-    /// `patience` at most; a page that a browser has not filled by then is given as it came.
+    /// Takes the settings of a crawl. robots.txt is obeyed whatever they say, since the caller is a program.
+    /// A visit takes `patience` at most; a page that a browser has not filled by then is returned as it came.
     #[must_use]
     pub fn new(mut config: Config, patience: Duration) -> Self {
         let crawl = &mut config.crawl;
@@ -151,7 +151,7 @@ struct Told {
     hint: String,
 }
 
-/// Why there is no record.
+/// Describes the reason why there is no record.
 fn why(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
     match errors.first::<Told>() {
         Some(Ok(Told { kind, message, hint })) => format!("{kind}: {message} ({hint})"),

@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub enum Decision {
     /// A run began.
     Run {
-        /// It started a round; otherwise it goes on with one.
+        /// True if it started a round; otherwise it goes on with one.
         new_round: bool,
     },
     /// A page came to its host's shard.
@@ -48,7 +48,7 @@ pub struct Decided {
     pub attempts: Vec<Attempt>,
     /// Kind of page, which the static form decides.
     pub page_type: PageType,
-    /// When it was fetched.
+    /// Time of its fetch.
     pub timings: Timings,
     /// Bytes over the wire.
     pub wire_bytes: u64,

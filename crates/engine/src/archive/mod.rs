@@ -49,9 +49,9 @@ struct Shared {
 
 struct State {
     files: WarcFiles,
-    /// By the digest of the payload: its first capture in this run.
+    /// First capture in this run, by the digest of the payload.
     known: FxHashMap<String, First>,
-    /// Why nothing more is written.
+    /// Error after which nothing more is written.
     failure: Option<io::Error>,
     /// Bytes of earlier runs' files that could not be read when the archive was opened.
     damaged: u64,

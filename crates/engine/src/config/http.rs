@@ -131,7 +131,7 @@ pub(super) fn headers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
     items.iter().enumerate().map(read).collect()
 }
 
-/// Nothing, `none`, or a URL, which may hold credentials.
+/// Proxy: empty, `none`, or a URL, which may hold credentials.
 pub(super) fn proxy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ProxyChoice, D::Error> {
     let value = Value::deserialize(deserializer)?;
     value.as_str().ok_or("is not text").and_then(str::parse).map_err(D::Error::custom)

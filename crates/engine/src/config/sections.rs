@@ -74,7 +74,7 @@ pub struct CrawlSection {
     pub source_group: String,
 }
 
-/// Which of the URLs that are known from earlier rounds are asked again.
+/// Known URLs of earlier rounds that are asked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RecrawlMode {
@@ -84,7 +84,7 @@ pub enum RecrawlMode {
     All,
     /// Those of which it can be told cheaply whether they changed.
     Changed,
-    /// None.
+    /// No known URL.
     None,
 }
 
@@ -101,7 +101,7 @@ pub struct RecrawlSection {
     pub confirm_gone: Duration,
 }
 
-/// Which pages of a round over what is known become records.
+/// Pages of a round over known URLs that become records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Emit {
@@ -115,9 +115,9 @@ pub enum Emit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OptOutUnknown {
-    /// They are left out, as under a robots.txt that cannot be had.
+    /// Skips the pages, as under an unreachable robots.txt.
     Skip,
-    /// They are written, and say so.
+    /// Writes the pages with a warning.
     Keep,
 }
 
@@ -251,7 +251,7 @@ pub struct PolitenessSection {
 }
 
 impl FetchSection {
-    /// When a request is made again.
+    /// Converts the section's settings of retries.
     #[must_use]
     pub const fn retry_settings(&self) -> RetrySettings {
         RetrySettings { retries: self.retries, backoff: self.backoff, max_backoff: self.max_backoff }
@@ -397,7 +397,7 @@ pub struct MetricsSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     Text,
     /// One JSON object a line.
     Json,

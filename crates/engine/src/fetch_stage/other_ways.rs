@@ -1,4 +1,4 @@
-//! Which way a page is fetched, and the way by a browser.
+//! Choice of a page's strategy, and the fetch by a browser.
 
 use super::{Answer, Visit, ends::spread};
 use crate::{
@@ -23,13 +23,14 @@ use url::Url;
 
 /// Time for which a page waits, with its place, for pages of its URL pattern that will teach the strategy.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// And how long it waits then without a place.
+/// Time for which it waits then without a place.
 const LATER: Duration = Duration::from_secs(1);
 /// Times that a page is rendered again whose browser was lost.
 const RENDERED_AGAIN: u32 = 2;
 
 impl Visit<'_> {
-    /// Which way the URL is fetched, where nothing was tried yet; an answer is given where that is not to be now or not here.
+    /// Chooses the strategy of a URL for which nothing was tried yet. Returns an answer if the URL is not to
+    /// be fetched now or in this lane.
     pub(super) async fn choose(&mut self) -> Result<Option<Answer>, StageError> {
         let choice = self.context.config.fetch.strategy;
         let chosen = match (self.request.strategy, choice) {

@@ -12,7 +12,7 @@ pub(super) struct Payment<'a> {
 }
 
 impl<'a> Payment<'a> {
-    /// Nothing is charged yet.
+    /// Creates a payment without a charge.
     pub(super) const fn new(traps: &'a Traps) -> Self {
         Self { traps, charged: Mutex::new(None) }
     }

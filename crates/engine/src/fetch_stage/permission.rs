@@ -142,8 +142,9 @@ impl Visit<'_> {
         self.another_turn(&host)
     }
 
-    /// Without a robots.txt nothing is allowed (RFC 9309 §2.3.1.4). A host that does not answer does not answer for its
-    /// pages either: the reason is then the host's, not that of its robots.txt.
+    /// Fails or retries a URL without a robots.txt: nothing is allowed then (RFC 9309 §2.3.1.4). A host that
+    /// does not answer does not answer for its pages either: the reason is then the host's, not that of its
+    /// robots.txt.
     pub(super) fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
         if let Some(error) = &robots.error {
             return self.failed(error, None, None);

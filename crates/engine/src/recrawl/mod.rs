@@ -35,7 +35,8 @@ pub struct Recrawl {
 }
 
 impl Recrawl {
-    /// For a round that is one over what is known, or is not; begun by an earlier process until [`Recrawl::whole`] is set.
+    /// Starts a round, over known URLs if `on`. It counts as begun by an earlier process until
+    /// [`Recrawl::whole`] is set.
     #[must_use]
     pub fn new(config: &Config, rules: RulesVersion, on: bool) -> Self {
         let (depth, mode) = (config.crawl.depth.or_max(), config.recrawl.mode);

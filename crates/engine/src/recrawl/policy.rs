@@ -1,4 +1,4 @@
-//! Which URLs are due, from what is known of their visits alone: the time is given, nothing is asked.
+//! Due dates of URLs, from their visits alone: the time is given, nothing is asked.
 
 use crate::{
     config::{RecrawlMode, RecrawlSection},
@@ -17,18 +17,18 @@ const GROWTH: f64 = 2.0;
 /// The share of its interval after which a page is due: a run every night does not begin on the second.
 const PUNCTUAL: f64 = 0.9;
 
-/// When a known URL is asked again.
+/// Time of a known URL's next visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// By every round.
+    /// Every round.
     Always,
-    /// By the first round from then on, milliseconds since the Unix epoch.
+    /// First round from then on, milliseconds since the Unix epoch.
     From(i64),
-    /// By none, unless something tells of it.
+    /// No round, unless a sitemap or feed wakes the URL.
     Never,
 }
 
-/// When known URLs are asked again.
+/// Schedule of known URLs.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
     mode: RecrawlMode,
@@ -58,8 +58,9 @@ impl Policy {
         }
     }
 
-    /// From when on a known URL other than a seed is asked again, as far as that is known beforehand: a sitemap may wake it. A
-    /// last visit that the clock dated wrongly is one of an unknown time: the page is due, and its visit corrects the date.
+    /// Returns the due date of a known URL other than a seed, as far as it is known beforehand: a sitemap may
+    /// wake it. If the clock dated the last visit wrongly, its time counts as unknown: the page is due, and
+    /// its visit corrects the date.
     #[must_use]
     pub fn due(&self, known: &KnownUrl, now_ms: i64) -> Due {
         match (self.mode, known.url.discovery) {

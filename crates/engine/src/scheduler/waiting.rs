@@ -169,7 +169,7 @@ impl WaitingHosts {
         hosts
     }
 
-    /// When the next host's time comes.
+    /// Returns the time of the next host's turn.
     pub fn next(&self) -> Option<Instant> {
         self.timers.first_key_value().map(|((at, _), _)| *at)
     }

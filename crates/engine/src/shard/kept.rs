@@ -189,8 +189,9 @@ impl Shard {
         self.adopt(host, kept)
     }
 
-    /// With an early release, `min_pages` of this round show whether the site was rebuilt: most of what they share was rare before. If it
-    /// was, what is kept is dropped. Returns the orders of the pages that are let go if it was not.
+    /// Decides with an early release if the site was rebuilt, by `min_pages` of this round: most of what they
+    /// share was rare before. The kept fingerprint is dropped then. Returns the orders of the pages that are
+    /// let go if it was not.
     pub(super) fn choose_early(&mut self, host: &HostKey) -> Result<Vec<i64>, StageError> {
         let early = self.context.config.dedup.release == Release::Early;
         let state = self.loaded(host)?;

@@ -40,7 +40,7 @@ pub struct MissedTemplate {
     pub pages: u64,
     /// Pages of the host that had been counted when it was noticed.
     pub noticed_at_page: u32,
-    /// When it was noticed.
+    /// Time at which it was noticed.
     pub noticed_at: String,
     /// The first such page.
     pub example: String,

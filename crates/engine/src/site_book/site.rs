@@ -40,7 +40,7 @@ struct UnjudgedPage {
 #[derive(Default)]
 pub(super) struct Site {
     pub(super) is_loaded: bool,
-    /// It is in the store, and no longer in the table: nobody may change it.
+    /// True if it is in the store and no longer in the table: its values must not be changed.
     pub(super) is_evicted: bool,
     round: u32,
     counts: SiteEvidence,
