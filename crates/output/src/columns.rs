@@ -8,10 +8,10 @@ use serde_json::Value as Json;
 /// Columns that stand first; the others follow by name.
 const FIRST: [&str; 4] = ["id", "url", "title", "text"];
 
-/// The columns of a table of records, and how they are filled.
+/// The columns of a table of records, and their values.
 ///
-/// What `metadata` holds are columns by its own name (`title`), what other objects hold by both (`boilerplate_status`); lists
-/// of objects are JSON in a text. A list that a record lacks is an empty one.
+/// A member of `metadata` is a column by its own name (`title`), a member of another object by both names
+/// (`boilerplate_status`). Lists of objects are JSON in a text. A list that a record lacks is an empty one.
 pub(super) struct RecordColumns(Vec<RecordColumn>);
 
 struct RecordColumn {

@@ -34,7 +34,8 @@ pub enum Before {
     Unknown,
     /// A run left it whole at this length; the file is appended to as it stands.
     Closed(u64),
-    /// A round starts that replaces the file, with its first record: one that brings none leaves what there is.
+    /// A round starts that replaces the file, with its first record. A round without records leaves the old
+    /// content.
     Replace,
     /// A run that was cut off had settled this many bytes; what stands behind them is written again.
     CutOff(u64),

@@ -1,4 +1,4 @@
-//! The file that a page is written to: a path like its URL's, which stays within its folder whatever the URL says.
+//! The file of a page: a path like that of its URL, always within the folder.
 
 use unicode_normalization::is_nfc;
 use url::Url;
@@ -7,7 +7,7 @@ use url::Url;
 const NAME: usize = 100;
 const PATH: usize = 400;
 const NAMES: usize = 12;
-/// Names of devices, whatever stands behind their first dot (Windows).
+/// Names of devices, with any extension (Windows).
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 /// Beginnings of the names of devices that a digit ends.
 const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
@@ -77,7 +77,7 @@ fn tag(id: &str) -> String {
 struct Name {
     /// The folders so far, each with a slash behind it.
     text: String,
-    /// Another URL cannot have come to the same.
+    /// True if no other URL can have the same name.
     exact: bool,
     /// Names are those that every file system takes, and tells apart.
     portable: bool,

@@ -26,7 +26,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The list of what is in the folder.
+/// The index of the folder.
 pub(super) const INDEX: &str = "index.jsonl";
 /// Temporary name of a file that is being written.
 const WRITING: &str = ".writing.tmp";
@@ -44,7 +44,7 @@ struct Entry {
     title: Option<String>,
 }
 
-/// See the module.
+/// Records as Markdown files in a folder.
 pub(super) struct MarkdownFolder {
     folder: PathBuf,
     index: FileOutput,
@@ -55,7 +55,7 @@ pub(super) struct MarkdownFolder {
 }
 
 impl MarkdownFolder {
-    /// Opens a folder, making it; what it is in has to be there.
+    /// Opens a folder, making it; its parent has to exist.
     pub(super) fn open(path: &Path, before: Before, fields: Option<Fields>) -> Result<Self, OutputError> {
         let fail = |source| OutputError::Write { name: path.display().to_string(), source };
         match fs::create_dir(path) {
@@ -188,7 +188,7 @@ fn holds_page(path: &Path, id: &str) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut read)).is_ok() && read == start.as_bytes()
 }
 
-/// The page that a line of the index names, if it is one of ours.
+/// Returns the page that a line of the index names, if the line is one of this program's.
 fn page_of(line: &str) -> Option<String> {
     let entry: Entry = serde_json::from_str(line).ok()?;
     let path = Path::new(&entry.path);
@@ -255,7 +255,7 @@ fn old_lines(folder: &Path, index: &Path) -> io::Result<Vec<bool>> {
     Ok(old)
 }
 
-/// A page: what is known of it between two lines `---`, then its text.
+/// Formats a page: its metadata between two lines `---`, then its text.
 fn page(record: &Record, fields: Option<&Fields>) -> Result<String, serde_json::Error> {
     let raw = to_raw_value(record)?;
     let mut out = String::with_capacity(record.text.len() + 2048);
@@ -296,8 +296,8 @@ fn page(record: &Record, fields: Option<&Fields>) -> Result<String, serde_json::
     Ok(out)
 }
 
-/// A line of the front matter; what is not known has none. JSON is YAML, but for characters that YAML wants escaped (YAML 1.2,
-/// §5.1), which stand within strings alone.
+/// Adds a line of the front matter; an unknown value has none. JSON is YAML, but for characters that YAML
+/// wants escaped (YAML 1.2, §5.1), which stand within strings alone.
 fn entry(out: &mut String, name: &str, value: &RawValue) {
     if matches!(value.get(), "null" | "[]") {
         return;

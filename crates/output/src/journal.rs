@@ -27,7 +27,7 @@ pub(super) struct Head {
     pub(super) replaces: bool,
 }
 
-/// See the module.
+/// Journal of records.
 pub(super) struct Journal {
     file: FileOutput,
     /// `None` before its first frame.

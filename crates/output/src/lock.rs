@@ -8,8 +8,8 @@ use std::{
     path::Path,
 };
 
-/// Locks a file for this process until it is closed. The kernel releases the lock when the process ends in whatever way, so
-/// nothing beside the file can go stale. A file system that has no locks gives none.
+/// Locks a file for this process until it is closed. The kernel releases the lock at any end of the process,
+/// so nothing beside the file can go stale. A file system without locks gives none.
 pub(super) fn lock(file: &File, path: &Path) -> Result<(), OutputError> {
     match file.try_lock() {
         Ok(()) => Ok(()),

@@ -72,7 +72,7 @@ pub fn tidy(place: &Place, note: &mut dyn FnMut(u64) -> Result<(), OutputError>)
     if place.kind == Kind::Folder { folder::tidy(&place.path, note) } else { Ok(()) }
 }
 
-/// Takes out of an output what an earlier round has written, for a round that replaces it and has brought nothing.
+/// Empties an output of earlier rounds, for a round that replaces it and has no records.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -29,7 +29,7 @@ pub trait Output: Send {
     fn name(&self) -> &str;
 }
 
-/// A place for records, whatever they become in it. They are collected into a batch, which is written as a whole.
+/// Output of records in any format. They are collected into a batch, which is written as a whole.
 pub trait RecordOutput: Send {
     /// Takes a record into the batch.
     ///

@@ -20,7 +20,7 @@ use zstd::bulk::Compressor;
 /// zstd's own default.
 const ZSTD_LEVEL: i32 = 3;
 
-/// See the module.
+/// File of compressed lines.
 pub(super) struct PackedOutput {
     file: FileOutput,
     packer: Packer,

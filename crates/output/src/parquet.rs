@@ -31,7 +31,7 @@ use std::{
 /// The note of a table that names the journal it was made from last.
 const NOTE: &str = "crawl.journal";
 
-/// See the module.
+/// Records as a Parquet table.
 pub(super) struct ParquetRecords {
     path: PathBuf,
     name: String,

@@ -1,4 +1,4 @@
-//! The place of an output: its kind and its one path, whatever name leads to it.
+//! The place of an output: its kind and its one path, for every name that leads to it.
 
 use crate::{folder, parquet, paths::absolute};
 use std::{
@@ -64,7 +64,7 @@ impl Place {
         Self { kind: Kind::of(path), path: resolved(path) }
     }
 
-    /// A file of lines, whatever its name says.
+    /// Makes the place of a file of lines, for any name.
     #[must_use]
     pub fn of_lines(path: &Path) -> Self {
         Self { kind: Kind::Lines, path: resolved(path) }

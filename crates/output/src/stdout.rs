@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 const PIECE: usize = 4096;
 /// Time between two looks at the cancellation while the reader takes nothing.
 const LOOK: Duration = Duration::from_millis(100);
-/// Time that a reader who takes nothing is waited for after the run was told to stop.
+/// Time for which a blocked reader is waited for after the run was told to stop.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Standard output. It cannot be cut back: a resumed run may repeat the last batch. A reader that has stopped reading cannot
