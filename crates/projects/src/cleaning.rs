@@ -9,8 +9,8 @@ use serde::{
     de::{IntoDeserializer, value},
 };
 
-/// Returns what is left of a page and how it was cleaned. The last pass follows unless cleaning is off. `chosen_by` is the
-/// extractor that the page's text is of.
+/// Returns the cleaned text of a page and how it was cleaned. The last pass follows unless cleaning is off.
+/// `chosen_by` is the extractor of the page's text.
 #[must_use]
 pub fn stored(
     extractor: &PageExtractor,

@@ -86,8 +86,8 @@ impl Keeper {
     }
 }
 
-/// A record as a page to keep. What the run left of it is its cleaned content, if the run judged it, until an analysis of
-/// the project says otherwise.
+/// Converts a record to a page to keep. Its text is the cleaned content, if the run judged it, until an
+/// analysis of the project replaces it.
 ///
 /// # Errors
 /// When the metadata cannot be written, which is a bug.

@@ -242,7 +242,7 @@ impl From<Mode> for AnalysisMode {
     }
 }
 
-/// Parameters of an analysis. What is not given is taken from the configuration.
+/// Parameters of an analysis. Missing ones are taken from the configuration.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -287,7 +287,7 @@ fn min_block_chars() -> Object {
     ranged(&FingerprintSettings::MIN_BLOCK_CHARS, Type::Integer)
 }
 
-/// Entries of a list that are told at a time at most.
+/// Maximum entries of one part of a list.
 pub const MAX_LIMIT: u64 = 100;
 /// Entries if no limit is given.
 const DEFAULT_LIMIT: u64 = 20;
