@@ -1,4 +1,5 @@
-//! The tools. What they do stands in [`projects`](crawl_projects), [`visit`](crawl_engine::visit) and the extractor.
+//! The tools. Their work stands in [`projects`](crawl_projects), [`visit`](crawl_engine::visit) and the
+//! extractor.
 
 use super::parameters::Parameters;
 use super::types::{

@@ -270,7 +270,7 @@ impl PageTold {
     }
 }
 
-/// A URL that pages can be had from.
+/// Parses a URL of a page.
 ///
 /// # Errors
 /// Says what is wrong with it.

@@ -41,7 +41,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Takes the address and tries the file, so that a run that nobody could watch does not begin.
+    /// Takes the address and tries the file, so that a run with unusable metrics does not begin.
     ///
     /// # Errors
     /// When the address is taken or the file cannot be written.

@@ -1,4 +1,4 @@
-//! The paths of the API. What they do stands in [`projects`](crawl_projects).
+//! The paths of the API. Their work stands in [`projects`](crawl_projects).
 #![expect(unused_qualifications, reason = "the code that utoipa makes names types by their paths")]
 
 use crate::rest::{
@@ -106,7 +106,7 @@ async fn get_project(State(app): State<App>, Id(id): Id) -> Answer<Project> {
     app.work(move |projects| projects.get(id)).await.map(Json)
 }
 
-/// Removes a project with its sources and what is known of its domains.
+/// Removes a project with its sources and all results.
 #[utoipa::path(delete, path = "/api/v1/projects/{id}", tag = "projects", params(("id" = Uuid, Path)),
     responses((status = 204, description = "It is gone")))]
 async fn delete_project(State(app): State<App>, Id(id): Id) -> Result<StatusCode, Problem> {

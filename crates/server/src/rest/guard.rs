@@ -69,7 +69,7 @@ fn close_after(permission: Permission, response: &mut Response) {
     }
 }
 
-/// Reads the beginning of a body that nobody wants.
+/// Reads the beginning of a refused body.
 async fn discard(body: Body) {
     let read = async {
         let (mut pieces, mut left) = (body.into_data_stream(), DISCARDED_BYTES);
@@ -124,8 +124,8 @@ fn only(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     values.next().is_none().then_some(value)
 }
 
-/// Returns true if a Host header names this server. A bare address cannot be a name that somebody pointed here (DNS
-/// rebinding); a name has to be known. The whole value has to be a host with a port or without one.
+/// Returns true if a Host header names this server. A bare address cannot be a rebound name (DNS rebinding);
+/// a name has to be known. The whole value has to be a host with a port or without one.
 fn is_ours(host: &str, known: &[String]) -> bool {
     if host.is_empty()
         || host.contains(['/', '?', '#', '\\', '@'])

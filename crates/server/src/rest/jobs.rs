@@ -1,4 +1,4 @@
-//! Analyses that are under way, and the last that were.
+//! Analyses that run, and the last that ended.
 
 use crate::rest::problem::Problem;
 use axum::http::StatusCode;
@@ -17,9 +17,9 @@ use tokio::sync::watch;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// Jobs that have ended are known as long as there are no more than this many.
+/// Maximum number of ended jobs that are kept.
 const REMEMBERED: usize = 100;
-/// Jobs that may wait or run; who asks for more is told to come back.
+/// Maximum number of jobs that wait or run; further requests are refused.
 const MAX_ACTIVE: usize = 32;
 
 /// Jobs in the order in which they were asked for, by their number: a clock may show two the same time, or step back.

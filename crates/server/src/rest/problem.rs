@@ -1,4 +1,4 @@
-//! Errors as RFC 9457 has them: `application/problem+json`, whatever went wrong and wherever.
+//! Errors as problems of RFC 9457: `application/problem+json`, for every error.
 
 use axum::{
     Json,
@@ -62,7 +62,7 @@ impl Problem {
         Self { errors: vec![error], ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail) }
     }
 
-    /// A bug; what it was is for the log.
+    /// Makes the problem of a bug; its details are for the log.
     #[must_use]
     pub fn internal(error: &dyn std::fmt::Display) -> Self {
         tracing::error!(%error, "a request failed");

@@ -13,7 +13,7 @@ use std::{
 };
 use subtle::ConstantTimeEq;
 
-/// Shortest token, in bytes: what is shorter can be tried out.
+/// Shortest token, in bytes: shorter ones can be tried out.
 const LEAST: usize = 16;
 
 /// The setting that names the file of the token.
