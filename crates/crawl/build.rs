@@ -1,5 +1,5 @@
-//! Names the commit that a release is built from, for `crawl --version`. Builds for development name none: they would be
-//! made anew at every commit. Whoever builds without a repository may set `CRAWL_COMMIT`.
+//! Names the commit that a release is built from, for `crawl --version`. Builds for development name none:
+//! they would be made anew at every commit. Builds without a repository may set `CRAWL_COMMIT`.
 
 use std::process::Command;
 

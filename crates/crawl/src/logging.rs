@@ -26,7 +26,7 @@ pub fn say(line: &str) {
     say_as(Level::INFO, line);
 }
 
-/// The same, of a level that is told where the log is JSON.
+/// Writes a line for the user with this level, if the log is JSON.
 pub fn say_as(level: Level, line: &str) {
     if JSON.load(Ordering::Relaxed) {
         say_json(level, line, serde_json::Map::new());

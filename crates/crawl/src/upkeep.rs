@@ -15,7 +15,7 @@ use std::{
 
 /// Old state directories that one run removes at the most.
 const MOST_REMOVED: usize = 10;
-/// Files that a state directory of ours has, one of which is enough to know it by.
+/// Files of a state directory, one of which is enough to know it by.
 const OURS: [&str; 2] = ["crawl.sqlite", "lock"];
 
 /// Gives what a database does not use back to the disk, if that is worth the time.
@@ -56,7 +56,7 @@ pub fn remove_old(settings: &StateSection, own: &Path, quiet: bool) {
     }
 }
 
-/// Directories of ours, but for `own`, that were last written to longer than `keep` ago; the oldest first.
+/// State directories, but for `own`, that were last written to longer than `keep` ago; the oldest first.
 fn old(base: &Path, own: &Path, keep: Duration) -> Vec<PathBuf> {
     let Some(limit) = SystemTime::now().checked_sub(keep) else { return Vec::new() };
     let entries = fs::read_dir(base).into_iter().flatten().flatten();

@@ -15,7 +15,7 @@ const BATCH_BYTES: usize = 16 << 20;
 /// Messages about unreadable records of one file; further ones are only counted.
 const TOLD: u64 = 20;
 
-/// Reads a file and hands its documents on in batches; what cannot be read is told and counted.
+/// Reads a file and hands its documents on in batches; unreadable lines are reported and counted.
 pub(super) fn read(
     path: &Path,
     options: &ReadOptions,

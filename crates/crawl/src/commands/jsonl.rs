@@ -117,7 +117,7 @@ impl Page<'_> {
     }
 }
 
-/// The line to write; for a line that is no page also what is wrong with it.
+/// The line to write, with an error for a line that is no page.
 type Outcome = Result<Vec<u8>, (Vec<u8>, String)>;
 
 #[derive(Serialize)]
@@ -267,7 +267,7 @@ fn one<T: Serialize>(line: &[u8], work: &(impl Fn(Page<'_>) -> T + Sync)) -> Out
     Err(refused)
 }
 
-/// The line to write for a line that is no page, and what is wrong with it.
+/// Returns the line to write for a line that is no page, with the error.
 fn bad_line(id: &Value, problem: String) -> (Vec<u8>, String) {
     (encode(&Bad { id, error: problem.clone() }).unwrap_or_default(), problem)
 }

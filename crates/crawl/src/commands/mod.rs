@@ -41,7 +41,7 @@ use std::{
 };
 use tracing::Level;
 
-/// Runs what the command line asks for; errors are told on standard error.
+/// Runs the job of the command line; errors are reported on standard error.
 #[must_use]
 pub fn dispatch(cli: Cli) -> Exit {
     let outcome = match cli.command {

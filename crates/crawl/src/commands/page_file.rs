@@ -1,4 +1,4 @@
-//! A page from a file: gzip and zstd are undone, and what is no page is refused by its name.
+//! A page from a file. gzip and zstd are undone, and another format is refused with the name of its format.
 
 use super::read_document;
 use crawl_engine::exit::Failure;
@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-/// Bytes of a page, decompressed. What is larger is a bomb, or no page.
+/// Maximum bytes of a page, decompressed. A larger file is a bomb, or no page.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// The bytes of a page: of a file, or of standard input for `-` and for none.

@@ -33,7 +33,7 @@ const TAIL: u64 = 256 << 10;
 #[serde(rename_all = "camelCase")]
 struct Status {
     state_dir: PathBuf,
-    /// The process that is at work, if one is.
+    /// The process that holds the state, if there is one.
     running: Option<Holder>,
     round: u32,
     /// True if the round has ended.

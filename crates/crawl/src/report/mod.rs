@@ -24,7 +24,7 @@ const PAGE: &str = include_str!("report.html");
 const VERSION: u32 = 1;
 /// Hosts in the report, those with most requests.
 const HOSTS: usize = 300;
-/// Runs before this one that the report tells of.
+/// Runs before this one in the report.
 const HISTORY: usize = 60;
 
 /// Result of a run.
@@ -150,7 +150,7 @@ impl Report {
         }
     }
 
-    /// The runs that the next report tells of: those before this one, and this one.
+    /// Returns the runs of the next report's history: those before this one, and this one.
     fn into_history(self) -> Vec<Totals> {
         let mut runs = self.before;
         runs.push(self.totals);

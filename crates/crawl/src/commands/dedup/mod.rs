@@ -22,7 +22,7 @@ use records::{Input, Record};
 use report::Report;
 use std::path::Path;
 
-/// Domains that are told of one by one if they are not judged; `--stats` has all.
+/// Maximum warnings about domains that are not judged; `--stats` has all.
 const MAX_WARNINGS: usize = 20;
 /// Bytes that are written at a time.
 const WRITTEN: usize = 1 << 18;

@@ -22,7 +22,7 @@ use std::{
 };
 use url::Url;
 
-/// A record that is cleaned anew, whatever else it holds.
+/// A record that is cleaned anew, with all its members.
 pub struct Record<'a> {
     /// Members as they stood, but for `content`.
     members: Members<'a>,
@@ -57,8 +57,8 @@ impl<'p> Input<'p> {
         }
     }
 
-    /// Visits the lines that can be used, in order; the others are told of by `bad` with their number. `content` is what is cleaned, `text`
-    /// where there is none: a second run therefore finds what the first one found, and changes nothing.
+    /// Visits the usable lines in order; the others are reported by `bad` with their number. `content` is
+    /// cleaned, or `text` without it. A second run therefore has the same result and changes nothing.
     pub fn each(
         &self,
         mut bad: impl FnMut(usize, String),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write};
 use url::Url;
 
-/// Domains that are told apart.
+/// Maximum number of domains with counts of their own.
 const DOMAINS: usize = 1000;
 
 /// Bins of a rule's values, over all documents and for one domain.
@@ -43,7 +43,7 @@ struct RuleCounts {
     bins: Vec<u64>,
 }
 
-/// See the module.
+/// Distribution of all rules, over all documents and by domain.
 pub(super) struct Distribution {
     all: Counts,
     domains: FxHashMap<String, Counts>,
@@ -81,8 +81,8 @@ impl Counts {
     }
 }
 
-/// The bin of a value: shares by equal steps from 0 to 1, numbers by equal steps of their logarithm from 0 to 2^20. What is
-/// more stands in the last bin.
+/// Returns the bin of a value: shares by equal steps from 0 to 1, numbers by equal steps of their logarithm
+/// from 0 to 2^20. Larger values are in the last bin.
 fn bin(value: f64, share: bool, bins: usize) -> usize {
     let place = if share { value } else { (1.0 + value).log2() / 20.0 };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place among some hundred")]
