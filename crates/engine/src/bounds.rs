@@ -15,7 +15,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The first bound that a run has come to. What is in flight then is still finished.
+    /// Returns the first bound that a run has reached. URLs in flight are still finished.
     #[must_use]
     pub fn reached(settings: &CrawlSection, stats: &Stats) -> Option<Self> {
         let time = settings.max_time.is_some_and(|most| stats.started.elapsed() >= most);

@@ -1,4 +1,4 @@
-//! The browser of a run: what it is started with, and whether there is one.
+//! The browser of a run: its start, and its availability.
 
 use crate::config::{ChromeSection, Config};
 use crawl_chrome::{Blocked, Budgets, ChromeSettings, ConsentRules, RenderError, Rendered, Renderer};

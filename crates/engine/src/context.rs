@@ -154,7 +154,7 @@ impl Context {
         Ok(())
     }
 
-    /// Takes up the scope that an unfinished round had come to; a new round begins with its seeds alone.
+    /// Restores the scope of an unfinished round; a new round begins with its seeds alone.
     ///
     /// # Errors
     /// When storage fails.

@@ -6,7 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 /// Stack of a worker. Extraction does not recurse over the tree, but libraries below it may.
 const STACK_BYTES: usize = 8 << 20;
 
-/// The work panicked; what it said.
+/// Panic of the work, with its message.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Panicked(pub String);

@@ -19,7 +19,7 @@ use std::{io, path::Path};
 pub enum Exit {
     /// All done.
     Done = 0,
-    /// A bug, or something that nobody foresaw.
+    /// An internal error.
     Internal = 1,
     /// Flags, configuration or seeds are unusable.
     Usage = 2,

@@ -225,7 +225,7 @@ fn unwanted(context: &Context, directives: Directives, ai_opt_out: &[String]) ->
     }
 }
 
-/// The end of such a page. That its site could not say whether it opts out is a failure; what it says is none.
+/// Returns the end of such a page. An unknown opt-out is a failure; a known one is none.
 fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     let (history, lease) = (history_of(page), LeaseRef::from(&page.request));
     if kind != opt_outs::UNKNOWN_KIND {
@@ -236,8 +236,8 @@ fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     Finished::Failed(Box::new(failed), history)
 }
 
-/// The canonical URL that a page is known by. What a browser or an AMP page brought stands for what was asked for; its own
-/// address is only what its links are relative to.
+/// The canonical URL that a page is known by. A browser's or an AMP page stands for the requested URL; its
+/// own address is only the base of its links.
 fn known_as(context: &Context, page: &FetchedPage) -> Url {
     let known = match page.strategy {
         Strategy::Amp | Strategy::Chrome => &page.request.url,

@@ -9,8 +9,8 @@ use crate::{
 use crawl_model::{CrawlRequest, NewUrl, StoreError};
 use url::Url;
 
-/// Puts the feeds that a page names into the frontier. They have to lie within the scope: unlike a sitemap, nobody has
-/// named them in robots.txt.
+/// Puts the feeds that a page names into the frontier. They have to lie within the scope: unlike sitemaps,
+/// they are not named in robots.txt.
 ///
 /// # Errors
 /// When storage fails.

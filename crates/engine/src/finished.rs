@@ -6,7 +6,7 @@ use crawl_model::{CleanPage, CrawlRequest, FailedPage, LeaseRef, Outcome, PageHi
 /// Share of a large page until it has been written or put aside; `None` for all others.
 pub type Share = Option<LargeShare>;
 
-/// A lease that has come to its end, on its way to the sink.
+/// A lease that has ended, on its way to the sink.
 #[derive(Debug)]
 pub enum Finished {
     /// A page to write.

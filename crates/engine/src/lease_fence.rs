@@ -8,7 +8,7 @@ use std::sync::atomic::{
 };
 use tokio::sync::{Mutex, MutexGuard};
 
-/// See the module.
+/// Fence between expiring leases and pages that are being written.
 #[derive(Default)]
 pub struct LeaseFence {
     /// Lock of the leases while they are settled, or expired.

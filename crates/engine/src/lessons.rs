@@ -181,7 +181,7 @@ impl Lesson {
 /// Gain of a strategy on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paid {
-    /// The page was better than what there was before; what it shows.
+    /// The page was better than the result before; its marks.
     Yes(Marks),
     /// The page was no better, or none came.
     No,
@@ -218,7 +218,7 @@ struct Shared {
     reexamine: u32,
 }
 
-/// See the module. Cheap to clone; all clones are one.
+/// Lessons of all hosts. Cheap to clone; all clones are one.
 #[derive(Clone)]
 pub struct Lessons(Arc<Shared>);
 
@@ -318,7 +318,7 @@ impl Lessons {
         .map(Option::flatten)
     }
 
-    /// A static page has come; `wanted` is what it needs, `None` if it has its text.
+    /// Learns from a static page; `wanted` is the strategy that it needs, `None` if it has its text.
     ///
     /// # Errors
     /// When storage fails.
@@ -331,7 +331,7 @@ impl Lessons {
         self.learn(store, url, |lesson| lesson.static_page(wanted))
     }
 
-    /// A strategy was tried on a page; `paid` is what it gained.
+    /// Learns from a page on which a strategy was tried; `paid` is its gain.
     ///
     /// # Errors
     /// When storage fails.

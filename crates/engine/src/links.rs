@@ -26,7 +26,7 @@ pub struct LinkPolicy {
 /// Links of a page, sorted by their treatment.
 #[derive(Debug, Default)]
 pub struct Discovered {
-    /// Canonical outgoing links, each once; no more than a page may have.
+    /// Canonical outgoing links, each once, up to the limit of a page.
     pub outgoing: Vec<String>,
     /// Those that may be new to the frontier.
     pub candidates: Vec<NewUrl>,
@@ -96,7 +96,8 @@ impl LinkPolicy {
         self.in_scope(url) && !matches!(self.filter.judge(url), Judgement::Exclude { .. })
     }
 
-    /// Returns true if a URL lies within the scope, whatever the filters say. A URL over the limit of length never does.
+    /// Returns true if a URL lies within the scope, regardless of the filters. A URL over the limit of length
+    /// never does.
     #[must_use]
     pub fn in_scope(&self, url: &Url) -> bool {
         !self.canonicalizer.is_too_long(url)

@@ -33,7 +33,7 @@ pub fn check_address_space(extract_threads: usize) -> Result<(), Failure> {
     }
 }
 
-/// The limit and what is needed, where that is more.
+/// Returns the limit and the bytes needed, if those are more.
 fn missing_addresses(limit: Option<u64>, cores: usize, extract_threads: usize) -> Option<(u64, u64)> {
     let threads = cores.saturating_add(if extract_threads == 0 { cores } else { extract_threads });
     let needed = ADDRESSES.saturating_add(ADDRESSES_A_THREAD.saturating_mul(threads as u64));
@@ -88,7 +88,7 @@ impl Drop for LargeShare {
     }
 }
 
-/// Sets the delay and returns what it was.
+/// Sets the delay and returns the old one.
 #[expect(unsafe_code, reason = "the allocator's own functions, which the crate mimalloc does not wrap")]
 fn purge_delay(millis: c_long) -> c_long {
     // SAFETY: one word of the allocator's settings, read and written under our lock; the allocator reads it whenever it

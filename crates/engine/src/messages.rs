@@ -5,7 +5,7 @@ use crawl_fetch::HostSlot;
 use crawl_model::{CrawlRequest, ExtractedPage, FetchedPage, HostKey};
 use tokio::sync::OwnedSemaphorePermit;
 
-/// A lease with the host's leave to make one request.
+/// A lease with the host's permission for one request.
 pub struct Job {
     /// Request to fetch.
     pub request: CrawlRequest,
@@ -21,7 +21,7 @@ pub struct Job {
 pub enum Arrival {
     /// A page to be parsed.
     Page(Box<FetchedPage>),
-    /// One that was, and is written since another strategy brought nothing.
+    /// A page of an earlier strategy, which is written since another one brought nothing.
     Kept(Box<ExtractedPage>),
 }
 

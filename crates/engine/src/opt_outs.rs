@@ -13,7 +13,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::Mutex, time::Instant};
 use url::Url;
 
-/// Bytes of parsed files that are kept in memory; what is dropped is fetched again when a page of the origin is.
+/// Bytes of parsed files that are kept in memory. Dropped ones are fetched again for the next page of the
+/// origin.
 const MAX_IN_MEMORY: usize = 32 << 20;
 /// Redirects that are followed for a file, all on its host.
 const MAX_HOPS: usize = 5;
@@ -31,7 +32,7 @@ struct State {
     files: Option<Arc<OriginOptOuts>>,
     tdm: Progress,
     ai: Progress,
-    /// Tries that came to nothing.
+    /// Failed tries.
     failed: u32,
     /// Earliest time of the next request.
     again: Option<Instant>,
@@ -111,10 +112,11 @@ impl Default for OptOutCache {
 }
 
 impl OptOutCache {
-    /// An origin's files. However many ask at once, they are fetched once. `slot` is the turn of one request; for the next
-    /// one the page waits its turn again, unless the host has no pause. A page that comes without a slot waits for the turns
-    /// here. A file that is not there, or that robots.txt forbids to ask for, reserves nothing. One that cannot be had is asked
-    /// for as often as a page would be and then counts as unknown.
+    /// Returns an origin's files, which are fetched once for all pages that ask. `slot` is the turn of one
+    /// request; for the next one the page waits its turn again, unless the host has no pause. A page that
+    /// comes without a slot waits for the turns here. A missing file, or one that robots.txt forbids,
+    /// reserves nothing. An unreachable one is asked for as often as a page would be and then counts as
+    /// unknown.
     ///
     /// # Errors
     /// [`NotKnown`] when the page has to ask again later.
@@ -187,8 +189,8 @@ impl State {
 }
 
 impl Asking<'_> {
-    /// Asks for what is not known yet. Returns true if both files are known, and false if the next request has to wait for its
-    /// turn.
+    /// Requests the files that are not known yet. Returns true if both files are known, and false if the next
+    /// request has to wait for its turn.
     async fn ask(&mut self, state: &mut State) -> Result<bool, Trouble> {
         for (path, file) in [(TDMREP_PATH, &mut state.tdm), (AI_TXT_PATH, &mut state.ai)] {
             while matches!(file.answer, Answer::None) {
@@ -263,7 +265,7 @@ pub fn of_page(page: &FetchedPage, noai: bool) -> Vec<String> {
     found.into_iter().flatten().map(str::to_owned).collect()
 }
 
-/// The kind of failure of a page of which nobody knows whether it is reserved, where such pages are left out.
+/// The kind of failure of a page that is left out since its opt-out is unknown.
 pub const UNKNOWN_KIND: &str = "ai_optout_unknown";
 
 /// Returns true if [`of_page`] found a reservation, and not merely an unknown one.

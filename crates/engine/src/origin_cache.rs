@@ -5,7 +5,7 @@ use crawl_model::Origin;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that an entry takes besides what it holds, roughly.
+/// Approximate bytes of an entry without its value.
 const ENTRY: usize = 256;
 
 /// Values by origin in two generations. A requested value moves to the young one. When that has its half of

@@ -4,10 +4,10 @@ use crate::{config::ExtractSection, exit::Failure};
 use crawl_extract::{Options, PageExtractor, Rules};
 use std::path::{Path, PathBuf};
 
-/// The `Content-Type` of markup that is text already, whatever charset it declares.
+/// The `Content-Type` of markup that is text already, regardless of its declared charset.
 pub const HTML: &str = "text/html; charset=utf-8";
 
-/// Faulty lines of filter lists that are told one by one.
+/// Faulty lines of filter lists that are reported one by one.
 const MAX_TOLD: usize = 5;
 
 /// Loads the rules. Faulty lines of filter lists are reported by `tell` and left out, since lists are other

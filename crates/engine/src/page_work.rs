@@ -9,7 +9,7 @@ use crate::{
 use crawl_model::{CrawlRequest, PageHistory, Stage};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the work of a stage on a page. What it has changed when it panics is left to the caller.
+/// Runs the work of a stage on a page. The caller handles partial changes after a panic.
 ///
 /// # Errors
 /// When the work panicked.

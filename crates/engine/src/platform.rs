@@ -17,7 +17,7 @@ use std::{path::Path, sync::Arc};
 /// A function that puts a store of a simulation in front of the one of the state directory.
 pub type Wrap = Arc<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync>;
 
-/// See the module. The default is the machine itself.
+/// Machine of a run. The default is the real one.
 #[derive(Clone, Default)]
 pub struct Platform {
     /// The network; `None` for the real one.

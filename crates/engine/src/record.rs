@@ -64,7 +64,7 @@ pub fn record(page: CleanPage) -> Record {
     }
 }
 
-/// The record of a page that is unchanged or gone: what is known of it, without its text.
+/// The record of a page that is unchanged or gone: its known metadata, without its text.
 #[must_use]
 pub fn known_record(end: &KnownEnd) -> Record {
     let KnownEnd { request, outcome, history } = end;

@@ -1,8 +1,9 @@
-//! Extraction and cleaning again, from an archive: the same pages in the same order, by the rules and settings of now.
+//! Replay of an archive: the same pages in the same order, extracted and cleaned by the present rules and
+//! settings.
 //!
-//! What the network decided stays as it was: which pages there are, by which strategy each was had, what its site reserves.
-//! Everything from the bytes on is done anew, by the stages of a crawl. Of several captures of a URL the last one counts, unless the
-//! page was gone after it.
+//! The decisions of the network stay: the pages, their strategies, the reservations of their sites.
+//! Everything from the bytes on is done anew, by the stages of a crawl. Of several captures of a URL the last
+//! one counts, unless the page was gone after it.
 //!
 //! A damaged archive is replayed as far as it can be read. Parts that cannot be read, and pages whose bytes are lost, are counted
 //! and named, and the replay ends with [`Exit::Damaged`].
@@ -342,7 +343,7 @@ fn decision(record: &WarcRecord) -> Option<Decision> {
     if ours { serde_json::from_slice(&record.block).ok() } else { None }
 }
 
-/// A page's bytes as they came, and what is needed to read them.
+/// A page's bytes as they came, with the headers to decode them.
 struct Capture {
     /// Base URL of links.
     url: String,

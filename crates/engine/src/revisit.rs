@@ -89,7 +89,7 @@ pub fn wake(context: &Context, listed: &[NewUrl]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The end of a page that is as it was; `history` is what this visit has learnt.
+/// Returns the end of an unchanged page; `history` is that of this visit.
 #[must_use]
 pub fn unchanged(context: &Context, request: CrawlRequest, history: PageHistory) -> Finished {
     if let Some(host) = HostKey::of(&request.url) {
@@ -98,8 +98,8 @@ pub fn unchanged(context: &Context, request: CrawlRequest, history: PageHistory)
     Finished::Known(Box::new(KnownEnd { request, outcome: Outcome::Unchanged, history }))
 }
 
-/// The end of a page whose body is the one that it was read from before, by the same rules and the same way. What a header
-/// or a file of its origin says may be new: then it is read.
+/// Returns the end of a page with the same body as before, if its rules and strategy are the same, too. If a
+/// header or a file of its origin may say something new, the page is read.
 #[must_use]
 pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) -> Option<Finished> {
     let before = page.request.before.as_deref()?;
@@ -129,7 +129,7 @@ pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) 
     Some(unchanged(context, page.request.clone(), history))
 }
 
-/// Returns true if a limit of ours ended the body of a page, or its extraction, before its end.
+/// Returns true if one of our limits ended the body of a page, or its extraction, before its end.
 fn is_truncated(page: &ExtractedPage) -> bool {
     let warnings = &page.extraction.warnings;
     [Warning::BodyTruncated, Warning::DeadlineExceeded].iter().any(|limit| warnings.contains(limit))

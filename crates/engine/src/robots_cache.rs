@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::sync::OnceCell;
 
-/// Bytes of parsed rules that are kept in memory; what is dropped is read from the store again.
+/// Bytes of parsed rules that are kept in memory. Dropped ones are read from the store again.
 const MAX_IN_MEMORY: usize = 32 << 20;
 
 /// Time for which expired rules stay in force while the host does not give new ones. RFC 9309 §2.4 allows a
@@ -37,7 +37,7 @@ struct Entry {
     robots: OnceCell<Arc<Robots>>,
 }
 
-/// See the module.
+/// Cache of robots.txt by origin.
 pub struct RobotsCache {
     cells: OriginCache<Entry>,
     max_age: Duration,

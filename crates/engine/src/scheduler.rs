@@ -38,7 +38,7 @@ const OVERTIME: Duration = Duration::from_secs(2);
 /// Pause between two looks for expired leases.
 const EXPIRE_LEASES: Duration = Duration::from_secs(60);
 
-/// A host's leave to make one request.
+/// A host's permission for one request.
 struct Turn {
     /// `None` for a host that has been given up.
     slot: Option<HostSlot>,
@@ -53,7 +53,7 @@ enum Refusal {
     SlowLane,
 }
 
-/// See the module.
+/// Scheduler of a run.
 pub struct Scheduler {
     context: Arc<Context>,
     /// Channels by lane.
@@ -69,7 +69,7 @@ pub struct Scheduler {
     lease_ms: [i64; 2],
     hosts_forgotten: Instant,
     leases_expired: Instant,
-    /// The clock of leases, by which they run out: it goes on evenly, whatever becomes of the machine's.
+    /// The clock of leases, by which they expire: it runs evenly, independent of the machine's clock.
     started: (i64, Instant),
 }
 
@@ -239,8 +239,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// One pass over the hosts with pending URLs in a lane, as long as there are places. Each host that it comes to is leased
-    /// from, or suspended; so the hosts that the store names next are others.
+    /// Makes one pass over the hosts with pending URLs in a lane, as long as there are places. Each host is
+    /// leased from, or suspended, so the store names other hosts next.
     async fn pass(&mut self, lane: Lane, first: OwnedSemaphorePermit) -> Result<usize, StageError> {
         let now = now_ms();
         let (mut leased, mut places) = (0, vec![first]);
@@ -263,8 +263,8 @@ impl Scheduler {
         }
     }
 
-    /// Turns of a host for as many URLs as it has, `most` at most. Returns true with them if the host gives no more for now; it
-    /// is suspended then.
+    /// Returns turns of a host for as many URLs as it has, `most` at most. Returns true with them if the host
+    /// gives none further for now; it is suspended then.
     fn turns(&mut self, host: &ReadyHost, lane: Lane, most: usize) -> Result<(Vec<Turn>, bool), StageError> {
         let mut turns: Vec<Turn> = Vec::new();
         while turns.len() < host.pending.min(most) {

@@ -47,7 +47,7 @@ pub fn as_url(named: &Path) -> Option<&str> {
     ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)).then_some(text)
 }
 
-/// Reads a file, or standard input for `-`; gzip is recognised by its first bytes, whatever the name.
+/// Reads a file, or standard input for `-`; gzip is recognised by its first bytes, regardless of the name.
 ///
 /// # Errors
 /// When the input cannot be read.

@@ -151,8 +151,8 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     Ok(context)
 }
 
-/// Puts the seeds into the frontier and their hosts into the scope, and after a finished round what is due of what is known.
-/// What is in the round already stays as it is.
+/// Puts the seeds into the frontier and their hosts into the scope. After a finished round it adds the due
+/// known URLs. URLs of the round stay as they are.
 ///
 /// # Errors
 /// When storage fails.

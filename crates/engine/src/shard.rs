@@ -32,7 +32,7 @@ use tokio::sync::mpsc::{Receiver, Sender};
 /// Held pages read back at a time: they are in memory then.
 const RELEASE_BATCH: usize = 4;
 
-/// See the module.
+/// One shard of the dedup stage.
 pub struct Shard {
     context: Arc<Context>,
     index: usize,
@@ -241,7 +241,7 @@ impl Shard {
         Ok(Step::Held)
     }
 
-    /// The host has no more pages: what is known of it decides.
+    /// Handles a host without further pages: its present counts decide.
     async fn drained(&mut self, host: &HostKey) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
         context.reading.sites.complete(&*context.store, host)?;
@@ -350,7 +350,8 @@ impl Shard {
         }
     }
 
-    /// The input has ended. Held pages are let go, but kept when the run was interrupted: the next one goes on.
+    /// Ends the shard after its input. Held pages are released, but kept when the run was interrupted: the
+    /// next one goes on.
     async fn end(mut self) -> Result<(), StageError> {
         if matches!(self.context.control.ending.get(), Some(Ending::Drained | Ending::Limit(_))) {
             let mut waiting: Vec<HostKey> = self

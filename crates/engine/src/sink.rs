@@ -30,7 +30,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// See the module.
+/// Sink of a run.
 pub struct Sink {
     context: Arc<Context>,
     records: Box<dyn RecordOutput>,

@@ -25,7 +25,7 @@ const MAX_BYTES: usize = 48 << 20;
 
 type Store = dyn crawl_model::Store;
 
-/// A page extracted by what is known of its site.
+/// A page extracted by the evidence of its site.
 pub struct SitePage {
     /// The extraction.
     pub extraction: Extraction,
@@ -47,7 +47,7 @@ pub struct Visit<'a> {
     pub words_before: Option<u32>,
 }
 
-/// See the module.
+/// Evidence of all sites of a run.
 ///
 /// The lock of a host may be held while its evidence is loaded or saved. The lock of the table is never held then, and no lock is
 /// taken while it is held.
@@ -134,8 +134,8 @@ impl SiteBook {
         }
     }
 
-    /// Returns what is known of the extraction of a page that is about to be written, and forgets it. An unjudged page counts as written
-    /// from then on.
+    /// Returns the verdict on the extraction of a page that is about to be written, and forgets it. An
+    /// unjudged page counts as written from then on.
     ///
     /// # Errors
     /// When the evidence of an earlier run cannot be read, or storage fails.
@@ -178,7 +178,7 @@ impl SiteBook {
         self.due_again.load(Ordering::Relaxed)
     }
 
-    /// Judges what is left of a host that has no more pages.
+    /// Judges the remaining pages of a host at its end.
     ///
     /// # Errors
     /// When storage fails.
@@ -186,7 +186,7 @@ impl SiteBook {
         self.with(store, host, |site| site.complete(store, host))
     }
 
-    /// Saves what is known of all hosts.
+    /// Saves the evidence of all hosts.
     ///
     /// # Errors
     /// When storage fails.
@@ -199,14 +199,14 @@ impl SiteBook {
         saved.try_for_each(|(host, site)| self.count_due(&mut lock(site), |site| site.save(store, host)))
     }
 
-    /// Works on what is known of a host, and counts the URLs that this finds due.
+    /// Works on the evidence of a host, and counts the URLs that this finds due.
     fn count_due<T>(&self, site: &mut Site, work: impl FnOnce(&mut Site) -> T) -> T {
         let result = work(site);
         self.due_again.fetch_add(std::mem::take(&mut site.due_saved), Ordering::Relaxed);
         result
     }
 
-    /// Works on what is known of a host: in memory, else from the store.
+    /// Works on the evidence of a host: in memory, else from the store.
     fn with<T>(
         &self,
         store: &Store,

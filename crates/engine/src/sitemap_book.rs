@@ -30,7 +30,7 @@ pub enum Taken {
     },
 }
 
-/// A file that robots.txt, or what it names, leads to.
+/// A file to which robots.txt, or a file that it names, leads.
 pub struct Lead<'a> {
     /// The file.
     pub file: UrlKey,
@@ -38,7 +38,7 @@ pub struct Lead<'a> {
     pub planter: &'a HostKey,
     /// The registrable domain of the planter.
     pub site: &'a str,
-    /// robots.txt names it, or what it names has moved there.
+    /// True if robots.txt names it, or a named file has moved there.
     pub named: bool,
     /// The host of the file, if that is outside of the scope.
     pub elsewhere: Option<&'a HostKey>,
@@ -83,7 +83,7 @@ impl Elsewhere {
 
 struct File {
     planter: HostKey,
-    /// robots.txt names it, or what it names has moved there.
+    /// True if robots.txt names it, or a named file has moved there.
     named: bool,
 }
 

@@ -120,8 +120,8 @@ pub fn redirected(
     Ok(lines)
 }
 
-/// Reads a sitemap's body and puts what it lists into the frontier; stops early once requests are cancelled. The inner result holds lines of the error log for what
-/// was left out, or says in words why it is no sitemap.
+/// Reads a sitemap's body and puts its URLs into the frontier; stops early once requests are cancelled. The
+/// inner result holds lines of the error log for URLs that were left out, or the reason why it is no sitemap.
 ///
 /// # Errors
 /// When storage fails, or reading it panicked.
@@ -164,7 +164,8 @@ fn read_now(
     Ok(Ok(lines))
 }
 
-/// Unpacks and reads a body; what it unpacks to counts against the byte budget as the body does, until both are dropped.
+/// Unpacks and reads a body. Unpacked bytes count against the byte budget as the body does, until both are
+/// dropped.
 fn parsed(
     answer: Resource,
     url: &Url,

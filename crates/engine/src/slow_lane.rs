@@ -20,7 +20,7 @@ const MAX_HOSTS: usize = 100_000;
 /// Upper bound of strikes. A host with n strikes needs 2ⁿ quick answers.
 const MAX_STRIKES: u32 = 6;
 
-/// See the module.
+/// Places for slow hosts, and the hosts known to be slow.
 pub struct SlowLane {
     shared: Arc<Shared>,
     /// Addresses of hosts, if those on one address share a limit.

@@ -17,7 +17,7 @@ use url::Url;
 
 /// The kind that probes are counted as.
 pub const KIND: &str = "soft404_probe";
-/// Hosts and leases of them that are looked at to end probes that nobody waits for any more.
+/// Hosts and leases of them that are looked at to end useless probes.
 const MANY: usize = 1_000_000;
 
 /// Pages of a section, after the first page of the host, from which on the section is probed. So the probes
@@ -163,7 +163,7 @@ fn heading(text: &str) -> &str {
     text.lines().find(|line| line.starts_with('#')).unwrap_or_default().trim_start_matches('#').trim()
 }
 
-/// A probe's end, whatever came of it.
+/// Ends a probe with any result.
 #[must_use]
 pub fn end(request: &CrawlRequest, status: Option<u16>) -> Finished {
     let history = Box::new(PageHistory { status, fetched_at_ms: Some(now_ms()), ..PageHistory::default() });

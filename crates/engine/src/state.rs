@@ -1,4 +1,4 @@
-//! The state directory of a run: which one, who holds it, and what it knows of the output.
+//! The state directory of a run: its path, its lock, and its notes about the outputs.
 
 mod outputs;
 
@@ -29,7 +29,7 @@ pub struct State {
     pub new_round: bool,
     /// Number of the round.
     pub round: u32,
-    /// Earlier pages of it were read by other rules than those of now.
+    /// True if earlier pages of the round were read by other rules.
     pub other_rules: bool,
     /// Links were followed by other settings.
     pub other_links: bool,
@@ -90,15 +90,15 @@ pub fn dir(config: &Config, seed: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// Name in the store of the rules that pages were read by.
 const RULES_KEY: &str = "rules";
-/// Name in the store of the last round that came to its end: all is settled, and its outputs are closed.
+/// Name in the store of the last round that ended: all is settled, and its outputs are closed.
 const ENDED_KEY: &str = "ended";
 /// Name in the store of the first round whose end is noted. Earlier versions noted none.
 const ENDS_FROM_KEY: &str = "ends_from";
 /// Name of the error log in the state directory.
 pub const ERROR_LOG: &str = "errors.jsonl";
 
-/// Returns true if the current round came to its end. A run that died between its last settlement and the end of its outputs, or
-/// before its seeds were planted, has not.
+/// Returns true if the current round has ended. A run that died between its last settlement and the end of
+/// its outputs, or before its seeds were planted, has not ended it.
 ///
 /// # Errors
 /// When storage fails.
@@ -141,8 +141,9 @@ fn number(text: Option<String>) -> Option<u32> {
 }
 
 impl State {
-    /// Takes a state directory, creating it; `fresh` forgets what it holds. A finished round is followed by one over what is
-    /// known, an unfinished one is gone on with. What sites repeat is learnt anew if `rules` are others than those of before.
+    /// Takes a state directory, creating it; `fresh` forgets its contents. An unfinished round resumes; after
+    /// a finished one a round over known URLs starts. Repeated blocks of sites are learnt anew if `rules`
+    /// differ from those of before.
     ///
     /// # Errors
     /// When it cannot be written (exit 3), another run holds it (exit 6), or its database was removed (exit 7).

@@ -91,7 +91,7 @@ pub struct Stats {
     pub near_duplicates: Count,
     /// Records without text because everything was boilerplate.
     pub all_boilerplate: Count,
-    /// Pages that no earlier round knew, those whose text has changed, those that are as they were, those that are no more.
+    /// Pages that are new; the next fields count changed, unchanged and gone ones.
     pub pages_new: Count,
     /// See `pages_new`.
     pub pages_changed: Count,
@@ -217,7 +217,7 @@ impl Stats {
         }
     }
 
-    /// A page of an earlier round is no more.
+    /// Counts a page of an earlier round that is gone.
     pub fn gone(&self, url: &str) {
         self.pages_gone.add(1);
         self.tables().note_change("gone", url);

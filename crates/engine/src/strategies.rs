@@ -36,7 +36,7 @@ pub struct SoFar {
     page_type: Option<PageType>,
     /// Directives of all pages about robots: the strictest holds.
     pub directives: Directives,
-    /// A browser was needed, and could not be had or failed.
+    /// True if a browser was needed, and was unavailable or failed.
     browser_failed: bool,
     /// The account of the URL's form has been charged until the worth of the page is known.
     charged: bool,
@@ -174,8 +174,8 @@ fn why_first(context: &Context, page: &ExtractedPage) -> String {
     }
 }
 
-/// Decides about a URL whose strategy brought no page. What there was is written, or another strategy is tried; without
-/// either the failure is the URL's end.
+/// Decides about a URL whose strategy brought no page. The earlier result is written, or another strategy is
+/// tried. Without either the failure is the URL's end.
 ///
 /// # Errors
 /// When storage fails.
@@ -220,7 +220,7 @@ pub fn fell_short(
     next(context, request, so_far).map(Ok)
 }
 
-/// Gives the lease back for the next strategy, or settles what is written.
+/// Gives the lease back for the next strategy, or settles the page to write.
 fn next(context: &Context, request: &CrawlRequest, mut so_far: SoFar) -> Result<Next, StoreError> {
     while !so_far.ahead.is_empty() {
         let strategy = so_far.ahead.remove(0);

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// without a pause, a poll takes a quarter of a second. All other requests would wait a quarter of a minute.
 const EVENT_INTERVAL: u32 = 8;
 
-/// The runtime of whatever fetches from foreign servers.
+/// Builds the runtime of tasks that fetch from foreign servers.
 #[must_use]
 pub fn runtime() -> Builder {
     let mut builder = Builder::new_multi_thread();

@@ -29,7 +29,7 @@ use url::Url;
 /// Share of a visit's time after which no browser is waited for. The rest is time to return the page without
 /// it.
 const FOR_BROWSERS: f64 = 0.9;
-/// Visits after which what is remembered of them is dropped: robots.txt of origins, and a few bytes a URL.
+/// Visits after which the memory of them is dropped: robots.txt of origins, and a few bytes a URL.
 const FORGET_AFTER: u32 = 1_000;
 
 /// Error of a visit.
@@ -143,7 +143,7 @@ impl Visitor {
     }
 }
 
-/// A line of the error log, as far as it is told.
+/// A line of the error log, as far as it is reported.
 #[derive(Deserialize)]
 struct Told {
     kind: String,

@@ -16,12 +16,12 @@ pub enum Decision {
     },
     /// A page came to its host's shard.
     Page(Box<Decided>),
-    /// A page of an earlier round is no more.
+    /// A page of an earlier round is gone.
     Gone {
         /// Requested URL.
         url: Url,
     },
-    /// A host had no more pages.
+    /// A host was drained.
     HostDrained {
         /// The host, with its port where that is not the default.
         host: String,

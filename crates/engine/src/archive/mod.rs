@@ -33,7 +33,7 @@ const KNOWN: usize = 50_000;
 /// Shorter payloads are not worth a revisit, which is longer.
 const WORTH_A_REVISIT: usize = 512;
 
-/// See the module.
+/// Archive of a run.
 #[derive(Clone)]
 pub struct Archive {
     shared: Arc<Shared>,
@@ -143,7 +143,7 @@ impl Archive {
         self.decision(&Decision::Gone { url: url.clone() }, None)
     }
 
-    /// Keeps that a host has no more pages for now, which settles its fingerprint.
+    /// Notes that a host is drained for now, which settles its fingerprint.
     ///
     /// # Errors
     /// When the archive cannot be written.

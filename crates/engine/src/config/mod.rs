@@ -213,8 +213,8 @@ fn without_path(problem: &str) -> String {
     lines.join("\n")
 }
 
-/// The settings while sources are laid over each other, and what was wrong with them. What is faulty is left as it was, so
-/// that one run tells all.
+/// The settings while sources are merged, and their faults. A faulty value is left as it was, so that one run
+/// reports all.
 struct Merge {
     defaults: Table,
     merged: Table,
@@ -233,7 +233,7 @@ impl Merge {
         }
     }
 
-    /// Lays a file over what there is.
+    /// Merges a file into the settings.
     fn file(&mut self, path: &Path) {
         let shown = path.display().to_string();
         let text = match read_file(path) {
@@ -269,7 +269,7 @@ impl Merge {
         }
     }
 
-    /// Lays a section of a file over what there is, and the sections in it.
+    /// Merges a section of a file, and the sections in it.
     fn section(&mut self, file: &SourceFile, section: &str, keys: &DeTable<'_>, values: &Table) {
         let Some(known) = section_of(&self.defaults, section).cloned() else { return };
         let mut keys: Vec<_> = keys.iter().collect();

@@ -127,7 +127,7 @@ pub enum OptOutUnknown {
 pub enum StrategyChoice {
     /// Let the page decide.
     Auto,
-    /// One plain request, whatever the page is.
+    /// One plain request for any page.
     Static,
     /// One request with the headers of a mobile client.
     Mobile,

@@ -14,7 +14,7 @@ use crawl_model::{
 };
 use url::Url;
 
-/// A page of an archive, extracted again. What the crawl has decided about it stays.
+/// Extracts a page of an archive again. The crawl's decisions about it stay.
 ///
 /// # Errors
 /// When the evidence of its site cannot be read.
@@ -76,7 +76,8 @@ pub fn reclassify(page: &mut ExtractedPage) {
         classify(&page.extraction, &page.final_url, page.strategy, page.classification.page_type);
 }
 
-/// Extracts a page by what is known of its site. Returns its body if more pages may show that its content was missed.
+/// Extracts a page by the evidence of its site. Returns its body if more pages may show that its content was
+/// missed.
 pub(super) fn by_site(
     context: &Context,
     input: &Input<'_>,

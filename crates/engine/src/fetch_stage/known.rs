@@ -31,7 +31,7 @@ impl Visit<'_> {
         self.request.etag.is_some() || self.request.last_modified.is_some()
     }
 
-    /// A page that its server has not modified. What its site reserves may be new.
+    /// Ends a page that its server has not modified. The reservations of its site may be new.
     pub(super) fn not_modified(&self, status: u16) -> Answer {
         let reserved = self.opt_outs.as_ref().and_then(|files| files.reserves(&self.request.url, None));
         let obeyed = self.context.config.crawl.respect_ai_optout;

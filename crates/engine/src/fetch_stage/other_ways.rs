@@ -261,7 +261,8 @@ impl Visit<'_> {
         Ok(self.fail(Stage::Fetch, "navigation", Some(status), format!("the page's script leads to {to}")))
     }
 
-    /// The guard of a page on trial rides with its body, so that it ends when the page has taught, whatever becomes of it.
+    /// Attaches the guard of a page on trial to its body, so that it ends when the page has taught, or was
+    /// dropped.
     pub(super) fn on_trial(guard: Option<OnTrial>, mut page: Box<FetchedPage>) -> Box<FetchedPage> {
         if let Some(guard) = guard {
             let body = page.body.guard.take();

@@ -18,8 +18,8 @@ use std::time::Duration;
 const LONGEST_CRAWL_DELAY: Duration = Duration::from_secs(86_400);
 
 impl Visit<'_> {
-    /// Before the first request to a host: where it stands, for hosts on one address share a limit. If that cannot be asked
-    /// now the URL waits its turn again, with what is known now.
+    /// Finds the host's address before the first request to it, for hosts on one address share a limit. If
+    /// the address has no turn now, the URL waits its turn again, with the address known.
     pub(super) async fn locate(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
         let Network { client, gate, .. } = &self.context.network;

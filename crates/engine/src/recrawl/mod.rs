@@ -58,7 +58,7 @@ impl Recrawl {
         self.still.lock().unwrap_or_else(PoisonError::into_inner).get(host).copied().unwrap_or(0)
     }
 
-    /// Counts a page of a host that is as it was.
+    /// Counts an unchanged page of a host.
     pub fn note_still(&self, host: &HostKey) {
         let mut still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pages) = still.get_mut(host) {

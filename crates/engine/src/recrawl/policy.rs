@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Factor of the mean time between two changes after which a page is visited. Its probability of having
 /// changed then reaches 50 % (changes as a Poisson process).
 const AS_LIKELY_AS_NOT: f64 = std::f64::consts::LN_2;
-/// An interval grows to no more than so many times the time for which the page is known to have stood unchanged.
+/// Factor of an interval's growth over the time for which the page is known to have stood unchanged.
 const GROWTH: f64 = 2.0;
 /// The share of its interval after which a page is due: a run every night does not begin on the second.
 const PUNCTUAL: f64 = 0.9;

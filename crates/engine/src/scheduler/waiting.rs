@@ -1,5 +1,5 @@
-//! Hosts that may not be asked now, and when their time comes. The store leaves them out of its order meanwhile, so a pass
-//! costs what is ready and due, however many hosts wait.
+//! Hosts that may not be asked now, with the times of their turns. The store leaves them out of its order
+//! meanwhile, so a pass costs only the ready and due hosts.
 
 use crawl_fetch::NotYet;
 use crawl_model::{HostKey, ReadyHost};
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 /// A moment and a number that makes it unique.
 type Timer = (Instant, u64);
 
-/// See the module.
+/// Hosts that wait for their turn.
 #[derive(Default)]
 pub struct WaitingHosts {
     hosts: FxHashMap<HostKey, Wait>,

@@ -125,8 +125,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Drops the quarter of the hosts that were idle longest. That of an unsettled one is saved beside its held pages. What
-    /// waits of a settled one is let go.
+    /// Evicts the quarter of the hosts that were idle longest. The fingerprint of an unsettled one is saved
+    /// beside its held pages. The waiting pages of a settled one are released.
     pub(super) async fn evict(&mut self) -> Result<(), StageError> {
         let mut ages: Vec<u64> = self.hosts.values().map(|h| h.used).collect();
         ages.sort_unstable();
@@ -170,7 +170,7 @@ fn save_unsettled(context: &Context, host: &HostKey, state: &mut Host) -> Result
     Ok(())
 }
 
-/// Saves what is known of a host, if the store does not know it.
+/// Saves the state of a host, if the store does not have it.
 pub(super) fn save_news(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
     let counted = state.stream.fingerprint().state();
     let grown = counted.is_settled() && counted.pages() != state.saved_at_pages;

@@ -55,7 +55,7 @@ impl Shard {
         before.is_some_and(|before| before.content_hash == claim.hash) && is_counted(&self.context, page)
     }
 
-    /// Ends a page that says what it said before.
+    /// Ends an unchanged page.
     pub(super) async fn unchanged(
         &self,
         page: &ExtractedPage,
@@ -66,7 +66,7 @@ impl Shard {
         self.finished.send(end).await.map_err(|_| StageError::Downstream)
     }
 
-    /// The end of a page that says what it said before; `text` is the hash of its text where it was cleaned.
+    /// Returns the end of an unchanged page; `text` is the hash of its text if it was cleaned.
     pub(super) fn unchanged_end(
         &self,
         page: &ExtractedPage,
@@ -171,8 +171,8 @@ impl Shard {
         Some(Saved { witness, rebuilt, fingerprint: fingerprint.ok() })
     }
 
-    /// The host's pages of this round have settled: chooses between what they have taught and what is kept of earlier rounds.
-    /// Returns the orders of the pages that are let go, `due` if nothing was kept.
+    /// Chooses between the fingerprint of this round's pages, which have settled, and that of earlier rounds.
+    /// Returns the orders of the pages that are released, `due` if nothing was kept.
     pub(super) fn choose_fingerprint(
         &mut self,
         host: &HostKey,
@@ -229,7 +229,8 @@ impl Shard {
         Ok(all)
     }
 
-    /// Goes on with what is kept of a host, and counts the new ones of its held pages in it. Returns the orders of the held pages.
+    /// Adopts the kept fingerprint of a host, and counts the new ones of its held pages in it. Returns the
+    /// orders of the held pages.
     fn adopt(&mut self, host: &HostKey, kept: Fingerprint) -> Result<Vec<i64>, StageError> {
         let context = Arc::clone(&self.context);
         let (mut fingerprint, mut orders) = (kept, Vec::new());

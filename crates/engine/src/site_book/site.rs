@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 const MAX_UNJUDGED: usize = 64;
 /// Pages from which on the evidence is used. It is brought up to date after this number more plus a quarter of those counted.
 const FIRST_PAGES: u32 = 5;
-/// Templates of a host that are told apart.
+/// Maximum number of distinct templates of a host.
 const MAX_TEMPLATES: usize = 32;
 /// Factor of words by which a form of a page must exceed the one before it to be counted beside it. Otherwise
 /// its texts would repeat.
@@ -23,7 +23,7 @@ pub enum Verdict {
     Missed,
     /// Its extraction took its content.
     Taken,
-    /// Too few pages have come to say that.
+    /// Too few pages have come for a verdict.
     Unjudged,
     /// This process has not extracted it, or has judged it when it came.
     Unknown,
@@ -58,7 +58,7 @@ pub(super) struct Site {
     written_changed: bool,
     /// Pages that were unjudged and are not written yet: whether their content was missed.
     verdicts: FxHashMap<UrlKey, bool>,
-    /// The host had no more pages once: pages of an earlier process are no longer waited for.
+    /// True if the host was drained once: pages of an earlier process are no longer waited for.
     is_complete: bool,
     /// URLs of written pages whose content was missed, for the store.
     pub(super) due: Vec<String>,
@@ -163,7 +163,7 @@ impl Site {
         self.settled = Some(settled);
     }
 
-    /// Judges what is left by all that is known, as no more pages are expected.
+    /// Judges the remaining pages by all evidence, as no further pages are expected.
     pub(super) fn complete(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
         if !self.unjudged.is_empty() && self.counts.pages() > self.settled_at {
             self.settle();

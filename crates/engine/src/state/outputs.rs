@@ -120,7 +120,7 @@ pub fn damage(store: &dyn Store) -> Result<Option<String>, StoreError> {
     Ok(store.get(DAMAGE_KEY)?.filter(|noted| !noted.is_empty()))
 }
 
-/// Forgets the lost records that an exit code tells of now.
+/// Forgets the lost records that the exit code reports.
 pub fn forget_damage(store: &dyn Store) {
     if let Err(error) = store.put(DAMAGE_KEY, "") {
         tracing::warn!(%error, "the next run tells of the same damage again");
@@ -151,13 +151,13 @@ fn file_of(path: &Path) -> Option<(String, u64)> {
     Some((format!("{}:{}:{created}", found.dev(), found.ino()), found.len()))
 }
 
-/// Returns true if a file that is to be replaced is still as it was when the round began.
+/// Returns true if a file that is to be replaced is unchanged since the round began.
 fn is_untouched(store: &dyn Store, place: &Place) -> Result<bool, StoreError> {
     let noted = store.get(&stale_key(&place.name()))?.filter(|noted| !noted.is_empty());
     Ok(noted.is_some() && noted == identity(&place.marked()))
 }
 
-/// Empties a file that a round replaces and for which it has brought no record, though it came to its end.
+/// Empties a file that a round replaces, if the round ended without records.
 ///
 /// # Errors
 /// When storage fails, or the file cannot be written.
@@ -180,7 +180,7 @@ fn is_open(store: &dyn Store, name: &str) -> Result<bool, StoreError> {
     Ok(store.get(&open_key(name))?.as_deref() == Some("1"))
 }
 
-/// Notes that an output was left whole: whatever is appended to it from now on is not ours to cut off.
+/// Notes that an output was left whole: later additions are not cut off.
 ///
 /// # Errors
 /// When storage fails.
