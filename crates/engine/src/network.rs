@@ -1,7 +1,7 @@
 //! Requests of a run and their pace.
 
 use crate::{outage::Outage, slow_lane::SlowLane};
-use crawl_fetch::{ByteBudget, Gate, HttpClient, RetrySettings};
+use crawl_fetch::{ByteBudget, Gate, HttpClient, RetryPolicy};
 
 /// The client, and everything that bounds its requests.
 pub struct Network {
@@ -14,7 +14,7 @@ pub struct Network {
     /// Places of hosts that answer slowly.
     pub slow: SlowLane,
     /// Retries of failed requests.
-    pub retry: RetrySettings,
+    pub retry: RetryPolicy,
     /// Present lack of this machine for requests.
     pub outage: Outage,
     /// The product token that robots.txt and meta robots are asked for.

@@ -6,7 +6,7 @@
 use crate::{network::Network, origin_cache::OriginCache};
 use crawl_fetch::{
     AI_TXT_PATH, FetchError, HostSlot, NotYet, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts,
-    Resource, RobotsPolicy, SlotOutcome, TDMREP_PATH, tdm_header,
+    Resource, RetryCause, RobotsPolicy, SlotOutcome, TDMREP_PATH, tdm_header,
 };
 use crawl_model::{FetchedPage, HostKey, Origin};
 use std::{sync::Arc, time::Duration};
@@ -179,8 +179,7 @@ impl State {
             Trouble::Failed { error, retry_after } => (error, retry_after),
         };
         self.failed += 1;
-        let wait = network.retry.pause(self.failed, retry_after, error.is_timeout());
-        let wait = wait.filter(|_| error.is_transient());
+        let wait = network.retry.decide(self.failed, RetryCause::Request { error: &error, retry_after });
         if wait.is_none() {
             tracing::warn!(%origin, %error, "a file that may opt out of mining cannot be had: nobody knows whether the origin does");
         }

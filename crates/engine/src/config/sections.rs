@@ -9,7 +9,7 @@ use super::values::{
 };
 use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
-use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, RetrySettings, Scope};
+use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, RetryPolicy, Scope};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
@@ -253,8 +253,8 @@ pub struct PolitenessSection {
 impl FetchSection {
     /// Converts the section's settings of retries.
     #[must_use]
-    pub const fn retry_settings(&self) -> RetrySettings {
-        RetrySettings { retries: self.retries, backoff: self.backoff, max_backoff: self.max_backoff }
+    pub const fn retry_policy(&self) -> RetryPolicy {
+        RetryPolicy { retries: self.retries, backoff: self.backoff, max_backoff: self.max_backoff }
     }
 }
 

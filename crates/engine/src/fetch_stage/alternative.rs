@@ -8,7 +8,7 @@ use crate::{
     stage_error::StageError,
     strategies::SoFar,
 };
-use crawl_fetch::{Fetched, domain};
+use crawl_fetch::{Fetched, RetryCause, domain};
 use crawl_model::{HostKey, Origin, Outcome, Stage, Strategy, now_ms};
 use std::time::Duration;
 use url::Url;
@@ -117,7 +117,7 @@ impl Visit<'_> {
             }
             Err(_) => {
                 let attempts = self.request.attempt + 1;
-                match self.context.network.retry.pause(attempts, None, false) {
+                match self.context.network.retry.decide(attempts, RetryCause::NoOutcome) {
                     Some(pause) => self.requeue(spread(pause), attempts).map(Some),
                     None => Ok(Some(self.fail(
                         Stage::Fetch,

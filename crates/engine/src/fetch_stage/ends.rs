@@ -2,7 +2,7 @@
 
 use super::{Answer, Visit};
 use crate::{failed_page::failed_page, finished::Finished, links::new_url, stage_error::StageError};
-use crawl_fetch::FetchError;
+use crawl_fetch::{FetchError, RetryCause};
 use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage, now_ms, random, rfc3339};
 use std::time::Duration;
 
@@ -46,9 +46,9 @@ impl Visit<'_> {
             return Ok(self.given_up());
         }
         let attempts = self.request.attempt + 1;
-        if error.is_transient()
-            && self.may_repeat(retry_after)
-            && let Some(pause) = self.context.network.retry.pause(attempts, retry_after, error.is_timeout())
+        if self.may_repeat(retry_after)
+            && let Some(pause) =
+                self.context.network.retry.decide(attempts, RetryCause::Request { error, retry_after })
         {
             tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
             return self.requeue(spread(pause), attempts);

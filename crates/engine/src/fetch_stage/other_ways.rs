@@ -12,7 +12,7 @@ use crate::{
 };
 use crawl_chrome::{RenderError, Rendered};
 use crawl_extract::Input;
-use crawl_fetch::{FetchError, SkipKind, SlotOutcome, classify, parse_retry_after};
+use crawl_fetch::{FetchError, RetryCause, SkipKind, SlotOutcome, classify, parse_retry_after};
 use crawl_model::{
     Body, CrawlRequest, Discovery, FailedPage, FetchedPage, Headers, HostKey, Lane, Outcome, Stage, Strategy,
     Timings, now_ms,
@@ -212,8 +212,11 @@ impl Visit<'_> {
             if self.host_left().is_some() {
                 return Ok(self.given_up());
             }
-            let late = matches!(error, RenderError::Timeout { .. });
-            if let Some(pause) = self.context.network.retry.pause(attempts, None, late) {
+            let cause = match error {
+                RenderError::Timeout { .. } => RetryCause::RenderTimeout,
+                _ => RetryCause::NoOutcome,
+            };
+            if let Some(pause) = self.context.network.retry.decide(attempts, cause) {
                 tracing::info!(url = %self.request.url, %error, attempts, ?pause, "will try again");
                 return self.requeue(spread(pause), attempts);
             }

@@ -10,7 +10,7 @@ use crate::{
     sitemaps,
     stage_error::StageError,
 };
-use crawl_fetch::{HostSlot, RobotsPolicy, SlotOutcome};
+use crawl_fetch::{HostSlot, RetryCause, RobotsPolicy, SlotOutcome};
 use crawl_model::{HostKey, Origin, Stage, now_ms};
 use std::time::Duration;
 
@@ -153,7 +153,7 @@ impl Visit<'_> {
             return Ok(self.given_up());
         }
         let attempts = self.request.attempt + 1;
-        if let Some(pause) = self.context.network.retry.pause(attempts, None, false) {
+        if let Some(pause) = self.context.network.retry.decide(attempts, RetryCause::NoOutcome) {
             return self.requeue(spread(pause), attempts);
         }
         let status = robots.policy.unreachable_status();

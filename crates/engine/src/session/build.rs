@@ -63,7 +63,7 @@ pub(super) fn context_on(
         gate,
         budget,
         slow,
-        retry: config.fetch.retry_settings(),
+        retry: config.fetch.retry_policy(),
         outage: Outage::new(config.fetch.max_outage),
         product_token,
     };
