@@ -155,6 +155,27 @@ fn fresh_forgets_what_was_done() {
     assert_eq!(counts, tree.targets().iter().map(|t| (server.url(t), 1)).collect());
 }
 
+/// A run that cannot begin leaves the state that it was to forget.
+#[test]
+fn fresh_forgets_nothing_before_the_settings_are_checked() {
+    let (server, sandbox) = (Server::start(0, Tree::of(30).handler()).unwrap(), Sandbox::new());
+    let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
+    crawl(&["-O", "out.jsonl", "--limit", "5"]).expect(5);
+    for (flags, code) in [
+        (["-O", "new.jsonl", "--fields", "nonsense"], 2),
+        (["-O", "https://a.test/x.jsonl", "--fields", "id"], 2),
+        (["-O", "missing/new.jsonl", "--fields", "id"], 3),
+        (["-O", "new.jsonl", "--metrics-listen", "192.0.2.1:1"], 2),
+    ] {
+        let refused = crawl(&[&flags[..], &["--fresh"]].concat());
+        assert_eq!(refused.code(), code, "{flags:?}: {}", refused.stderr);
+    }
+    let requests = server.requests().len();
+    crawl(&["-O", "out.jsonl", "--limit", "1"]).expect(5);
+    let again = server.requests().split_off(requests);
+    assert!(again.iter().all(|request| request.path() != "/"), "the state is forgotten");
+}
+
 /// Standard output cannot be cut back; a resumed run may repeat the last batch, but loses no record.
 #[test]
 fn standard_output_loses_nothing() {

@@ -15,7 +15,7 @@ use crawl_engine::{
     exit::{Exit, Failure, exit_code},
     platform::Platform,
     seeds,
-    session::{Session, close_outputs, open_state},
+    session::{Session, check_outputs, close_outputs, open_state},
     stage_error::StageError,
     state::{self, State},
     threads,
@@ -45,12 +45,17 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .ok_or_else(|| Failure::usage("name a file of seeds: crawl --seed urls.txt, or a site: crawl --seed https://example.org/ (see crawl --help)"))?;
     let seeds = read_seeds(seed_file)?;
     let dir = state::dir(&config, Some(seed_file))?;
-    let state = open_state(&config, &dir, args.fresh).map_err(|e| e.in_state(&dir))?;
-    upkeep::remove_old(&config.state, &dir, args.quiet);
     let runtime = threads::runtime()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
-    runtime.block_on(crawl(config, &seeds, &state, args.quiet)).map_err(|e| e.in_state(&dir))
+    // --fresh removes the state: nothing that the user can mend may fail after that
+    check_outputs(&config)?;
+    let early = args.fresh.then(|| runtime.block_on(Metrics::open(&config.metrics))).transpose()?;
+    let state = open_state(&config, &dir, args.fresh).map_err(|e| e.in_state(&dir))?;
+    // without it a run of the same state is the first thing to tell
+    let metrics = early.map_or_else(|| runtime.block_on(Metrics::open(&config.metrics)), Ok)?;
+    upkeep::remove_old(&config.state, &dir, args.quiet);
+    runtime.block_on(crawl(config, &seeds, &state, metrics, args.quiet)).map_err(|e| e.in_state(&dir))
 }
 
 fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
@@ -78,8 +83,13 @@ fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
     Ok(found.seeds)
 }
 
-async fn crawl(config: Config, seeds: &[Seed], state: &State, quiet: bool) -> Result<Exit, Failure> {
-    let metrics = Metrics::open(&config.metrics).await?;
+async fn crawl(
+    config: Config,
+    seeds: &[Seed],
+    state: &State,
+    metrics: Metrics,
+    quiet: bool,
+) -> Result<Exit, Failure> {
     let session = Session::open(config, seeds, state, &Platform::default(), |context| {
         tell_of_round(context, state, quiet);
     })?;

@@ -4,7 +4,7 @@ mod build;
 mod outputs;
 
 pub use build::context;
-pub use outputs::close as close_outputs;
+pub use outputs::{check as check_outputs, close as close_outputs};
 
 use crate::{
     archive::{self, Archive},

@@ -1,20 +1,60 @@
 //! The outputs of a run: opened before its first batch, closed after its last.
 
 use crate::{
+    config::Config,
     context::Context,
     ending::Ending,
     exit::{Exit, Failure, exit_code},
     state::{self, State},
 };
 use crawl_model::OutputMark;
-use crawl_output::{Fields, FileOutput, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput};
+use crawl_output::{
+    Fields, FileOutput, Kind, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput,
+};
 use crawl_store::private;
-use std::path::Path;
+use std::{io, path::Path};
 
 /// The outputs of a run.
 pub(super) struct Outputs {
     pub(super) records: Box<dyn RecordOutput>,
     pub(super) errors: Box<dyn Output>,
+}
+
+/// Checks the outputs that the settings name, and changes none.
+///
+/// # Errors
+/// When a setting cannot be used (exit 2), or an output cannot be written (exit 3).
+pub fn check(config: &Config) -> Result<(), Failure> {
+    Fields::of(&config.output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
+    let archive = Path::new(&config.archive.dir);
+    let archive = Some(archive).filter(|dir| !dir.as_os_str().is_empty());
+    for (path, is_folder) in output_path(config)?
+        .map(|path| (path, Kind::of(path) == Kind::Folder))
+        .into_iter()
+        .chain(archive.map(|dir| (dir, true)))
+    {
+        let name = path.display().to_string();
+        if name.contains("://") {
+            return Err(Failure::usage(format!("{name}: records go to a file or a folder, not to a URL")));
+        }
+        check_writable(path, is_folder).map_err(|source| OutputError::Write { name, source })?;
+    }
+    Ok(())
+}
+
+/// Fails if a file, or the folder that will hold it, cannot be written. A folder may be missing with those above it.
+fn check_writable(path: &Path, is_folder: bool) -> io::Result<()> {
+    let existing = if is_folder {
+        path.ancestors().find(|above| above.exists())
+    } else if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    } else if path.exists() {
+        Some(path)
+    } else {
+        path.parent()
+    };
+    let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok(rustix::fs::access(existing, rustix::fs::Access::WRITE_OK)?)
 }
 
 /// Opens the output and the error log, each cut back to what was settled.
@@ -32,7 +72,7 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
         tracing::warn!("{}: lines of this round are not there any more", log.display());
     }
     state.output_opened(&place, errors.length(), errors.is_stale())?;
-    let records: Box<dyn RecordOutput> = match output_path(context)? {
+    let records: Box<dyn RecordOutput> = match output_path(&context.config)? {
         None => {
             Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.control.cancel.clone())), fields))
         }
@@ -50,8 +90,8 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
 }
 
 /// The file or folder that records go to; `None` for standard output.
-fn output_path(context: &Context) -> Result<Option<&Path>, Failure> {
-    let output = &context.config.output;
+fn output_path(config: &Config) -> Result<Option<&Path>, Failure> {
+    let output = &config.output;
     match (output.append.as_str(), output.replace.as_str()) {
         ("", "") => Ok(None),
         (path, "") | ("", path) => Ok(Some(Path::new(path))),
@@ -64,7 +104,7 @@ fn output_path(context: &Context) -> Result<Option<&Path>, Failure> {
 pub fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
     let store = &*context.store;
     context.save_told()?;
-    let place = output_path(context)?.map(Place::of);
+    let place = output_path(&context.config)?.map(Place::of);
     for name in names {
         state::output_closed(store, name)?;
     }
