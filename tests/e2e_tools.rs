@@ -137,7 +137,11 @@ fn extract_selects_by_css() {
     let done = run(sandbox.bare().args(["extract", "--jsonl", "--select", "h2"]).arg(&lines)).expect(0);
     assert!(done.stdout.contains("\"text\":\"## Two\""), "{}", done.stdout);
     let broken = select("p:nope").expect(2);
-    assert!(broken.stderr.contains("--select p:nope: "), "{}", broken.stderr);
+    assert!(
+        broken.stderr.contains("--select \"p:nope\": it is no list of CSS selectors, "),
+        "{}",
+        broken.stderr
+    );
 }
 
 #[test]

@@ -34,11 +34,11 @@ Examples:
   crawl extract page.html --url https://example.org/page --format markdown
   crawl --seed urls.txt --scope domain --depth 3 --exclude '/archive/'
 
-The same command again continues where it stopped. After a finished round it starts the next one, which asks only due
-pages (--recrawl) and writes only changes (--emit). --fresh starts over.
+The same command again continues where it stopped. After a finished round it starts the next one, which asks only \
+due pages (--recrawl) and writes only changes (--emit). --fresh starts over.
 
-Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 storage full or unwritable, 4 no seed could be
-fetched, 5 stopped by a limit, 6 another run holds the state directory or writes the output, 7 state, output or
+Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 storage full or unwritable, 4 no seed could be \
+fetched, 5 stopped by a limit, 6 another run holds the state directory or writes the output, 7 state, output or \
 archive is damaged, 130 interrupted (state saved).";
 
 /// Crawls sites politely and writes the main content of each page as JSONL.

@@ -19,7 +19,7 @@ pub struct TextArgs {
     /// Trade: precision, recall, balanced
     #[arg(long, value_name = "NAME")]
     pub favor: Option<String>,
-    /// Links in the text: keep, strip, reference
+    /// Links in the text: keep, once, strip, reference
     #[arg(long, value_name = "STYLE")]
     pub links: Option<String>,
     /// Keep images

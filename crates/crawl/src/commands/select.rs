@@ -27,7 +27,10 @@ impl Select {
     /// When it is no list of CSS selectors.
     pub fn parse(selectors: &str) -> Result<Self, Failure> {
         let selector = Selector::parse(selectors);
-        selector.map(Self).map_err(|error| Failure::usage(format!("--select {selectors}: {error}")))
+        selector.map(Self).map_err(|_| {
+            let problem = "it is no list of CSS selectors, or has a pseudo-element or a state such as :hover";
+            Failure::usage(format!("--select \"{selectors}\": {problem}"))
+        })
     }
 
     /// Makes marked elements the content of every page.

@@ -5,7 +5,7 @@ pub use super::quality::QualitySection;
 pub use super::traps::{CalendarYears, TrapsSection};
 use super::values::{
     Limit, address_or_none, at_least_one, at_most, duration, from_text, list_from_text, min_block_chars,
-    min_pages, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size, up_to,
+    min_pages, networks, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size, up_to,
 };
 use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
@@ -225,7 +225,7 @@ pub struct FetchSection {
     #[serde(deserialize_with = "up_to::<1_000, _>")]
     pub keep_alive_per_host: usize,
     pub allow_private_addresses: bool,
-    #[serde(deserialize_with = "list_from_text")]
+    #[serde(deserialize_with = "networks")]
     pub allow_addresses: Vec<ipnet::IpNet>,
     #[serde(deserialize_with = "list_from_text")]
     pub resolve: Vec<crawl_fetch::ResolveRule>,

@@ -1,8 +1,9 @@
 //! Formats of setting values.
 
 use crawl_dedup::FingerprintSettings;
+use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, de::Error as _};
-use std::{fmt::Display, str::FromStr, time::Duration};
+use std::{fmt::Display, net::IpAddr, str::FromStr, time::Duration};
 use toml::Value;
 
 /// A number, or no limit.
@@ -56,6 +57,15 @@ pub(super) fn list_from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>
 ) -> Result<Vec<T>, D::Error> {
     let texts = Vec::<String>::deserialize(deserializer)?;
     texts.iter().map(|t| t.parse().map_err(|e| D::Error::custom(format!("\"{t}\": {e}")))).collect()
+}
+
+/// Reads networks; a bare address is a network of its own.
+pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let read = |text: String| {
+        let network = text.parse().or_else(|_| text.parse().map(|address: IpAddr| IpNet::from(address)));
+        network.map_err(|_| D::Error::custom(format!("\"{text}\" is no network, such as 127.0.0.1/32")))
+    };
+    Vec::<String>::deserialize(deserializer)?.into_iter().map(read).collect()
 }
 
 pub(super) fn positive<'de, T, D>(deserializer: D) -> Result<T, D::Error>
