@@ -1,7 +1,12 @@
 //! Prints the title and the main content of a page as Markdown: `cargo run --example extract_page -- page.html [URL]`.
 
 use crawl_extract::{Input, Options, PageExtractor};
-use std::{env, error::Error, fs};
+use std::{
+    env,
+    error::Error,
+    fs,
+    io::{self, Write},
+};
 use url::Url;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -14,8 +19,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let extractor = PageExtractor::new(Options::default())?;
     let extraction = extractor.extract(&Input { bytes: &bytes, url: url.as_ref(), content_type: None });
 
-    println!("{}\n", extraction.metadata.title.as_deref().unwrap_or("(no title)"));
-    println!("{}", extraction.content);
-    eprintln!("{} words by {:?}: {}", extraction.word_count, extraction.extractor, extraction.reason);
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}\n", extraction.metadata.title.as_deref().unwrap_or("(no title)"))?;
+    writeln!(out, "{}", extraction.content)?;
+    writeln!(io::stderr(), "{} words: {}", extraction.word_count, extraction.reason)?;
     Ok(())
 }

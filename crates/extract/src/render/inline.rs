@@ -170,9 +170,9 @@ impl Inline {
     }
 }
 
-/// Returns true for whitespace that HTML folds, and for the no-break space.
+/// Returns true for whitespace that HTML folds, for the no-break space, and for separators of lines and paragraphs.
 pub(super) const fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c' | '\u{a0}' | '\u{2028}')
+    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c' | '\u{a0}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Returns true for characters that only permit a line break; the joiners of Persian and of emoji are no such
