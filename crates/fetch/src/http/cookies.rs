@@ -17,44 +17,58 @@ use url::Url;
 
 /// Maximum cookies per host, the minimum that RFC 6265 §6.1 requires.
 const MAX_COOKIES: usize = 50;
-/// Maximum octets of name, value and path; longer cookies are dropped. RFC 6265 §6.1 requires as many with
-/// all attributes.
+/// Maximum octets of a `Set-Cookie` field, and of a path; longer cookies are dropped. RFC 6265 §6.1 requires as
+/// many.
 const MAX_LENGTH: usize = 4096;
 /// Hosts with cookies.
 const MAX_HOSTS: usize = 10_000;
 /// Maximum octets of the cookies of all hosts, each with [`OVERHEAD`].
 const MAX_BYTES: usize = 16 << 20;
 /// Approximate octets of a cookie besides its texts.
-const OVERHEAD: usize = size_of::<Cookie<'static>>() + 3 * 16;
+const OVERHEAD: usize = size_of::<StoredCookie>() + 4 * 16;
 
-/// Octets of a cookie in memory, approximately.
-fn octets(cookie: &Cookie<'_>) -> usize {
-    length(cookie) + OVERHEAD
+/// A cookie, which keeps the text that it was parsed from.
+#[derive(Clone, Debug)]
+struct StoredCookie {
+    cookie: Cookie<'static>,
+    /// Octets of the text and of the path, which may be that of the URL.
+    length: usize,
 }
 
-/// Octets of the texts of a cookie.
-fn length(cookie: &Cookie<'_>) -> usize {
-    cookie.name().len() + cookie.value().len() + cookie.path.len()
+impl StoredCookie {
+    /// Parses a `Set-Cookie` field. A malformed or too long cookie, or one of another domain, is none.
+    fn parse(text: &str, url: &Url) -> Option<Self> {
+        let cookie = Cookie::parse(text, url).ok()?;
+        let length = text.len() + cookie.path.len();
+        let is_short = text.len() <= MAX_LENGTH && cookie.path.len() <= MAX_LENGTH;
+        is_short.then(|| Self { cookie: cookie.into_owned(), length })
+    }
+
+    /// Octets in memory, approximately.
+    const fn bytes(&self) -> usize {
+        self.length + OVERHEAD
+    }
 }
 
 /// Cookies of one host, the oldest first.
 #[derive(Default)]
 struct Jar {
-    cookies: VecDeque<Cookie<'static>>,
+    cookies: VecDeque<StoredCookie>,
     bytes: usize,
 }
 
 impl Jar {
     /// Replaces the cookie of the same name and path. An expired cookie only removes it.
-    fn put(&mut self, cookie: Cookie<'static>, now: &OffsetDateTime) {
-        self.cookies.retain(|old| (old.name(), &*old.path) != (cookie.name(), &*cookie.path));
-        if !cookie.expires_by(now) {
-            self.cookies.push_back(cookie);
+    fn put(&mut self, new: StoredCookie, now: &OffsetDateTime) {
+        let key = (new.cookie.name(), &*new.cookie.path);
+        self.cookies.retain(|old| (old.cookie.name(), &*old.cookie.path) != key);
+        if !new.cookie.expires_by(now) {
+            self.cookies.push_back(new);
         }
         if self.cookies.len() > MAX_COOKIES {
             self.cookies.pop_front();
         }
-        self.bytes = self.cookies.iter().map(octets).sum();
+        self.bytes = self.cookies.iter().map(StoredCookie::bytes).sum();
     }
 }
 
@@ -98,11 +112,8 @@ impl CookieJar {
         let jar = hosts.jars.entry(host).or_default();
         let before = jar.bytes;
         for text in headers.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok()) {
-            // a malformed cookie, or one of another domain, is dropped
-            if let Ok(cookie) = Cookie::parse(text, url)
-                && length(&cookie) <= MAX_LENGTH
-            {
-                jar.put(cookie.into_owned(), &now);
+            if let Some(cookie) = StoredCookie::parse(text, url) {
+                jar.put(cookie, &now);
             }
         }
         hosts.bytes = hosts.bytes.saturating_sub(before) + jar.bytes;
@@ -119,6 +130,7 @@ impl CookieJar {
             .get(&host)?
             .cookies
             .iter()
+            .map(|stored| &stored.cookie)
             .filter(|cookie| !cookie.expires_by(&now) && cookie.matches(url))
             .map(|cookie| format!("{}={}", cookie.name(), cookie.value()))
             .collect();
@@ -182,7 +194,12 @@ mod tests {
         keep(&jar, "http://b.test/", &[&format!("long={}", "v".repeat(5_000))]);
         keep(&jar, "http://b.test/", &[&format!("deep=1; Path=/{}", "p".repeat(5_000))]);
         assert!(
-            jar.0.lock().unwrap().jars.values().all(|jar| jar.bytes < MAX_COOKIES * (MAX_LENGTH + OVERHEAD))
+            jar.0
+                .lock()
+                .unwrap()
+                .jars
+                .values()
+                .all(|jar| jar.bytes < MAX_COOKIES * (2 * MAX_LENGTH + OVERHEAD))
         );
         assert_eq!(jar.0.lock().unwrap().jars.values().filter(|jar| !jar.cookies.is_empty()).count(), 1);
         for n in 0..MAX_HOSTS + 5 {
@@ -195,7 +212,7 @@ mod tests {
     /// Octets of all cookies, counted anew.
     fn held(jar: &CookieJar) -> usize {
         let hosts = jar.0.lock().unwrap();
-        hosts.jars.values().flat_map(|jar| &jar.cookies).map(length).sum()
+        hosts.jars.values().flat_map(|jar| &jar.cookies).map(|stored| stored.length).sum()
     }
 
     #[test]
