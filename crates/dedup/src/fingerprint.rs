@@ -1,6 +1,6 @@
 //! Phase A of the boilerplate spec, exact: the common blocks of a domain's pages, as pure functions.
 //!
-//! Where the spec leaves room: a block is boilerplate if its count is *at* or over the threshold.
+//! Choices that the spec leaves open: a block is boilerplate if its count is *at* or over the threshold.
 //! `blocks_total` counts distinct blocks, as `blocks_boilerplate` does. Lengths are characters (Unicode
 //! scalar values), bytes are UTF-8.
 

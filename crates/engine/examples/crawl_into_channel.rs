@@ -1,8 +1,8 @@
 //! Crawls a site into a channel: `cargo run -p crawl-engine --example crawl_into_channel https://example.org/`.
 
 use crawl_engine::{
+    Crawl,
     config::{Config, Limit},
-    crawl::Crawl,
 };
 use crawl_model::Record;
 use crawl_output::{Nowhere, OutputError, RecordOutput};
@@ -30,18 +30,6 @@ impl RecordOutput for ChannelRecords {
     fn push(&mut self, record: &Record) -> Result<(), OutputError> {
         // the sink has a thread of its own, so that it may wait
         self.0.send(record.clone()).map_err(|_| OutputError::ClosedPipe)
-    }
-
-    fn batch_bytes(&self) -> usize {
-        0
-    }
-
-    fn commit(&mut self) -> Result<Option<u64>, OutputError> {
-        Ok(None)
-    }
-
-    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
-        Ok(None)
     }
 
     fn name(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! The engine of the crawler: the pipeline from a frontier to outputs, its stages, and what they share. [`pipeline`] shows the flow,
 //! `config/crawl.toml` every setting.
 //!
-//! A program crawls with [`crawl::Crawl`], whose state lies in memory, or with [`session::Session`], which resumes from a state
+//! A program crawls with [`Crawl`], whose state lies in memory, or with [`session::Session`], which resumes from a state
 //! directory. [`visit::Visitor`] fetches and extracts one page at a time.
 
 pub mod archive;
@@ -10,7 +10,7 @@ mod browser;
 pub mod config;
 pub mod context;
 pub mod cpu;
-pub mod crawl;
+mod crawl;
 pub mod descriptors;
 mod duplicates;
 pub mod ending;
@@ -64,3 +64,5 @@ mod strategies;
 pub mod threads;
 pub mod traps;
 pub mod visit;
+
+pub use crawl::Crawl;

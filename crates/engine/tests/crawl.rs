@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
 use crawl_engine::{
+    Crawl,
     config::{Config, Limit},
-    crawl::Crawl,
     ending::Ending,
 };
 use crawl_model::Record;
@@ -27,18 +27,6 @@ impl RecordOutput for Urls {
     fn push(&mut self, record: &Record) -> Result<(), OutputError> {
         self.0.lock().unwrap().insert(record.url.clone());
         Ok(())
-    }
-
-    fn batch_bytes(&self) -> usize {
-        0
-    }
-
-    fn commit(&mut self) -> Result<Option<u64>, OutputError> {
-        Ok(None)
-    }
-
-    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
-        Ok(None)
     }
 
     fn name(&self) -> &'static str {

@@ -37,20 +37,27 @@ pub trait RecordOutput: Send {
     /// When it cannot be written.
     fn push(&mut self, record: &Record) -> Result<(), OutputError>;
 
-    /// Bytes of the batch so far.
-    fn batch_bytes(&self) -> usize;
+    /// Bytes of the batch so far; none for an output without a batch.
+    fn batch_bytes(&self) -> usize {
+        0
+    }
 
-    /// Writes the batch and makes it durable. Returns how far the output reaches now, where that can be said.
+    /// Writes the batch and makes it durable. Returns how far the output reaches now, where that can be said. An output
+    /// without a batch has nothing to do.
     ///
     /// # Errors
     /// When that cannot be done.
-    fn commit(&mut self) -> Result<Option<u64>, OutputError>;
+    fn commit(&mut self) -> Result<Option<u64>, OutputError> {
+        Ok(None)
+    }
 
     /// Called after the last batch of a run that was not cut off. Returns what [`RecordOutput::commit`] does.
     ///
     /// # Errors
     /// When the output cannot be finished.
-    fn finish(&mut self) -> Result<Option<u64>, OutputError>;
+    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
+        Ok(None)
+    }
 
     /// Name under which the store keeps how far the output reaches.
     fn name(&self) -> &str;
