@@ -30,6 +30,8 @@ pub(super) struct Cascade<'a> {
     grounds: Vec<Colour>,
     /// Properties that decide about hiding.
     wanted: Cell<Group>,
+    /// Names of the elements whose values are computed. Without them each rule may match one.
+    examined: OnceCell<Names>,
     all: OnceCell<Index<'a>>,
     pub(super) budget: &'a Budget,
 }
@@ -87,22 +89,28 @@ impl<'a> Cascade<'a> {
             has_external,
             grounds,
             wanted: Cell::new(COLOURS),
+            examined: OnceCell::new(),
             all: OnceCell::new(),
             budget,
         }
     }
 
-    /// Rules that can hide an element of the part.
-    pub(super) fn hiding(&self) -> Index<'a> {
+    /// Rules that can hide an element of the part. Its attributes may set invisible colours.
+    pub(super) fn hiding(&self, has_colours: bool) -> Index<'a> {
+        self.wanted.set(if has_colours { COLOURS } else { 0 });
         let hides = |rule: &Rule<'_>| rule.hides != 0 && !rule.is_elsewhere;
         if !self.sheets.rules.iter().any(hides) {
             return Index::default();
         }
-        let hiding = Index::new(&self.sheets, self.budget, hides);
+        let names = self.sheets.names.as_ref();
+        let may_match = |selector: &selector::Selector<'_>| {
+            names.is_none_or(|names| selector.names_of_ancestors().all(|name| names.has(name.as_bytes())))
+        };
+        let hiding = Index::new(&self.sheets, self.budget, hides, may_match);
         let all = hiding.entries.iter().flat_map(|(_, _, rule)| self.declarations(*rule));
         let groups =
             all.filter(|declaration| declaration.hides).map(|declaration| declaration.property.group());
-        self.wanted.set(groups.fold(COLOURS, |all, group| all | group));
+        self.wanted.set(groups.fold(self.wanted.get(), |all, group| all | group));
         hiding
     }
 
@@ -193,10 +201,20 @@ impl<'a> Cascade<'a> {
         self.wanted.set(properties);
     }
 
-    /// Rules that set properties which decide about hiding.
+    /// Sets the elements whose values will be computed.
+    pub(super) fn examine(&self, elements: &[u32]) {
+        self.examined.get_or_init(|| Names::of(self.dom, elements));
+    }
+
+    /// Rules for the examined elements that set properties which decide about hiding.
     pub(super) fn all(&self) -> &Index<'a> {
-        self.all
-            .get_or_init(|| Index::new(&self.sheets, self.budget, |rule| rule.sets & self.wanted.get() != 0))
+        self.all.get_or_init(|| {
+            let wanted = self.wanted.get();
+            let names = self.examined.get();
+            let is_about_one = |rule: &Rule<'_>| names.is_none_or(|names| names.may_be_meant(rule.prelude));
+            let is_wanted = |rule: &Rule<'_>| rule.sets & wanted != 0 && is_about_one(rule);
+            Index::new(&self.sheets, self.budget, is_wanted, |_| true)
+        })
     }
 
     /// The declarations of a rule.

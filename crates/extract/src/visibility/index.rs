@@ -27,7 +27,12 @@ pub(super) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(sheets: &Sheets<'a>, budget: &Budget, is_wanted: impl Fn(&Rule<'a>) -> bool) -> Self {
+    pub(super) fn new(
+        sheets: &Sheets<'a>,
+        budget: &Budget,
+        is_wanted: impl Fn(&Rule<'a>) -> bool,
+        may_match: impl Fn(&selector::Selector<'a>) -> bool,
+    ) -> Self {
         let mut index = Self::default();
         let mut lists = Lists::default();
         let is_wanted = |rule: &Rule<'a>| rule.is_meant && is_wanted(rule);
@@ -36,14 +41,14 @@ impl<'a> Index<'a> {
                 break;
             }
             if let Some(list) = list_of(sheets, rule as u32, &mut lists) {
-                index.add(&list, rule as u32);
+                index.add(&list, rule as u32, &may_match);
             }
         }
         index
     }
 
-    fn add(&mut self, list: &List<'a>, rule: u32) {
-        for (at, selector) in list.iter().enumerate() {
+    fn add(&mut self, list: &List<'a>, rule: u32, may_match: impl Fn(&selector::Selector<'a>) -> bool) {
+        for (at, selector) in list.iter().enumerate().filter(|(_, selector)| may_match(selector)) {
             let entry = self.entries.len() as u32;
             self.entries.push((Rc::clone(list), at as u32, rule));
             match selector.key() {

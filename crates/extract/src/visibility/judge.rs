@@ -7,6 +7,7 @@ use super::{
     exempt::Exemptions,
     parent_of,
     property::{COLOURS, Group, Property, Slot, Value},
+    with_surroundings,
 };
 use crate::dom::{NONE, Tag};
 use html5ever::local_name;
@@ -82,14 +83,30 @@ impl<'b, 'a> Judge<'b, 'a> {
     /// which an element may be hidden.
     pub(super) fn run(mut self, elements: &[u32], may_hide: impl Fn(u32) -> Group) -> Vec<Seen> {
         let (dom, cascade) = (self.cascade.dom, self.cascade);
+        // a page that is hidden as a whole is shown by its scripts
+        let is_judged = |id: u32| !matches!(dom.tag(id), Tag::Text | Tag::Html | Tag::Head | Tag::Body);
+        let candidates: Vec<(u32, Group)> = elements
+            .iter()
+            .take_while(|_| !cascade.budget.is_over())
+            .filter(|id| is_judged(**id))
+            .map(|id| (*id, may_hide(*id)))
+            .filter(|(_, group)| *group != 0)
+            .collect();
+        if candidates.is_empty() {
+            return self.seen;
+        }
+        if !cascade.sheets.rules.is_empty() {
+            cascade.examine(&with_surroundings(dom, candidates.iter().map(|(id, _)| *id)));
+        }
+        let mut candidates = candidates.into_iter().peekable();
         let mut closed_end = 0;
         for id in elements.iter().copied().take_while(|_| !cascade.budget.is_over()) {
-            // a page that is hidden as a whole is shown by its scripts
-            if id < closed_end || matches!(dom.tag(id), Tag::Text | Tag::Html | Tag::Head | Tag::Body) {
+            let own = candidates.next_if(|(candidate, _)| *candidate == id).map_or(0, |(_, group)| group);
+            if id < closed_end || own == 0 && self.inherited.is_empty() || !is_judged(id) {
                 continue;
             }
             let inherited = parent_of(dom, id).and_then(|parent| self.inherited.get(&parent)).copied();
-            let wanted = may_hide(id) | inherited.map_or(0, Inherited::group);
+            let wanted = own | inherited.map_or(0, Inherited::group);
             if wanted != 0 {
                 self.look_at(id, wanted, inherited.unwrap_or_default());
             }

@@ -59,18 +59,18 @@ pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) ->
     }
     let may_hide = |id: u32| if by_attributes.binary_search(&id).is_ok() { Group::MAX } else { 0 };
     let is_overruled = rules.style_sheets && cascade.is_overruled(&by_attributes, hides);
-    if is_overruled {
-        let all: Vec<u32> = (1..dom.len()).filter(|id| dom.tag(*id) != Tag::Text).collect();
-        let (sheets, _) = read_sheets(dom, &sheets_of(dom), &all, budget);
-        let cascade = Cascade::new(dom, sheets, has_sheets, budget);
-        cascade.want(Group::MAX);
-        let exemptions = Exemptions::new(&cascade, rules);
-        return Judge::new(&cascade, &exemptions).run(&all, may_hide);
-    }
     let mut elements: Vec<u32> = Vec::new();
     for id in &by_attributes {
         let next = elements.last().map_or(*id, |last| (last + 1).max(*id));
         elements.extend((next..dom.end(*id)).filter(|id| dom.tag(*id) != Tag::Text));
+    }
+    if is_overruled {
+        let examined = with_surroundings(dom, by_attributes.iter().copied());
+        let (sheets, _) = read_sheets(dom, &sheets_of(dom), &examined, budget);
+        let cascade = Cascade::new(dom, sheets, has_sheets, budget);
+        cascade.want(Group::MAX);
+        let exemptions = Exemptions::new(&cascade, rules);
+        return Judge::new(&cascade, &exemptions).run(&elements, may_hide);
     }
     let exemptions = Exemptions::new(&cascade, rules);
     Judge::new(&cascade, &exemptions).run(&elements, may_hide)
@@ -93,9 +93,9 @@ pub(crate) fn find_in<'a>(
     }
     let (sheets, has_external) = read_sheets(dom, &sheets, part, budget);
     let cascade = Cascade::new(dom, sheets, has_external, budget);
-    let hiding = cascade.hiding();
     // other attributes were checked before
     let by_colour = cascade.lost_by_attributes(part);
+    let hiding = cascade.hiding(!by_colour.is_empty());
     if hiding.is_empty() && by_colour.is_empty() {
         return Vec::new();
     }
@@ -155,6 +155,25 @@ fn is_external_sheet(dom: &Dom, id: u32) -> bool {
         let rel = rel.to_ascii_lowercase();
         rel.split_ascii_whitespace().any(|word| word == "stylesheet" || word == "preload")
     }) && dom.attr(id, &local_name!("href")).is_some()
+}
+
+/// Elements whose styles decide about some elements in document order: they, their content and their
+/// ancestors.
+fn with_surroundings(dom: &Dom, elements: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut is_one = vec![false; dom.len() as usize];
+    let mut end = 0;
+    for id in elements {
+        let content = id.max(end)..dom.end(id).max(end);
+        end = content.end;
+        is_one[content.start as usize..content.end as usize].fill(true);
+        for up in dom.ancestors(id) {
+            // the ancestors of a known one are known
+            if std::mem::replace(&mut is_one[up as usize], true) {
+                break;
+            }
+        }
+    }
+    (1..dom.len()).filter(|id| is_one[*id as usize] && dom.tag(*id) != Tag::Text).collect()
 }
 
 /// The parent of an element, if it is an element.

@@ -36,7 +36,8 @@ impl Names {
         self.bits[bit / 64] |= 1 << (bit % 64);
     }
 
-    fn has(&self, name: &[u8]) -> bool {
+    /// Returns false if no element has the name.
+    pub(super) fn has(&self, name: &[u8]) -> bool {
         let bit = bit_of(name);
         self.bits[bit / 64] & (1 << (bit % 64)) != 0
     }

@@ -112,6 +112,16 @@ impl Selector<'_> {
         key
     }
 
+    /// Classes and ids that ancestors of a matching element have.
+    pub(super) fn names_of_ancestors(&self) -> impl Iterator<Item = &str> {
+        let outer = self.compounds.iter().skip(1);
+        let above = outer.filter(|outer| matches!(outer.inwards, Combinator::Descendant | Combinator::Child));
+        above.flat_map(|compound| &compound.simple).filter_map(|simple| match simple {
+            Simple::Id(name) | Simple::Class(name) => Some(&**name),
+            _ => None,
+        })
+    }
+
     /// Returns true if the selector excludes a class, an attribute or a state that would end the match.
     pub(super) fn ends_with_a_state(&self, is_state: &impl Fn(&str) -> bool) -> bool {
         self.compounds.iter().flat_map(|compound| &compound.simple).any(|simple| match simple {

@@ -70,7 +70,7 @@ pub(super) struct Sheets<'a> {
     /// True if a sheet imports others, which are not fetched.
     pub(super) imports: bool,
     /// Names of the examined elements. Without them each rule may match one.
-    names: Option<Names>,
+    pub(super) names: Option<Names>,
     /// Declarations whose value is a variable.
     variable: Vec<u32>,
     /// Declarations of variables, after the two dashes.
