@@ -27,8 +27,8 @@ pub use inputs::{Format, expand};
 pub use lines::{Line, next_line};
 pub use parquet_write::{Column, ColumnKind, ParquetFile, ParquetTable, Value};
 pub use warc::{
-    Leftover, NewRecord, WarcFiles, WarcReader, WarcRecord, digest, parse_record_id, record_id, request_head,
-    response_head,
+    Leftover, NewRecord, Unsynced, WarcFiles, WarcReader, WarcRecord, digest, parse_record_id, record_id,
+    request_head, response_head,
 };
 
 use flate2::bufread::MultiGzDecoder;

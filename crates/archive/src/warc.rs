@@ -7,7 +7,7 @@ mod salvage;
 mod stream;
 mod write;
 
-pub use files::{Leftover, WarcFiles};
+pub use files::{Leftover, Unsynced, WarcFiles};
 pub use write::{NewRecord, digest, parse_record_id, record_id, request_head, response_head};
 
 use crate::{

@@ -40,7 +40,7 @@ pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationTok
             () = done.cancelled() => break,
             () = tokio::time::sleep(pause) => {}
         }
-        let Ok(counts) = context.store.counts() else { continue };
+        let Ok(counts) = context.in_storage(|context| context.store.counts()).await else { continue };
         let line = line(&context, &counts, &mut last);
         if terminal {
             bar.set_message(line);

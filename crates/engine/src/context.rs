@@ -4,7 +4,8 @@ use crate::{
     archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feed_book::FeedBook,
     judge::Judge, lease_fence::LeaseFence, lessons::Lessons, links::LinkPolicy, network::Network,
     opt_outs::OptOutCache, recrawl::Recrawl, robots_cache::RobotsCache, site_book::SiteBook,
-    sitemap_book::SitemapBook, stats::Stats, stored_time, threads::Threading, traps::FullHosts,
+    sitemap_book::SitemapBook, stats::Stats, storage_door::StorageDoor, stored_time, threads::Threading,
+    traps::FullHosts,
 };
 use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
@@ -13,7 +14,7 @@ use crawl_model::{HostKey, Store, StoreError, now_ms};
 use crawl_projects::Keeper;
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
     time::Duration,
 };
 use tokio::{
@@ -91,6 +92,8 @@ pub struct Compute {
     pub cpu: CpuPool,
     /// Threads or tasks of the stages that compute or call into the store.
     pub threading: Threading,
+    /// Way of tasks to the store.
+    pub storage: Arc<StorageDoor>,
 }
 
 /// Extraction and comparison of texts.
@@ -136,6 +139,19 @@ pub const TOLD_KEY: &str = "retry_after";
 const SCOPE_KEY: &str = "scope_extensions";
 
 impl Context {
+    /// Runs work that calls the store, away from the threads of asynchronous tasks. The work runs to its end, even if
+    /// the caller is dropped.
+    ///
+    /// # Errors
+    /// Those of `work`, and [`StoreError::Other`] when it panicked.
+    pub async fn in_storage<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Arc<Self>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let context = Arc::clone(self);
+        self.compute.storage.call(move |_| work(&context)).await
+    }
+
     /// Takes the host of a URL that a seed redirected to into the scope, for this run and for those that go on with it.
     ///
     /// # Errors
@@ -170,8 +186,9 @@ impl Context {
 
     /// Saves each `Retry-After` when it comes, at most once a second, so that kill -9 does not forget it.
     pub fn keep_told(&self) {
-        let (store, kept) = (Arc::clone(&self.store), Arc::new(KeptTold::default()));
-        self.network.gate.on_retry_after(move |gate| kept.keep(gate, &store));
+        // the gate may outlive the run, and must not keep its storage thread
+        let (storage, kept) = (Arc::downgrade(&self.compute.storage), Arc::new(KeptTold::default()));
+        self.network.gate.on_retry_after(move |gate| kept.keep(gate, &storage));
     }
 
     /// Writes down which hosts asked to be left alone, and until when.
@@ -231,31 +248,35 @@ struct Written {
 
 impl KeptTold {
     /// Writes at once, or a second after the last time where many hosts ask at once.
-    fn keep(self: &Arc<Self>, gate: &Gate, store: &Arc<dyn Store>) {
+    fn keep(self: &Arc<Self>, gate: &Gate, storage: &Weak<StorageDoor>) {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pause = written.at.and_then(|at| TOLD_PAUSE.checked_sub(at.elapsed()));
         let (Some(pause), Ok(runtime)) = (pause, Handle::try_current()) else {
             written.at = Some(Instant::now());
             drop(written);
-            return write(gate, &**store);
+            return write(gate, storage);
         };
         if std::mem::replace(&mut written.waits, true) {
             return;
         }
         drop(written);
-        let (kept, gate, store) = (Arc::clone(self), gate.clone(), Arc::clone(store));
+        let (kept, gate, storage) = (Arc::clone(self), gate.clone(), Weak::clone(storage));
         runtime.spawn(async move {
             sleep(pause).await;
             *kept.0.lock().unwrap_or_else(PoisonError::into_inner) =
                 Written { at: Some(Instant::now()), waits: false };
-            write(&gate, &*store);
+            write(&gate, &storage);
         });
     }
 }
 
-/// An error of the store ends the run elsewhere: the lease of the same request is settled there.
-fn write(gate: &Gate, store: &dyn Store) {
-    if let Err(error) = save_told(gate, store) {
-        tracing::debug!(%error, "what hosts asked for by Retry-After cannot be kept");
-    }
+/// Writes before any later call of a task: the lease of the same request ends after that. An error of the store ends
+/// the run there.
+fn write(gate: &Gate, storage: &Weak<StorageDoor>) {
+    let (Some(storage), gate) = (storage.upgrade(), gate.clone()) else { return };
+    storage.post(move |store| {
+        if let Err(error) = save_told(&gate, store) {
+            tracing::debug!(%error, "what hosts asked for by Retry-After cannot be kept");
+        }
+    });
 }

@@ -16,6 +16,7 @@ use crate::{
     opt_outs, recrawl, revisit, soft404,
     stage_error::StageError,
     strategies::{self, Next, SoFar},
+    threads::{Threading, marked},
     traps,
 };
 use crawl_extract::Input;
@@ -108,14 +109,18 @@ pub async fn run(
         let large = page.body.bytes.len() >= LARGE;
         // a page of usual size gives its share back when it is parsed
         let (usual, share) = if large { (None, taken.map(LargeShare::new)) } else { (taken, None) };
-        let (context, shards, finished) = (Arc::clone(&context), shards.clone(), finished.clone());
-        in_hand.spawn(async move {
-            let outcome = one(&context, page).await?;
+        let (shared, shards, finished) = (Arc::clone(&context), shards.clone(), finished.clone());
+        let work = async move {
+            let outcome = one(&shared, page).await?;
             drop(usual);
             hand_on(outcome, share, &shards, &finished).await?;
             drop(permit);
             Ok(())
-        });
+        };
+        match context.compute.threading {
+            Threading::Threads => in_hand.spawn(marked(work)),
+            Threading::Inline => in_hand.spawn(work),
+        };
     }
     while let Some(done) = in_hand.join_next().await {
         joined(done)?;
@@ -170,8 +175,8 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
             }
             let failed = failed_page(&request, Stage::Extract, "internal", history.status, message);
             let end = Finished::Failed(Box::new(failed), history);
-            let so_far = strategies::so_far(context, &request)?;
-            let end = match strategies::fell_short(context, &request, so_far, end)? {
+            let so_far = strategies::kept(context, &request).await?;
+            let end = match strategies::ended(context, &request, so_far, end).await? {
                 Ok(next) => next.into(),
                 Err(end) => End::Finished(end),
             };

@@ -18,6 +18,7 @@ use crate::{
     slow_lane::{SLOW_AFTER, SlowPlace},
     soft404,
     stage_error::StageError,
+    storage_door::OpenCalls,
     strategies::{self, Next, SoFar},
 };
 use crawl_fetch::{
@@ -25,8 +26,8 @@ use crawl_fetch::{
     same_page, tdm_header,
 };
 use crawl_model::{
-    CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage,
-    Strategy, now_ms,
+    CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, NewUrl,
+    Outcome, Stage, StoreError, Strategy, now_ms,
 };
 use payment::Payment;
 use std::{future::pending, sync::Arc, time::Duration};
@@ -59,7 +60,7 @@ pub async fn worker(
         let Some(Job { request, slot, place, mut slow }) = job else { return Ok(()) };
         let (lease, host) = (LeaseRef::from(&request), HostKey::of(&request.url));
         let (attempt, strategy) = (request.attempt, request.strategy);
-        let payment = Payment::new(&context.admission.traps);
+        let (payment, calls) = (Payment::new(&context.admission.traps), OpenCalls::default());
         let visit = Visit {
             context: &context,
             finished: &finished,
@@ -70,22 +71,22 @@ pub async fn worker(
             opt_outs_there: None,
             was_tried: false,
             payment: &payment,
+            calls: &calls,
             on_trial: None,
         };
         let watch = SlowWatch::new(SLOW_AFTER);
         let answer = tokio::select! {
             biased;
-            () = context.control.requests.cancelled() => None,
+            () = calls.after(context.control.requests.cancelled()) => None,
             answer = watch.over(visit.run()) => Some(answer?),
-            () = until_displaced(&context, &watch, host.as_ref(), &mut slow), if lane == Lane::Plain => None,
+            () = calls.after(until_displaced(&context, &watch, host.as_ref(), &mut slow)), if lane == Lane::Plain => None,
         };
         drop(payment);
         let answer = match answer {
             Some(answer) => answer,
             None => {
                 // state is saved: the URL is pending again, the attempt does not count
-                let given_back = context.store.requeue(lease, now_ms(), attempt, strategy)?;
-                context.stats.requeued.add(u64::from(given_back));
+                requeue(&context, lease, now_ms(), attempt, strategy).await?;
                 Answer::Requeued
             }
         };
@@ -105,6 +106,20 @@ pub async fn worker(
         }
         drop(place);
     }
+}
+
+/// Gives a lease back. A lease that has run out was counted then.
+async fn requeue(
+    context: &Arc<Context>,
+    lease: LeaseRef,
+    due: i64,
+    attempt: u32,
+    strategy: Option<Strategy>,
+) -> Result<(), StoreError> {
+    let requeue = move |context: &Arc<Context>| context.store.requeue(lease, due, attempt, strategy);
+    let given_back = context.in_storage(requeue).await?;
+    context.stats.requeued.add(u64::from(given_back));
+    Ok(())
 }
 
 /// Waits until a request is slow and there is no place for slow ones; it goes on as long as it has such a place.
@@ -147,6 +162,8 @@ struct Visit<'a> {
     was_tried: bool,
     /// Charge of the URL's pattern for this visit.
     payment: &'a Payment<'a>,
+    /// Storage calls of the visit, which is not cancelled during one.
+    calls: &'a OpenCalls,
     /// Pages of the URL's form wait for this one.
     on_trial: Option<OnTrial>,
 }
@@ -155,11 +172,11 @@ impl Visit<'_> {
     /// Runs the visit. If it brings no page, the earlier result is written, or another strategy tried.
     async fn run(mut self) -> Result<Answer, StageError> {
         let (context, request) = (self.context, self.request.clone());
-        let so_far = strategies::so_far(context, &request)?;
+        let so_far = self.so_far().await?;
         self.was_tried = so_far.is_some();
         // before another strategy is at work, an end says nothing of it: there is nothing to go back from
         let mut chosen = request.strategy.filter(|_| self.was_tried);
-        let payment = self.payment;
+        let (payment, calls) = (self.payment, self.calls);
         let answer = self.visit(so_far.as_ref(), &mut chosen).await?;
         if !matches!(answer, Answer::Requeued) {
             payment.commit();
@@ -167,7 +184,8 @@ impl Visit<'_> {
         match answer {
             Answer::Finished(end) => {
                 let request = CrawlRequest { strategy: chosen, ..request };
-                Ok(match strategies::fell_short(context, &request, so_far, end)? {
+                let _call = calls.begin();
+                Ok(match strategies::ended(context, &request, so_far, end).await? {
                     Ok(Next::Write(page)) => Answer::Kept(page),
                     Ok(Next::Again) => Answer::Requeued,
                     Err(end) => Answer::Finished(end),
@@ -175,6 +193,20 @@ impl Visit<'_> {
             }
             answer => Ok(answer),
         }
+    }
+
+    /// Runs work that calls the store. The visit is not cancelled before the work has ended.
+    async fn in_storage<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Context>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let _call = self.calls.begin();
+        self.context.in_storage(work).await
+    }
+
+    async fn so_far(&self) -> Result<Option<SoFar>, StoreError> {
+        let _call = self.calls.begin();
+        strategies::kept(self.context, &self.request).await
     }
 
     /// One strategy; `chosen` is set to which, once nothing but the strategy itself is left to fail.
@@ -254,7 +286,7 @@ impl Visit<'_> {
                     return Ok(self.end(Outcome::Skipped, kind.name(), Some(status)));
                 }
                 Fetched::Redirect { to, status, .. } => {
-                    if let Some(answer) = self.redirected(to, status)? {
+                    if let Some(answer) = self.redirected(to, status).await? {
                         return Ok(answer);
                     }
                     if let Some(answer) = self.forbidden_here().await? {
@@ -262,7 +294,7 @@ impl Visit<'_> {
                     }
                 }
                 Fetched::Failed { error, status, retry_after, .. } => {
-                    return self.failed(&error, status, retry_after);
+                    return self.failed(&error, status, retry_after).await;
                 }
             }
         }
@@ -290,7 +322,7 @@ impl Visit<'_> {
             Fetched::Page(page) if page.status == 200 => return Ok(Answer::Page(page)),
             Fetched::Page(page) => Some(page.status),
             Fetched::Skipped { status, .. } | Fetched::Redirect { status, .. } => Some(status),
-            Fetched::Failed { error, .. } if error.is_local() => return self.wait_out(&error),
+            Fetched::Failed { error, .. } if error.is_local() => return self.wait_out(&error).await,
             Fetched::Failed { status, .. } => status,
         };
         Ok(Answer::Finished(soft404::end(&self.request, status)))
@@ -342,21 +374,23 @@ impl Visit<'_> {
     async fn read_sitemap(mut self) -> Result<Answer, StageError> {
         let slot = match self.take_slot().await {
             Ok(slot) => slot,
-            Err(error) => return self.failed(&error, None, None),
+            Err(error) => return self.failed(&error, None, None).await,
         };
         let cap = self.context.config.fetch.max_sitemap.as_u64();
         let answer = self.context.network.client.fetch_large_resource(&self.request.url, cap).await;
         slot.finish(SlotOutcome::of_resource(&answer).of_url(&self.request.url));
         match answer {
-            Err(error) => self.failed(&error, None, None),
+            Err(error) => self.failed(&error, None, None).await,
             Ok(Resource { redirect: Some(to), status, .. })
                 if self.request.redirects.len() < self.context.config.fetch.max_redirects =>
             {
-                self.tell(sitemaps::redirected(self.context, &self.request, &to)?).await?;
+                let request = self.request.clone();
+                let follow = move |context: &Arc<Context>| sitemaps::redirected(context, &request, &to);
+                self.tell(self.in_storage(follow).await?).await?;
                 Ok(self.end(Outcome::Redirected, "redirected", Some(status)))
             }
             Ok(Resource { status, retry_after, .. }) if !(200..300).contains(&status) => {
-                self.failed(&FetchError::Status(status), Some(status), retry_after)
+                self.failed(&FetchError::Status(status), Some(status), retry_after).await
             }
             Ok(answer) => {
                 let status = answer.status;
@@ -364,7 +398,7 @@ impl Visit<'_> {
                 let read = sitemaps::read(self.context, &self.request, answer).await?;
                 if self.context.control.requests.is_cancelled() {
                     // a part may have been read
-                    return self.requeue(Duration::ZERO, self.request.attempt);
+                    return self.requeue(Duration::ZERO, self.request.attempt).await;
                 }
                 match read {
                     Ok(lines) => {
@@ -402,7 +436,7 @@ impl Visit<'_> {
 
     /// Handles a redirect of the URL; `None` if the target is the same page under another URL, to be fetched
     /// now.
-    fn redirected(&mut self, to: Url, status: u16) -> Result<Option<Answer>, StageError> {
+    async fn redirected(&mut self, to: Url, status: u16) -> Result<Option<Answer>, StageError> {
         let context = self.context;
         let canonical = context.admission.links.canonical(&to);
         let from = self.request.url.as_str().to_owned();
@@ -444,7 +478,7 @@ impl Visit<'_> {
             return Ok(Some(self.end(Outcome::Skipped, "redirect_to_other_scheme", Some(status))));
         };
         if self.request.discovery.is_seed() {
-            context.extend_scope(&canonical)?;
+            self.extend_scope(&canonical).await?;
         }
         // what a seed leads to is as much the user's word as the seed
         if !self.request.discovery.is_seed() && !context.admission.links.admits(&canonical) {
@@ -459,12 +493,23 @@ impl Visit<'_> {
         let mut target = new_url(canonical, host, self.request.depth, discovery);
         target.redirects.clone_from(&self.request.redirects);
         target.redirects.push(from);
-        if discovery == Discovery::Seed && context.recrawl.asks_seeds() {
-            context.store.revisit(&[target])?;
-        } else {
-            context.store.enqueue(&[target])?;
-        }
+        let is_asked = discovery == Discovery::Seed && context.recrawl.asks_seeds();
+        self.enqueue(target, is_asked).await?;
         Ok(Some(self.end(Outcome::Redirected, "redirected", Some(status))))
+    }
+
+    /// Takes the host of a URL that a seed leads to into the scope.
+    async fn extend_scope(&self, url: &Url) -> Result<(), StoreError> {
+        let url = url.clone();
+        self.in_storage(move |context| context.extend_scope(&url)).await
+    }
+
+    /// Adds a URL to the frontier; with `is_asked`, a known one is asked again in this round.
+    async fn enqueue(&self, url: NewUrl, is_asked: bool) -> Result<(), StoreError> {
+        let add = move |context: &Arc<Context>| {
+            if is_asked { context.store.revisit(&[url]) } else { context.store.enqueue(&[url]) }
+        };
+        self.in_storage(add).await.map(drop)
     }
 
     /// Returns true if a page that a redirect leads back to may answer otherwise than the first time. Consent

@@ -11,6 +11,7 @@
 //! page comes by the browser without the marks that all its shells show (see [`Marks`]). Only pages teach; a
 //! failed fetch says nothing.
 
+use crate::storage_door::StorageDoor;
 use crawl_fetch::url_template;
 use crawl_model::{HostKey, PageSignals, Store, StoreError, Strategy};
 use rustc_hash::FxHashMap;
@@ -209,6 +210,8 @@ struct Host {
 struct State {
     hosts: FxHashMap<HostKey, Host>,
     clock: u64,
+    /// Times that hosts were evicted.
+    evictions: u64,
 }
 
 struct Shared {
@@ -261,13 +264,30 @@ impl Lessons {
         self.0.changed.notified()
     }
 
-    /// Chooses the first step of a page for which nothing was tried yet.
+    /// Chooses the first step of a page for which nothing was tried yet. Calls the store only for a host that is not in
+    /// memory.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn begin(&self, store: &dyn Store, url: &Url) -> Result<Begin, StoreError> {
+    pub async fn begin(&self, storage: &StorageDoor, url: &Url) -> Result<Begin, StoreError> {
+        let Some(host) = HostKey::of(url) else { return Ok(Begin::Static(None)) };
+        loop {
+            if let Some(begin) = self.begin_in_memory(&host, url) {
+                return Ok(begin);
+            }
+            let (lessons, host) = (self.clone(), host.clone());
+            storage.call(move |store| lessons.loaded(store, &host).map(drop)).await?;
+        }
+    }
+
+    /// Chooses the first step; `None` if the lessons of the host are not in memory.
+    fn begin_in_memory(&self, host: &HostKey, url: &Url) -> Option<Begin> {
         let shared = &self.0;
-        self.with(store, url, |lesson, host, form| {
+        let mut state = shared.lock();
+        if !state.hosts.contains_key(host) {
+            return None;
+        }
+        let begin = state.with(host, url, |lesson, host, form| {
             if let Some(first) = lesson.first(shared.trial) {
                 if !lesson.is_looked_at(shared.reexamine) {
                     return Begin::First(first);
@@ -283,8 +303,8 @@ impl Lessons {
                 host: host.clone(),
                 form: form.to_owned(),
             }))
-        })
-        .map(|begin| begin.unwrap_or(Begin::Static(None)))
+        });
+        Some(begin.unwrap_or(Begin::Static(None)))
     }
 
     /// Returns true if a strategy is still the first for a page's pattern.
@@ -379,33 +399,39 @@ impl Lessons {
         Ok(())
     }
 
-    /// The lesson of a URL's form; `None` where there is no room for it, since pages of all other forms are on their way.
+    /// Changes the lesson of a URL's pattern; `None` if there is no room for it.
     fn with<T>(
         &self,
         store: &dyn Store,
         url: &Url,
         work: impl FnOnce(&mut Lesson, &HostKey, &str) -> T,
     ) -> Result<Option<T>, StoreError> {
-        let Some(key) = HostKey::of(url) else { return Ok(None) };
-        let mut state = self.0.lock();
-        if !state.hosts.contains_key(&key) {
-            let forms = store.load_lessons(&key)?;
+        let Some(host) = HostKey::of(url) else { return Ok(None) };
+        Ok(self.loaded(store, &host)?.with(&host, url, work))
+    }
+
+    /// Locks the lessons with those of a host in memory. The store is called without the lock, which tasks wait for.
+    fn loaded(&self, store: &dyn Store, host: &HostKey) -> Result<MutexGuard<'_, State>, StoreError> {
+        loop {
+            let state = self.0.lock();
+            if state.hosts.contains_key(host) {
+                return Ok(state);
+            }
+            let evictions = state.evictions;
+            drop(state);
+            let forms = store.load_lessons(host)?;
             // what another version wrote is learnt anew
             let forms = forms.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-            state.make_room();
-            state.hosts.insert(key.clone(), Host { forms, used: 0 });
+            let mut state = self.0.lock();
+            // another thread may have loaded the host, taught it and evicted it meanwhile
+            if state.evictions == evictions {
+                if !state.hosts.contains_key(host) {
+                    state.make_room();
+                    state.hosts.insert(host.clone(), Host { forms, used: 0 });
+                }
+                return Ok(state);
+            }
         }
-        state.clock += 1;
-        let clock = state.clock;
-        let Some(host) = state.hosts.get_mut(&key) else { return Ok(None) };
-        host.used = clock;
-        let form = url_template(url);
-        if !host.forms.contains_key(&form) && !host.make_room() {
-            return Ok(None);
-        }
-        let lesson = host.forms.entry(form.clone()).or_default();
-        lesson.used = clock;
-        Ok(Some(work(lesson, &key, &form)))
     }
 }
 
@@ -426,11 +452,33 @@ impl Host {
 }
 
 impl State {
+    /// Changes the lesson of a URL's pattern at a host in memory. `None` if there is no room for it, since pages of all
+    /// other patterns are in flight.
+    fn with<T>(
+        &mut self,
+        key: &HostKey,
+        url: &Url,
+        work: impl FnOnce(&mut Lesson, &HostKey, &str) -> T,
+    ) -> Option<T> {
+        self.clock += 1;
+        let clock = self.clock;
+        let host = self.hosts.get_mut(key)?;
+        host.used = clock;
+        let form = url_template(url);
+        if !host.forms.contains_key(&form) && !host.make_room() {
+            return None;
+        }
+        let lesson = host.forms.entry(form.clone()).or_default();
+        lesson.used = clock;
+        Some(work(lesson, key, &form))
+    }
+
     /// Forgets the quarter of the hosts that were idle longest, when there are many. The store has what they taught.
     fn make_room(&mut self) {
         if self.hosts.len() < MAX_HOSTS {
             return;
         }
+        self.evictions += 1;
         let mut ages: Vec<u64> = self.hosts.values().map(|host| host.used).collect();
         ages.sort_unstable();
         let limit = ages.get(ages.len() / 4).copied().unwrap_or(0);

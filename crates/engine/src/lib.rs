@@ -59,6 +59,7 @@ mod soft404;
 pub mod stage_error;
 pub mod state;
 pub mod stats;
+pub mod storage_door;
 mod stored_time;
 mod strategies;
 pub mod threads;

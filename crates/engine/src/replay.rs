@@ -21,7 +21,7 @@ use crate::{
     session, shard,
     sink::Sink,
     stage_error::StageError,
-    threads::{self, Stages},
+    threads::{self, Stages, marked},
 };
 use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
 use crawl_fetch::{Canonicalizer, decode_body};
@@ -415,7 +415,7 @@ impl Replay {
         page.request.before = None;
         let (context, request) = (Arc::clone(&self.context), page.request.clone());
         let cap = self.context.config.fetch.max_body.as_u64();
-        let extracted = tokio::spawn(async move {
+        let extracted = tokio::spawn(marked(async move {
             let shared = Arc::clone(&context);
             let work = move || {
                 let (body, _) = decode_body(&capture.encoding, &capture.body, cap).unwrap_or_default();
@@ -425,7 +425,7 @@ impl Replay {
             let done = context.compute.cpu.run(work).await;
             let done = done.map_err(|panic| StageError::Panicked { stage: "replay", words: panic.0 })?;
             Ok(done?)
-        });
+        }));
         Ok(Some(Step::Page(Box::new(request), extracted)))
     }
 
@@ -440,7 +440,8 @@ impl Replay {
                 };
                 let mut page = extracted.await.map_err(panicked)??;
                 let Some(host) = HostKey::of(&page.final_url) else { return Ok(()) };
-                let Some(lease) = lease(&self.context, &request)? else { return Ok(()) };
+                let leased = self.context.in_storage(move |context| lease(context, &request)).await?;
+                let Some(lease) = leased else { return Ok(()) };
                 (page.request.id, page.request.token) = (lease.id, lease.token);
                 self.send(&host, ShardMessage::Page(Box::new(page), None)).await
             }

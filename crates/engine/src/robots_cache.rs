@@ -1,8 +1,8 @@
 //! robots.txt of the origins of a crawl: fetched once, kept in the store, parsed once.
 
-use crate::{origin_cache::OriginCache, stored_time};
+use crate::{origin_cache::OriginCache, storage_door::StorageDoor, stored_time};
 use crawl_fetch::{FetchError, Gate, HostSlot, HttpClient, RobotsPolicy};
-use crawl_model::{CachedRobots, Origin, Store, StoreError};
+use crawl_model::{CachedRobots, Origin, StoreError};
 use std::{
     sync::{
         Arc,
@@ -90,7 +90,7 @@ impl RobotsCache {
     pub async fn lookup(
         &self,
         origin: &Origin,
-        store: &dyn Store,
+        storage: &StorageDoor,
         client: &HttpClient,
         gate: &Gate,
         slot: &mut Option<HostSlot>,
@@ -108,7 +108,8 @@ impl RobotsCache {
             .robots
             .get_or_try_init(|| async {
                 first = true;
-                let known = store.load_robots(origin)?;
+                let asked = origin.clone();
+                let known = storage.call(move |store| store.load_robots(&asked)).await?;
                 let known = known.filter(|known| stored_time::past(known.fetched_at_ms, now_ms).is_some());
                 if let Some(known) = &known {
                     let robots = self.judge(known, None);
@@ -123,7 +124,8 @@ impl RobotsCache {
                 let robots = self.judge(&cached, error);
                 // the next run may have better luck: it is not told of this one's
                 if !robots.policy.is_unreachable() {
-                    store.save_robots(origin, &cached)?;
+                    let asked = origin.clone();
+                    storage.call(move |store| store.save_robots(&asked, &cached)).await?;
                     return Ok(robots);
                 }
                 let prolonged = known.and_then(|known| self.prolonged(&known, now_ms));

@@ -80,14 +80,22 @@ impl Session {
     pub async fn run(self) -> Result<(), StageError> {
         let Self { context, outputs: outputs::Outputs { records, errors } } = self;
         let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
-        let outcome = outcome.and_then(|()| Ok(context.reading.sites.save(&*context.store)?));
+        let saved = context.in_storage(|context| context.reading.sites.save(&*context.store)).await;
+        let outcome = outcome.and(saved.map_err(StageError::Store));
         // whatever happened, what is in it is whole
-        let ended = context.records.archive.as_ref().map_or(Ok(()), |archive| {
-            archive.finish()?;
-            archive::forget(&*context.store).map_err(StageError::Store)
-        });
+        let shared = Arc::clone(&context);
+        let ended = context.compute.cpu.run(move || end_archive(&shared)).await;
+        let ended =
+            ended.unwrap_or_else(|panic| Err(StageError::Panicked { stage: "archive", words: panic.0 }));
         outcome.and(ended)
     }
+}
+
+/// Closes the files of the archive.
+fn end_archive(context: &Context) -> Result<(), StageError> {
+    let Some(archive) = &context.records.archive else { return Ok(()) };
+    archive.finish()?;
+    archive::forget(&*context.store).map_err(StageError::Store)
 }
 
 /// Takes up what earlier runs have left in the state directory.

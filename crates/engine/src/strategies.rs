@@ -16,7 +16,10 @@ use crawl_model::{
     Attempt, CrawlRequest, Directives, ExtractedPage, PageType, StoreError, Strategy, Warning, now_ms,
 };
 use serde::{Deserialize, Serialize};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 use url::Url;
 
 /// Results of a URL so far, and the strategies to be tried yet. Kept in the store between two strategies.
@@ -77,6 +80,18 @@ pub fn so_far(context: &Context, request: &CrawlRequest) -> Result<Option<SoFar>
         tracing::warn!(url = %request.url, %error, "what other strategies brought of the URL cannot be read: it is left out");
     });
     Ok(read.ok())
+}
+
+/// Reads the results of a leased URL so far as [`so_far`] does, for an asynchronous task.
+///
+/// # Errors
+/// When storage fails.
+pub async fn kept(context: &Arc<Context>, request: &CrawlRequest) -> Result<Option<SoFar>, StoreError> {
+    if request.strategy.is_none() {
+        return Ok(None);
+    }
+    let request = request.clone();
+    context.in_storage(move |context| so_far(context, &request)).await
 }
 
 impl SoFar {
@@ -179,7 +194,7 @@ fn why_first(context: &Context, page: &ExtractedPage) -> String {
 ///
 /// # Errors
 /// When storage fails.
-pub fn fell_short(
+fn fell_short(
     context: &Context,
     request: &CrawlRequest,
     so_far: Option<SoFar>,
@@ -218,6 +233,23 @@ pub fn fell_short(
         return Ok(Err(end));
     }
     next(context, request, so_far).map(Ok)
+}
+
+/// Decides as [`fell_short`] does, for an asynchronous task.
+///
+/// # Errors
+/// When storage fails.
+pub async fn ended(
+    context: &Arc<Context>,
+    request: &CrawlRequest,
+    so_far: Option<SoFar>,
+    end: Finished,
+) -> Result<Result<Next, Finished>, StoreError> {
+    if request.strategy.is_none() {
+        return Ok(Err(end));
+    }
+    let request = request.clone();
+    context.in_storage(move |context| fell_short(context, &request, so_far, end)).await
 }
 
 /// Gives the lease back for the next strategy, or settles the page to write.

@@ -1,9 +1,15 @@
 //! The runtime, and starting and joining stages, whether they are tasks or threads of their own.
 
 use crate::{cpu::words_of, stage_error::StageError};
+use crawl_model::{mark_async, mark_async_thread};
 use crawl_output::OutputError;
 use futures::FutureExt;
-use std::{future::Future, io, panic::AssertUnwindSafe};
+use std::{
+    future::{Future, poll_fn},
+    io,
+    panic::AssertUnwindSafe,
+    pin::pin,
+};
 use tokio::{
     runtime::{Builder, Handle},
     sync::oneshot,
@@ -20,7 +26,21 @@ const EVENT_INTERVAL: u32 = 8;
 pub fn runtime() -> Builder {
     let mut builder = Builder::new_multi_thread();
     builder.enable_all().event_interval(EVENT_INTERVAL);
+    // only workers park: threads of blocking calls stay without the mark
+    if cfg!(debug_assertions) {
+        builder.on_thread_park(mark_async_thread);
+    }
     builder
+}
+
+/// Runs a task with the mark of [`mark_async`], so that a debug build reports storage calls of it.
+pub async fn marked<T>(task: impl Future<Output = T>) -> T {
+    let mut task = pin!(task);
+    poll_fn(|context| {
+        let _mark = mark_async();
+        task.as_mut().poll(context)
+    })
+    .await
 }
 
 /// Threads or tasks of the stages that compute or call into the store.
@@ -53,7 +73,11 @@ impl Stages {
         name: &'static str,
         stage: impl Future<Output = Result<(), StageError>> + Send + 'static,
     ) {
-        let inner = tokio::spawn(stage);
+        let inner = match self.threading {
+            Threading::Threads => tokio::spawn(marked(stage)),
+            // stages that call the store are tasks too
+            Threading::Inline => tokio::spawn(stage),
+        };
         self.running.spawn(async move {
             inner.await.unwrap_or_else(|e| Err(StageError::Panicked { stage: name, words: e.to_string() }))
         });

@@ -108,11 +108,12 @@ impl Visitor {
         let mut context = context(self.config.clone(), Arc::clone(&store) as Arc<dyn Store>)?;
         context.network.gate = kept.gate.get_or_insert_with(|| context.network.gate.clone()).clone();
         context.records.keeper = keeper;
-        duplicates::open(&context)?;
         store.set_project(&self.config.crawl.project, group)?;
         store.expire_leases(i64::MAX)?;
         store.begin_round()?;
         let context = Arc::new(context);
+        // the project of the keeper is a database
+        context.in_storage(|context| duplicates::open(context)).await?;
         plant(&context, &[Seed { url, bare: false }])?;
 
         let (records, errors) = (Lines::default(), Lines::default());

@@ -7,6 +7,7 @@
 //! One page takes these shapes on its way: [`CrawlRequest`] → [`FetchedPage`] → [`ExtractedPage`] →
 //! [`CleanPage`] → [`Record`].
 
+mod blocking;
 mod clock;
 mod extracted;
 mod history;
@@ -22,6 +23,7 @@ mod store;
 mod texts;
 mod userinfo;
 
+pub use blocking::{AsyncMark, assert_may_block, mark_async, mark_async_thread};
 pub use clock::{Simulation, SimulationGuard, instant, now_ms, random, rfc3339, simulate, system_time};
 pub use extracted::{
     AuthorUrl, Block, BySite, Confidence, Directives, ExtractedPage, Extraction, Extractor, HiddenText,

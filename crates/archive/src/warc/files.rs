@@ -49,6 +49,10 @@ pub struct WarcFiles {
     most: u64,
     serial: u32,
     current: Option<Current>,
+    /// Full files that are not closed yet.
+    full: Vec<Current>,
+    /// True if the folder has names that are not synced.
+    has_new_names: bool,
     leftovers: Vec<Leftover>,
 }
 
@@ -56,6 +60,32 @@ struct Current {
     file: File,
     path: PathBuf,
     length: u64,
+}
+
+/// Written parts of the files that are not durable yet, see [`WarcFiles::unsynced`].
+#[must_use]
+pub struct Unsynced {
+    folder: Option<PathBuf>,
+    full: Vec<Current>,
+    current: Option<Current>,
+}
+
+impl Unsynced {
+    /// Closes full files and syncs the current one. Returns its length and the path that it will have when closed.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub fn sync(self) -> io::Result<Option<(PathBuf, u64)>> {
+        for full in &self.full {
+            full.file.sync_all()?;
+            close(&full.path)?;
+        }
+        if let Some(current) = &self.current {
+            current.file.sync_data()?;
+        }
+        self.folder.as_deref().map_or(Ok(()), sync_folder)?;
+        Ok(self.current.map(|current| (closed_name(&current.path), current.length)))
+    }
 }
 
 impl WarcFiles {
@@ -71,7 +101,16 @@ impl WarcFiles {
         }
         let leftovers = end_leftovers(folder)?;
         let (folder, prefix) = (folder.to_owned(), prefix.to_owned());
-        Ok(Self { folder, prefix, most, serial: 0, current: None, leftovers })
+        Ok(Self {
+            folder,
+            prefix,
+            most,
+            serial: 0,
+            current: None,
+            full: Vec::new(),
+            has_new_names: false,
+            leftovers,
+        })
     }
 
     /// Files of earlier processes that were closed when the folder was opened.
@@ -86,13 +125,13 @@ impl WarcFiles {
         self.current.as_ref().is_none_or(|current| current.length + bytes as u64 > self.most)
     }
 
-    /// Closes the current file and begins another; returns its name. The first record of a file is its
-    /// `warcinfo`.
+    /// Begins another file; returns its name. The first record of a file is its `warcinfo`. The earlier file is closed
+    /// by the next [`Unsynced::sync`].
     ///
     /// # Errors
     /// When that cannot be done.
     pub fn begin(&mut self) -> io::Result<String> {
-        self.end()?;
+        self.full.extend(self.current.take());
         loop {
             let name = format!("{}-{:05}.warc.gz", self.prefix, self.serial);
             let path = self.folder.join(format!("{name}{OPEN}"));
@@ -105,7 +144,7 @@ impl WarcFiles {
                 file => file?,
             };
             file.try_lock()?;
-            sync_folder(&self.folder)?;
+            self.has_new_names = true;
             self.current = Some(Current { file, path, length: 0 });
             return Ok(name);
         }
@@ -126,25 +165,28 @@ impl WarcFiles {
         Ok(())
     }
 
-    /// Syncs the current file; returns its length and the path that it will have when closed.
+    /// Takes everything that was appended so far, to sync it while others append.
     ///
     /// # Errors
-    /// When that cannot be done.
-    pub fn sync(&mut self) -> io::Result<Option<(PathBuf, u64)>> {
-        let Some(current) = &self.current else { return Ok(None) };
-        current.file.sync_data()?;
-        Ok(Some((closed_name(&current.path), current.length)))
+    /// When the current file has no second handle.
+    pub fn unsynced(&mut self) -> io::Result<Unsynced> {
+        let current = match &self.current {
+            None => None,
+            Some(Current { file, path, length }) => {
+                Some(Current { file: file.try_clone()?, path: path.clone(), length: *length })
+            }
+        };
+        let is_changed = std::mem::take(&mut self.has_new_names) || !self.full.is_empty();
+        let folder = is_changed.then(|| self.folder.clone());
+        Ok(Unsynced { folder, full: std::mem::take(&mut self.full), current })
     }
 
-    /// Closes the current file.
-    ///
-    /// # Errors
-    /// When that cannot be done.
-    pub fn end(&mut self) -> io::Result<()> {
-        let Some(current) = self.current.take() else { return Ok(()) };
-        current.file.sync_all()?;
-        close(&current.path)?;
-        sync_folder(&self.folder)
+    /// Takes everything that was appended, to close all files.
+    pub fn end(&mut self) -> Unsynced {
+        self.full.extend(self.current.take());
+        self.has_new_names = false;
+        let folder = (!self.full.is_empty()).then(|| self.folder.clone());
+        Unsynced { folder, full: std::mem::take(&mut self.full), current: None }
     }
 }
 
@@ -290,7 +332,7 @@ mod tests {
         let mut files = WarcFiles::open(&folder, "a", 1 << 20).unwrap();
         files.begin().unwrap();
         files.append(&member(b"one")).unwrap();
-        files.end().unwrap();
+        files.end().sync().unwrap();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(&folder.join("a-00000.warc.gz"))), (0o700, 0o600));
     }
@@ -307,8 +349,11 @@ mod tests {
             }
             files.append(&one).unwrap();
         }
+        assert!(names(&folder).iter().all(|name| name.ends_with(OPEN)), "appending syncs nothing");
+        let synced = files.unsynced().unwrap().sync().unwrap();
+        assert_eq!(synced, Some((folder.join("run-00002.warc.gz"), one.len() as u64)));
         assert_eq!(names(&folder), ["run-00000.warc.gz", "run-00001.warc.gz", "run-00002.warc.gz.open"]);
-        files.end().unwrap();
+        files.end().sync().unwrap();
         assert_eq!(names(&folder)[2], "run-00002.warc.gz");
         assert_eq!(payloads(&folder.join("run-00001.warc.gz")), [b"one", b"one"]);
     }
@@ -397,7 +442,7 @@ mod tests {
         other.append(&member(b"x")).unwrap();
         WarcFiles::open(directory.path(), "mine", 1000).unwrap();
         assert_eq!(names(directory.path()), ["other-00000.warc.gz.open"]);
-        other.end().unwrap();
+        other.end().sync().unwrap();
         assert_eq!(names(directory.path()), ["other-00000.warc.gz"]);
     }
 }

@@ -12,9 +12,11 @@ pub use decision::{Decided, Decision};
 pub use reach::{MARK, Reach, forget, loss};
 
 use crate::{config::Config, cpu::CpuPool, page_rules::HTML, stage_error::StageError};
-use crawl_archive::{Leftover, NewRecord, WarcFiles, digest, record_id, request_head, response_head};
+use crawl_archive::{
+    Leftover, NewRecord, Unsynced, WarcFiles, digest, record_id, request_head, response_head,
+};
 use crawl_fetch::{Exchange, Recorded, Recorder};
-use crawl_model::{ExtractedPage, FetchedPage, HostKey, now_ms, rfc3339};
+use crawl_model::{ExtractedPage, FetchedPage, HostKey, assert_may_block, now_ms, rfc3339};
 use crawl_output::OutputError;
 use rustc_hash::FxHashMap;
 use std::{
@@ -139,8 +141,10 @@ impl Archive {
     ///
     /// # Errors
     /// When the archive cannot be written.
-    pub fn gone(&self, url: &Url) -> Result<(), StageError> {
-        self.decision(&Decision::Gone { url: url.clone() }, None)
+    pub async fn gone(&self, url: &Url) -> Result<(), StageError> {
+        let (archive, gone) = (self.clone(), Decision::Gone { url: url.clone() });
+        let written = self.cpu.run(move || archive.decision(&gone, None)).await;
+        written.unwrap_or_else(|panic| Err(StageError::Panicked { stage: "archive", words: panic.0 }))
     }
 
     /// Notes that a host is drained for now, which settles its fingerprint.
@@ -173,9 +177,11 @@ impl Archive {
     /// # Errors
     /// When that cannot be done, or something could not be kept.
     pub fn sync(&self) -> Result<Option<Reach>, StageError> {
+        assert_may_block("a sync of the archive");
         self.shared.check()?;
-        let synced = self.shared.state().files.sync();
-        let reach = synced.map_err(|e| self.shared.fail(e))?;
+        // pages are appended meanwhile
+        let unsynced = self.shared.state().files.unsynced();
+        let reach = unsynced.and_then(Unsynced::sync).map_err(|e| self.shared.lose(e))?;
         Ok(reach.map(|(file, length)| Reach { file, length }))
     }
 
@@ -184,8 +190,9 @@ impl Archive {
     /// # Errors
     /// When that cannot be done.
     pub fn finish(&self) -> Result<(), StageError> {
-        let ended = self.shared.state().files.end();
-        ended.map_err(|e| self.shared.fail(e))
+        assert_may_block("the end of the archive");
+        let files = self.shared.state().files.end();
+        files.sync().map(drop).map_err(|e| self.shared.lose(e))
     }
 }
 
@@ -203,6 +210,13 @@ impl Shared {
 
     fn fail(&self, source: io::Error) -> StageError {
         OutputError::Write { name: self.folder.display().to_string(), source }.into()
+    }
+
+    /// Notes an error after which nothing more is written.
+    fn lose(&self, source: io::Error) -> StageError {
+        let failure = io::Error::new(source.kind(), source.to_string());
+        self.state().failure.get_or_insert(failure);
+        self.fail(source)
     }
 
     /// Fails if something could not be written.

@@ -46,7 +46,7 @@ impl Visit<'_> {
                     return Ok(self.end(Outcome::Skipped, kind.name(), Some(status)));
                 }
                 Fetched::Failed { error, status, retry_after, .. } => {
-                    return self.failed(&error, status, retry_after);
+                    return self.failed(&error, status, retry_after).await;
                 }
             }
         }
@@ -72,16 +72,16 @@ impl Visit<'_> {
             // the files of another origin are asked for in turns of their own
             self.give_back_slot();
         }
-        let Context { config, store, network, origins: Origins { robots, opt_outs }, .. } = &**self.context;
+        let Context { config, network, compute, origins: Origins { robots, opt_outs }, .. } = &**self.context;
         let Network { client, gate, .. } = network;
         let looked = match config.crawl.obey_robots {
-            true => Some(robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?),
+            true => Some(robots.lookup(&origin, &compute.storage, client, gate, &mut None, now_ms()).await?),
             false => None,
         };
         let policy = looked.as_ref().map(|looked| &looked.robots.policy);
         if let (Some(looked), Some(policy)) = (&looked, policy) {
             if policy.is_unreachable() {
-                return self.robots_unreachable(&looked.robots).map(Some);
+                return self.robots_unreachable(&looked.robots).await.map(Some);
             }
             if let Some(delay) = policy.crawl_delay() {
                 gate.set_crawl_delay(&host, delay);
@@ -94,9 +94,9 @@ impl Visit<'_> {
             match opt_outs.learn(network, &origin, policy, &mut None).await {
                 Ok(files) => self.opt_outs_there = Some(files),
                 Err(NotKnown::Wait(wait)) => {
-                    return self.requeue(spread(wait), self.request.attempt).map(Some);
+                    return self.requeue(spread(wait), self.request.attempt).await.map(Some);
                 }
-                Err(NotKnown::Local(error)) => return self.wait_out(&error).map(Some),
+                Err(NotKnown::Local(error)) => return self.wait_out(&error).await.map(Some),
             }
         }
         Ok(None)
@@ -118,7 +118,7 @@ impl Visit<'_> {
             Err(_) => {
                 let attempts = self.request.attempt + 1;
                 match self.context.network.retry.decide(attempts, RetryCause::NoOutcome) {
-                    Some(pause) => self.requeue(spread(pause), attempts).map(Some),
+                    Some(pause) => self.requeue(spread(pause), attempts).await.map(Some),
                     None => Ok(Some(self.fail(
                         Stage::Fetch,
                         "timeout",

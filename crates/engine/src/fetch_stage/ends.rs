@@ -27,19 +27,19 @@ impl Visit<'_> {
         self.fail(Stage::Fetch, "retry_after", None, message)
     }
 
-    pub(super) fn failed(
+    pub(super) async fn failed(
         &self,
         error: &FetchError,
         status: Option<u16>,
         retry_after: Option<Duration>,
     ) -> Result<Answer, StageError> {
         if error.is_local() {
-            return self.wait_out(error);
+            return self.wait_out(error).await;
         }
-        if let Some(answer) = self.fall_back_to_http(error.is_unreachable())? {
+        if let Some(answer) = self.fall_back_to_http(error.is_unreachable()).await? {
             return Ok(answer);
         }
-        if let Some(answer) = self.missing(status)? {
+        if let Some(answer) = self.missing(status).await? {
             return Ok(answer);
         }
         if self.host_left().is_some() {
@@ -51,7 +51,7 @@ impl Visit<'_> {
                 self.context.network.retry.decide(attempts, RetryCause::Request { error, retry_after })
         {
             tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
-            return self.requeue(spread(pause), attempts);
+            return self.requeue(spread(pause), attempts).await;
         }
         let failed = failed_page(&self.request, Stage::Fetch, error.kind(), status, error.to_string());
         let failed = FailedPage { hint: error.hint(), ..failed };
@@ -59,12 +59,12 @@ impl Visit<'_> {
     }
 
     /// Gives the URL back after a failure of this machine: the attempt does not count, and all requests pause.
-    pub(super) fn wait_out(&self, error: &FetchError) -> Result<Answer, StageError> {
+    pub(super) async fn wait_out(&self, error: &FetchError) -> Result<Answer, StageError> {
         // before the run can end, so that the URL is pending at once
         let met = self.context.network.outage.met(error);
         let pause = met.as_ref().copied().unwrap_or_default();
         self.context.network.gate.pause(pause);
-        let answer = self.requeue(pause, self.request.attempt)?;
+        let answer = self.requeue(pause, self.request.attempt).await?;
         met.map(|_| answer)
     }
 
@@ -81,7 +81,7 @@ impl Visit<'_> {
     }
 
     /// A bare host that cannot be reached by https is tried by http.
-    pub(super) fn fall_back_to_http(&self, unreachable: bool) -> Result<Option<Answer>, StageError> {
+    pub(super) async fn fall_back_to_http(&self, unreachable: bool) -> Result<Option<Answer>, StageError> {
         let request = &self.request;
         // of another form of the page it says nothing
         if self.was_tried
@@ -92,22 +92,17 @@ impl Visit<'_> {
         let mut url = request.url.clone();
         let (Ok(()), Some(host)) = (url.set_scheme("http"), HostKey::of(&url)) else { return Ok(None) };
         tracing::info!(url = %request.url, "not reachable by https, trying http");
-        self.context.extend_scope(&url)?;
+        self.extend_scope(&url).await?;
         let url = new_url(url, host, request.depth, Discovery::Seed);
-        if self.context.recrawl.asks_seeds() {
-            self.context.store.revisit(&[url])?;
-        } else {
-            self.context.store.enqueue(&[url])?;
-        }
+        self.enqueue(url, self.context.recrawl.asks_seeds()).await?;
         Ok(Some(self.end(Outcome::Redirected, "https_unreachable", None)))
     }
 
-    pub(super) fn requeue(&self, wait: Duration, attempt: u32) -> Result<Answer, StageError> {
+    pub(super) async fn requeue(&self, wait: Duration, attempt: u32) -> Result<Answer, StageError> {
         let due = now_ms().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
-        let (store, strategy) = (&self.context.store, self.request.strategy);
-        let given_back = store.requeue((&self.request).into(), due, attempt, strategy)?;
-        // a lease that has run out was counted then
-        self.context.stats.requeued.add(u64::from(given_back));
+        let (lease, strategy) = ((&self.request).into(), self.request.strategy);
+        let _call = self.calls.begin();
+        super::requeue(self.context, lease, due, attempt, strategy).await?;
         Ok(Answer::Requeued)
     }
 

@@ -47,7 +47,7 @@ impl Visit<'_> {
 
     /// Handles a page of an earlier round that answers 404 or 410. It is asked for once more after a pause,
     /// by this run or the next, and gone if the answer is the same. `None` for other URLs and answers.
-    pub(super) fn missing(&self, status: Option<u16>) -> Result<Option<Answer>, StageError> {
+    pub(super) async fn missing(&self, status: Option<u16>) -> Result<Option<Answer>, StageError> {
         let (Some(status @ (404 | 410)), Some(before)) = (status, self.request.before.as_deref()) else {
             return Ok(None);
         };
@@ -58,12 +58,15 @@ impl Visit<'_> {
             let pause = self.context.config.recrawl.confirm_gone.as_millis();
             let due = now_ms().saturating_add(i64::try_from(pause).unwrap_or(i64::MAX));
             tracing::info!(url = %self.request.url, status, "the page seems to be gone, will ask once more");
-            let given_back = self.context.store.doubt(&self.request, due, status)?;
+            let request = self.request.clone();
+            let given_back =
+                self.in_storage(move |context| context.store.doubt(&request, due, status)).await?;
             self.context.stats.requeued.add(u64::from(given_back));
             return Ok(Some(Answer::Requeued));
         }
         if let Some(archive) = &self.context.records.archive {
-            archive.gone(&self.request.url)?;
+            let _call = self.calls.begin();
+            archive.gone(&self.request.url).await?;
         }
         let (request, history) = (self.request.clone(), *self.history(Some(status)));
         let end = KnownEnd { request, outcome: Outcome::Gone, history };

@@ -3,6 +3,7 @@
 use super::{Answer, Visit, ends::spread};
 use crate::{
     config::StrategyChoice,
+    context::Context,
     failed_page::failed_page,
     finished::Finished,
     lessons::{Begin, OnTrial},
@@ -42,7 +43,7 @@ impl Visit<'_> {
                 }
                 Some(Begin::Wait) | None => {
                     self.give_back_slot();
-                    return self.requeue(LATER, self.request.attempt).map(Some);
+                    return self.requeue(LATER, self.request.attempt).await.map(Some);
                 }
             },
             (None, StrategyChoice::Chrome) => Some(Strategy::Chrome),
@@ -52,7 +53,7 @@ impl Visit<'_> {
         };
         // what a form has taught may have been unlearnt while the URL waited
         let chosen = match chosen {
-            Some(Strategy::Chrome) if !self.was_tried && !self.still_wants_browser()? => None,
+            Some(Strategy::Chrome) if !self.was_tried && !self.still_wants_browser().await? => None,
             chosen => chosen,
         };
         self.request.strategy = chosen;
@@ -60,15 +61,15 @@ impl Visit<'_> {
             return Ok(None);
         }
         self.give_back_slot();
-        self.requeue(Duration::ZERO, self.request.attempt).map(Some)
+        self.requeue(Duration::ZERO, self.request.attempt).await.map(Some)
     }
 
     async fn begin(&self) -> Result<Option<Begin>, StageError> {
-        let (lessons, store) = (&self.context.strategies.lessons, &*self.context.store);
+        let (lessons, storage) = (&self.context.strategies.lessons, &self.context.compute.storage);
         let decided = async {
             loop {
                 let changed = lessons.changed();
-                match lessons.begin(store, &self.request.url) {
+                match lessons.begin(storage, &self.request.url).await {
                     Ok(Begin::Wait) => changed.await,
                     begun => return begun,
                 }
@@ -80,16 +81,17 @@ impl Visit<'_> {
         }
     }
 
-    fn still_wants_browser(&self) -> Result<bool, StageError> {
+    async fn still_wants_browser(&self) -> Result<bool, StageError> {
         if self.context.strategies.browser.unavailable().is_some() {
             return Ok(false);
         }
         match self.context.config.fetch.strategy {
-            StrategyChoice::Auto => Ok(self.context.strategies.lessons.is_first(
-                &*self.context.store,
-                &self.request.url,
-                Strategy::Chrome,
-            )?),
+            StrategyChoice::Auto => {
+                let (lessons, url) = (self.context.strategies.lessons.clone(), self.request.url.clone());
+                let is_first =
+                    move |context: &Arc<Context>| lessons.is_first(&*context.store, &url, Strategy::Chrome);
+                Ok(self.in_storage(is_first).await?)
+            }
             choice => Ok(choice == StrategyChoice::Chrome),
         }
     }
@@ -105,12 +107,12 @@ impl Visit<'_> {
     pub(super) async fn render(mut self) -> Result<Answer, StageError> {
         if self.context.control.hurry.is_cancelled() {
             self.give_back_slot();
-            return self.not_rendered(&RenderError::Closed);
+            return self.not_rendered(&RenderError::Closed).await;
         }
         let mut admission = self.context.network.budget.admit().await;
         let slot = match self.take_slot().await {
             Ok(slot) => slot,
-            Err(error) => return self.failed(&error, None, None),
+            Err(error) => return self.failed(&error, None, None).await,
         };
         let started_at_ms = now_ms();
         let asked = self.context.admission.links.canonical(&self.request.url);
@@ -130,9 +132,9 @@ impl Visit<'_> {
         wire_bytes.add(self.context.strategies.browser.take_uncharged());
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
-            Err(RenderError::LedAway { to, status }) => return self.led_away(&to, status),
+            Err(RenderError::LedAway { to, status }) => return self.led_away(&to, status).await,
             Err(error @ RenderError::Network(_)) => return self.not_reached(&error).await,
-            Err(error) => return self.not_rendered(&error),
+            Err(error) => return self.not_rendered(&error).await,
         };
         let retry_after = retry_after(&rendered);
         let status = Some(rendered.status).filter(|status| *status > 0);
@@ -142,11 +144,11 @@ impl Visit<'_> {
         }
         if let Some(status) = status.filter(|status| !(200..300).contains(status)) {
             wire_bytes.add(rendered.bytes);
-            return self.failed(&FetchError::Status(status), Some(status), retry_after);
+            return self.failed(&FetchError::Status(status), Some(status), retry_after).await;
         }
         if self.context.admission.links.canonical(&rendered.document) != asked {
             wire_bytes.add(rendered.bytes);
-            return self.led_away(&rendered.document, status.unwrap_or(200));
+            return self.led_away(&rendered.document, status.unwrap_or(200)).await;
         }
         if let Err(skipped) = self.context.network.client.judge_shown(&rendered.headers, &rendered.html) {
             wire_bytes.add(rendered.bytes);
@@ -190,12 +192,12 @@ impl Visit<'_> {
     /// A page that the browser could not reach. The browser does not say whether this machine or the host is to blame.
     async fn not_reached(&self, error: &RenderError) -> Result<Answer, StageError> {
         match self.context.network.client.locate(&self.request.url).await {
-            Err(local) if local.is_local() => self.wait_out(&local),
-            _ => self.not_rendered(error),
+            Err(local) if local.is_local() => self.wait_out(&local).await,
+            _ => self.not_rendered(error).await,
         }
     }
 
-    fn not_rendered(&self, error: &RenderError) -> Result<Answer, StageError> {
+    async fn not_rendered(&self, error: &RenderError) -> Result<Answer, StageError> {
         let skipped = match error {
             RenderError::Download => Some((SkipKind::Attachment, None)),
             RenderError::NoContent(status) => Some((SkipKind::NoContent, Some(*status))),
@@ -206,7 +208,7 @@ impl Visit<'_> {
         }
         let attempts = self.request.attempt + 1;
         if error.is_unanswered() {
-            if let Some(answer) = self.fall_back_to_http(matches!(error, RenderError::Network(_)))? {
+            if let Some(answer) = self.fall_back_to_http(matches!(error, RenderError::Network(_))).await? {
                 return Ok(answer);
             }
             if self.host_left().is_some() {
@@ -218,14 +220,14 @@ impl Visit<'_> {
             };
             if let Some(pause) = self.context.network.retry.decide(attempts, cause) {
                 tracing::info!(url = %self.request.url, %error, attempts, ?pause, "will try again");
-                return self.requeue(spread(pause), attempts);
+                return self.requeue(spread(pause), attempts).await;
             }
         }
         // the others of a page are its own doing
         let lost = matches!(error, RenderError::BrowserLost(_) | RenderError::Launch { .. });
         if lost && attempts <= RENDERED_AGAIN && self.context.strategies.browser.unavailable().is_none() {
             tracing::info!(url = %self.request.url, %error, "will be rendered again");
-            return self.requeue(Duration::ZERO, attempts);
+            return self.requeue(Duration::ZERO, attempts).await;
         }
         let failed = failed_page(&self.request, Stage::Fetch, error.kind(), None, error.to_string());
         let failed = FailedPage { hint: error.hint(), ..failed };
@@ -234,10 +236,10 @@ impl Visit<'_> {
 
     /// The page's script, or its server when a browser asks, leads to another page. That is a URL of its own, as what a
     /// refresh in the page names.
-    fn led_away(&mut self, to: &Url, status: u16) -> Result<Answer, StageError> {
+    async fn led_away(&mut self, to: &Url, status: u16) -> Result<Answer, StageError> {
         if !self.was_tried {
             let asked = self.request.url.clone();
-            if let Some(answer) = self.redirected(to.clone(), status)? {
+            if let Some(answer) = self.redirected(to.clone(), status).await? {
                 return Ok(answer);
             }
             self.request.url = asked;
@@ -253,12 +255,12 @@ impl Visit<'_> {
             // what a seed leads to is as much the user's word as the seed
             let discovery = if seed { Discovery::Seed } else { Discovery::Redirect };
             if seed {
-                context.extend_scope(&canonical)?;
+                self.extend_scope(&canonical).await?;
             }
             let mut target = new_url(canonical, host, self.request.depth, discovery);
             target.redirects.clone_from(&self.request.redirects);
             target.redirects.push(self.request.url.as_str().to_owned());
-            context.store.enqueue(&[target])?;
+            self.enqueue(target, false).await?;
             context.stats.changed.notify_one();
         }
         Ok(self.fail(Stage::Fetch, "navigation", Some(status), format!("the page's script leads to {to}")))

@@ -12,7 +12,7 @@ use crate::{
 };
 use crawl_fetch::{HostSlot, RetryCause, RobotsPolicy, SlotOutcome};
 use crawl_model::{HostKey, Origin, Stage, now_ms};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Pause of a day or more (it is read no further), by which a robots.txt disallows all: waiting is useless.
 const LONGEST_CRAWL_DELAY: Duration = Duration::from_secs(86_400);
@@ -33,12 +33,12 @@ impl Visit<'_> {
         match (located, self.slot.take()) {
             (Ok(()), slot) => {
                 slot.into_iter().for_each(HostSlot::give_back);
-                self.requeue(Duration::ZERO, self.request.attempt).map(Some)
+                self.requeue(Duration::ZERO, self.request.attempt).await.map(Some)
             }
             (Err(error), slot) => {
                 let outcome = SlotOutcome { unanswered: error.is_unanswered(), ..SlotOutcome::default() };
                 slot.into_iter().for_each(|slot| slot.finish(outcome));
-                self.failed(&error, None, None).map(Some)
+                self.failed(&error, None, None).await.map(Some)
             }
         }
     }
@@ -48,8 +48,9 @@ impl Visit<'_> {
     pub(super) async fn ask_robots(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { store, network: Network { client, gate, .. }, origins, .. } = &**self.context;
-        let looked = origins.robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?;
+        let Context { compute, network: Network { client, gate, .. }, origins, .. } = &**self.context;
+        let storage = &compute.storage;
+        let looked = origins.robots.lookup(&origin, storage, client, gate, &mut self.slot, now_ms()).await?;
         let policy = &looked.robots.policy;
         if let Some(delay) = policy.crawl_delay() {
             let cut = gate.set_crawl_delay(&host, delay);
@@ -60,27 +61,30 @@ impl Visit<'_> {
             }
         }
         if policy.is_unreachable() {
-            return self.robots_unreachable(&looked.robots).map(Some);
+            return self.robots_unreachable(&looked.robots).await.map(Some);
         }
         // whatever becomes of this URL: it is the only one that finds the origin's robots.txt new
         if looked.first
             && self.context.config.crawl.sitemaps
             && self.context.admission.links.in_scope(&self.request.url)
         {
-            self.tell(sitemaps::plant(self.context, policy.sitemaps(), &self.request.url)?).await?;
+            let (looked, url) = (Arc::clone(&looked.robots), self.request.url.clone());
+            let plant =
+                move |context: &Arc<Context>| sitemaps::plant(context, looked.policy.sitemaps(), &url);
+            self.tell(self.in_storage(plant).await?).await?;
         }
         if let Some(answer) = self.forbidden(policy, &origin) {
             self.give_back_slot();
             return Ok(Some(answer));
         }
-        self.another_turn(&host)
+        self.another_turn(&host).await
     }
 
     /// Puts the URL back for another turn if the slot went to one of the host's files, or was given back
     /// meanwhile.
-    fn another_turn(&self, host: &HostKey) -> Result<Option<Answer>, StageError> {
+    async fn another_turn(&self, host: &HostKey) -> Result<Option<Answer>, StageError> {
         if self.slot.is_none() && !self.context.network.gate.delay(host).is_zero() {
-            return self.requeue(Duration::ZERO, self.request.attempt).map(Some);
+            return self.requeue(Duration::ZERO, self.request.attempt).await.map(Some);
         }
         Ok(None)
     }
@@ -110,10 +114,11 @@ impl Visit<'_> {
         else {
             return Ok(None);
         };
-        let Context { store, network: Network { client, gate, .. }, origins, .. } = &**self.context;
-        let looked = origins.robots.lookup(&origin, &**store, client, gate, &mut None, now_ms()).await?;
+        let Context { compute, network: Network { client, gate, .. }, origins, .. } = &**self.context;
+        let looked =
+            origins.robots.lookup(&origin, &compute.storage, client, gate, &mut None, now_ms()).await?;
         if looked.robots.policy.is_unreachable() {
-            return self.robots_unreachable(&looked.robots).map(Some);
+            return self.robots_unreachable(&looked.robots).await.map(Some);
         }
         Ok(self.forbidden(&looked.robots.policy, &origin))
     }
@@ -123,11 +128,11 @@ impl Visit<'_> {
     pub(super) async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { store, network, origins: Origins { robots, opt_outs }, .. } = &**self.context;
-        let Network { client, gate, .. } = network;
+        let Context { compute, network, origins: Origins { robots, opt_outs }, .. } = &**self.context;
+        let (Network { client, gate, .. }, storage) = (network, &compute.storage);
         let looked = match self.context.config.crawl.obey_robots {
             // known by now
-            true => Some(robots.lookup(&origin, &**store, client, gate, &mut self.slot, now_ms()).await?),
+            true => Some(robots.lookup(&origin, storage, client, gate, &mut self.slot, now_ms()).await?),
             false => None,
         };
         let policy = looked.as_ref().map(|looked| &looked.robots.policy);
@@ -135,26 +140,26 @@ impl Visit<'_> {
         match opt_outs.learn(network, &origin, policy, &mut self.slot).await {
             Ok(files) => self.opt_outs = Some(files),
             Err(NotKnown::Wait(wait)) => {
-                return self.requeue(spread(wait), self.request.attempt).map(Some);
+                return self.requeue(spread(wait), self.request.attempt).await.map(Some);
             }
-            Err(NotKnown::Local(error)) => return self.wait_out(&error).map(Some),
+            Err(NotKnown::Local(error)) => return self.wait_out(&error).await.map(Some),
         }
-        self.another_turn(&host)
+        self.another_turn(&host).await
     }
 
     /// Fails or retries a URL without a robots.txt: nothing is allowed then (RFC 9309 §2.3.1.4). A host that
     /// does not answer does not answer for its pages either: the reason is then the host's, not that of its
     /// robots.txt.
-    pub(super) fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
+    pub(super) async fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
         if let Some(error) = &robots.error {
-            return self.failed(error, None, None);
+            return self.failed(error, None, None).await;
         }
         if self.host_left().is_some() {
             return Ok(self.given_up());
         }
         let attempts = self.request.attempt + 1;
         if let Some(pause) = self.context.network.retry.decide(attempts, RetryCause::NoOutcome) {
-            return self.requeue(spread(pause), attempts);
+            return self.requeue(spread(pause), attempts).await;
         }
         let status = robots.policy.unreachable_status();
         let message = format!(

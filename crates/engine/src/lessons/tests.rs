@@ -1,5 +1,7 @@
 use super::*;
-use crawl_store::MemoryStore;
+use crate::threads::{Threading, marked};
+use crawl_model::DomainStore;
+use crawl_store::{MemoryStore, SqliteStore};
 
 const TRIAL: u32 = 4;
 
@@ -11,8 +13,14 @@ fn url(n: usize) -> Url {
     Url::parse(&format!("http://h/item/{n}")).unwrap()
 }
 
+fn begin_at(lessons: &Lessons, store: &MemoryStore, url: &Url) -> Begin {
+    let host = HostKey::of(url).unwrap();
+    drop(lessons.loaded(store, &host).unwrap());
+    lessons.begin_in_memory(&host, url).unwrap()
+}
+
 fn begin(lessons: &Lessons, store: &MemoryStore, n: usize) -> Begin {
-    lessons.begin(store, &url(n)).unwrap()
+    begin_at(lessons, store, &url(n))
 }
 
 /// A static page that comes and teaches.
@@ -39,10 +47,7 @@ fn pages_wait_for_those_on_trial() {
     let out: Vec<Begin> = (0..4).map(|n| begin(&lessons, &store, n)).collect();
     assert!(out.iter().all(|begin| matches!(begin, Begin::Static(Some(_)))));
     assert!(matches!(begin(&lessons, &store, 5), Begin::Wait));
-    assert!(matches!(
-        lessons.begin(&store, &Url::parse("http://h/other/1").unwrap()).unwrap(),
-        Begin::Static(_)
-    ));
+    assert!(matches!(begin_at(&lessons, &store, &Url::parse("http://h/other/1").unwrap()), Begin::Static(_)));
     // one that failed has taught nothing, and makes room for another
     drop(out);
     assert!(matches!(begin(&lessons, &store, 6), Begin::Static(Some(_))));
@@ -150,7 +155,7 @@ fn the_form_met_longest_ago_is_forgotten_one_that_taught_nothing_first() {
 #[test]
 fn a_form_is_kept_while_pages_of_it_are_on_their_way() {
     let (lessons, store) = lessons();
-    let begin = |form| lessons.begin(&store, &of_form(form)).unwrap();
+    let begin = |form| begin_at(&lessons, &store, &of_form(form));
     let out: Vec<Begin> = (0..MAX_FORMS).map(begin).collect();
     assert!(matches!(begin(MAX_FORMS), Begin::Static(None)));
     assert!(!is_known(&lessons, MAX_FORMS));
@@ -183,4 +188,19 @@ fn a_mobile_client_comes_first_only_after_it_has_paid() {
     }
     lessons.outcome(&store, &url(1), Strategy::Mobile, Paid::Yes(Marks::ALL)).unwrap();
     assert!(matches!(begin(&lessons, &store, 9), Begin::First(Strategy::Mobile)));
+}
+
+/// The host is read from the database by the storage thread: SQLite refuses the task itself.
+#[tokio::test]
+async fn a_task_begins_by_lessons_of_an_earlier_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir.path()).unwrap());
+    let (earlier, memory) = lessons();
+    (0..TRIAL as usize).for_each(|n| assert!(teach(&earlier, &memory, n, Some(Strategy::Chrome))));
+    let host = HostKey::of(&url(0)).unwrap();
+    store.save_lessons(&host, &memory.load_lessons(&host).unwrap().unwrap()).unwrap();
+    let storage = StorageDoor::new(store, Threading::Threads).unwrap();
+    let lessons = Lessons::new(TRIAL, 20);
+    let begun = marked(lessons.begin(&storage, &url(9))).await.unwrap();
+    assert!(matches!(begun, Begin::First(Strategy::Chrome)));
 }

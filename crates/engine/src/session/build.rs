@@ -5,7 +5,7 @@ use crate::{
     config::{Config, ExtractSection, StrategyChoice},
     context::{Admission, Compute, Context, Control, Origins, Reading, RecordPlaces, StrategyParts},
     descriptors, duplicates,
-    exit::Failure,
+    exit::{Exit, Failure},
     feed_book::FeedBook,
     judge::Judge,
     lease_fence::LeaseFence,
@@ -22,6 +22,7 @@ use crate::{
     sitemap_book::SitemapBook,
     slow_lane::SlowLane,
     stats::Stats,
+    storage_door::StorageDoor,
     traps::FullHosts,
 };
 use crawl_extract::{Options, PageExtractor, Rules};
@@ -83,7 +84,7 @@ pub(super) fn context_on(
         reading: reading(&config, rules, &network.product_token)?,
         admission: admission(&config)?,
         strategies: StrategyParts { browser, lessons },
-        compute: Compute { cpu: platform.cpu(config.extract.threads)?, threading: platform.threading },
+        compute: compute(platform, &config, &store)?,
         records: RecordPlaces { keeper: None, archive: None, leases: LeaseFence::default() },
         stats: Stats::default(),
         network,
@@ -93,6 +94,13 @@ pub(super) fn context_on(
         store,
         config,
     })
+}
+
+fn compute(platform: &Platform, config: &Config, store: &Arc<dyn Store>) -> Result<Compute, Failure> {
+    let threading = platform.threading;
+    let storage = StorageDoor::new(Arc::clone(store), threading)
+        .map_err(|e| Failure::new(Exit::Internal, format!("the storage thread cannot be started: {e}")))?;
+    Ok(Compute { cpu: platform.cpu(config.extract.threads)?, threading, storage: Arc::new(storage) })
 }
 
 fn reading(config: &Config, rules: Arc<Rules>, product_token: &str) -> Result<Reading, Failure> {

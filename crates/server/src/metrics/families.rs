@@ -12,6 +12,7 @@ use prometheus::{
     process_collector::ProcessCollector,
     proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType},
 };
+use std::sync::Arc;
 
 /// A sample: the value of its label, where the family has one, and a number.
 type Sample = (String, f64);
@@ -20,9 +21,10 @@ type Sample = (String, f64);
 ///
 /// # Errors
 /// When storage fails, or a family cannot be written.
-pub fn text(context: &Context) -> anyhow::Result<String> {
+pub async fn text(context: &Arc<Context>) -> anyhow::Result<String> {
+    let counts = context.in_storage(|context| context.store.counts()).await?;
     let mut families = run(&context.stats);
-    families.extend(state(&context.store.counts()?, context));
+    families.extend(state(&counts, context));
     families.push(response_times(&context.stats.latency()));
     families.extend(ProcessCollector::for_self().collect());
     // one without a sample, as that of errors by kind before the first of them, is an error to the encoder

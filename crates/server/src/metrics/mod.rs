@@ -101,10 +101,7 @@ async fn rewrite(path: PathBuf, context: Arc<Context>, done: CancellationToken) 
             () = done.cancelled() => true,
             () = tokio::time::sleep(REWRITE) => false,
         };
-        let written = families::text(&context)
-            .map_err(|e| e.to_string())
-            .and_then(|text| replace(&path, text.as_bytes()).map_err(|e| e.to_string()));
-        if let Err(error) = written {
+        if let Err(error) = write(&path, &context).await {
             // a run is worth more than its figures
             tracing::warn!(path = %path.display(), %error, "the metrics cannot be written");
         }
@@ -112,6 +109,13 @@ async fn rewrite(path: PathBuf, context: Arc<Context>, done: CancellationToken) 
             return;
         }
     }
+}
+
+/// Replaces the file by the present counts.
+async fn write(path: &Path, context: &Arc<Context>) -> anyhow::Result<()> {
+    let (text, path) = (families::text(context).await?, path.to_owned());
+    let written = context.in_storage(move |_| Ok(replace(&path, text.as_bytes()))).await?;
+    Ok(written?)
 }
 
 /// The counts that were shown last.
@@ -127,7 +131,7 @@ impl Shown {
         match &*last {
             Some((since, text)) if since.elapsed() < FRESH => Ok(text.clone()),
             _ => {
-                let text = Bytes::from(families::text(&self.context)?);
+                let text = Bytes::from(families::text(&self.context).await?);
                 *last = Some((Instant::now(), text.clone()));
                 Ok(text)
             }

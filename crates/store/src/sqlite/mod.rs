@@ -36,7 +36,7 @@ pub use projects::SqliteProjects;
 pub use repair::{RepairReport, TableReport};
 
 use crate::private;
-use crawl_model::{StoreError, instant};
+use crawl_model::{StoreError, assert_may_block, instant};
 use durable::OpenFile;
 use error::sql;
 use memory::Memory;
@@ -243,6 +243,7 @@ impl SqliteStore {
 
     /// Locks the connection of a sound store, after committing overdue changes.
     fn ready(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
+        assert_may_block("a call of SQLite");
         let mut inner = self.inner.lock().unwrap_or_else(|poisoned| {
             self.inner.clear_poison();
             let mut inner = poisoned.into_inner();

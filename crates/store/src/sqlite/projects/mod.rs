@@ -12,7 +12,7 @@ use super::{
 use crate::private;
 use crawl_model::{
     Analysis, DomainBoilerplate, DomainPages, KnownText, NewSource, NewText, Project, ProjectId,
-    ProjectStore, Sketch, Source, SourceQuery, StoreError, UrlKey,
+    ProjectStore, Sketch, Source, SourceQuery, StoreError, UrlKey, assert_may_block,
 };
 use rows::{groups_json, project_of, source_of};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, config::DbConfig, params};
@@ -78,11 +78,13 @@ impl SqliteProjects {
     }
 
     fn reader(&self) -> MutexGuard<'_, Connection> {
+        assert_may_block("a call of SQLite");
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks the writing connection. A panic within a call has rolled its transaction back.
     fn writer(&self) -> MutexGuard<'_, Connection> {
+        assert_may_block("a call of SQLite");
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
