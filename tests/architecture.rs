@@ -185,6 +185,39 @@ fn no_dependency_is_unused() {
     assert_eq!(unused, Vec::<String>::new());
 }
 
+/// Returns the files of a folder that name SQLite in code outside of tests.
+fn files_naming_sqlite(folder: &Path, out: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files_naming_sqlite(&path, out);
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let product = text.split("#[cfg(test)]").next().unwrap();
+            let mut code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+            if code.any(|line| line.contains("Sqlite") || line.contains("rusqlite")) {
+                out.insert(path.to_string_lossy().into_owned());
+            }
+        }
+    }
+}
+
+/// An engine of storage is one folder of the store, and a line in its `state`.
+#[test]
+fn nobody_beside_the_store_names_an_engine() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates").canonicalize().unwrap();
+    let mut found = BTreeSet::new();
+    for package in fs::read_dir(&crates).unwrap() {
+        files_naming_sqlite(&package.unwrap().path().join("src"), &mut found);
+    }
+    let store = crates.join("store/src");
+    let (inside, outside): (Vec<String>, Vec<String>) =
+        found.into_iter().partition(|file| Path::new(file).starts_with(store.join("sqlite")));
+    assert!(inside.len() > 10, "the search finds SQLite: {inside:?}");
+    let named = ["lib.rs", "state.rs"].map(|file| store.join(file).to_string_lossy().into_owned());
+    assert_eq!(outside, named);
+}
+
 /// A program uses the engine without a command line, a progress bar or a web server.
 #[test]
 fn the_engine_needs_no_command_line() {

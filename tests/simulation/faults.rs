@@ -132,6 +132,7 @@ impl Frontier for Watched {
         resume(hosts: &[HostKey]) -> ();
         resume_all() -> ();
         next_due() -> Option<i64>;
+        bring_forward(latest_ms: i64, now_ms: i64) -> usize;
         lease(host: &HostKey, lane: Lane, max: usize, worker: &str, now_ms: i64, deadline_ms: i64) -> Vec<CrawlRequest>;
         lease_by_level(host: &HostKey, lane: Lane, max: usize, worker: &str, now_ms: i64, deadline_ms: i64) -> Vec<CrawlRequest>;
         requeue(lease: LeaseRef, not_before_ms: i64, attempt: u32, strategy: Option<Strategy>) -> bool;
@@ -175,6 +176,7 @@ impl DomainStore for Watched {
 impl RunStore for Watched {
     forward! {
         get(name: &str) -> Option<String>;
+        set_project(project: &str, source_group: Option<&str>) -> ();
         put(name: &str, value: &str) -> ();
         entries(prefix: &str) -> Vec<(String, String)>;
         sync() -> ();

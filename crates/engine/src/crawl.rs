@@ -9,7 +9,7 @@ use crate::{
     session::{context, plant},
 };
 use crawl_fetch::Seed;
-use crawl_model::{Frontier, Store};
+use crawl_model::{Frontier, RunStore, Store};
 use crawl_output::{Output, RecordOutput};
 use crawl_store::MemoryStore;
 use std::sync::Arc;

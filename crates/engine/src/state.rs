@@ -9,7 +9,7 @@ use crate::{
     exit::{Exit, Failure},
     seeds,
 };
-use crawl_model::{Frontier, RulesVersion, RunStore, StoreError, UrlKey, has_userinfo, hide_userinfo};
+use crawl_model::{Frontier, RulesVersion, RunStore, Store, StoreError, UrlKey, has_userinfo, hide_userinfo};
 use crawl_output::absolute;
 use crawl_store::{StateLock, StateStore, private};
 use std::{
@@ -239,7 +239,7 @@ pub fn warn_of_damaged_log(dir: &Path) {
 }
 
 /// Notes that ends of rounds are noted, from `first` on, and that this round, if it had ended, goes on.
-fn note_ends(store: &dyn StateStore, first: u32) -> Result<(), StoreError> {
+fn note_ends(store: &dyn Store, first: u32) -> Result<(), StoreError> {
     if number(store.get(ENDS_FROM_KEY)?).is_none_or(|noted| noted > first) {
         store.put(ENDS_FROM_KEY, &first.to_string())?;
     }

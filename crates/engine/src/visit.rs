@@ -10,7 +10,7 @@ use crate::{
     stage_error::StageError,
 };
 use crawl_fetch::{Gate, Seed};
-use crawl_model::{Frontier, Record, Store, StoreError};
+use crawl_model::{Frontier, Record, RunStore, Store, StoreError};
 use crawl_output::{LineRecords, Output, OutputError};
 use crawl_projects::Keeper;
 use crawl_store::MemoryStore;

@@ -274,6 +274,13 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn next_due(&self) -> Result<Option<i64>, StoreError>;
 
+    /// Makes URLs due at `now_ms` that wait beyond `latest_ms`, the limit of any pause. Returns their number. They were
+    /// scheduled while the clock was ahead.
+    ///
+    /// # Errors
+    /// When storage fails; then nothing was changed.
+    fn bring_forward(&self, latest_ms: i64, now_ms: i64) -> Result<usize, StoreError>;
+
     /// Leases up to `max` due URLs of one host and lane, by depth, then in order of discovery. Each lease of
     /// a URL has a larger token than all earlier ones.
     ///
@@ -556,6 +563,13 @@ pub trait RunStore: Send + Sync {
     /// # Errors
     /// When storage fails.
     fn get(&self, name: &str) -> Result<Option<String>, StoreError>;
+
+    /// Sets the project and source group of later leases, also for later processes. `""` and `None` before the first
+    /// call.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError>;
 
     /// Sets a named value.
     ///

@@ -25,10 +25,10 @@ mod memory;
 pub mod private;
 mod sqlite;
 pub mod state;
+mod upkeep;
 
 pub use lock::{Holder, StateLock};
 pub use memory::{MemoryProjects, MemoryStore};
-pub use sqlite::{
-    CheckReport, HostPlaces, RepairReport, SqliteProjects, SqliteStore, StoreOptions, StoreSize, TableReport,
-};
-pub use state::{StateStore, Upkeep, open, open_projects};
+pub use sqlite::{SqliteProjects, SqliteStore, StoreOptions};
+pub use state::{StateStore, open, open_projects};
+pub use upkeep::{CheckReport, HostPlaces, RepairReport, StoreSize, TableReport, Upkeep};

@@ -1,145 +1,120 @@
-//! The state of a crawl on disk, and the database of projects. Callers use the traits; only this module names the backend.
+//! The state of a crawl, and the database of projects. Callers use the traits; only this module names the engines.
+//!
+//! An engine is a folder of this crate: it implements [`Store`], [`Upkeep`] and [`Engine`], and has one line in
+//! `ENGINES`.
 
-use crate::sqlite::{CheckReport, HostPlaces, RepairReport, SqliteProjects, SqliteStore, StoreSize};
-use crawl_model::{
-    HostBound, HostBounds, HostKey, KnownUrl, ProjectStore, RequestId, Store, StoreError, UrlKey,
+use crate::{
+    sqlite::{SqliteEngine, SqliteProjects},
+    upkeep::{CheckReport, RepairReport, Upkeep},
 };
+use crawl_model::{ProjectStore, Store, StoreError};
 use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-/// Maintenance and inspection of the state of a crawl.
-pub trait Upkeep {
-    /// Sets the project and source group of all later leases.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError>;
-
-    /// Hosts with unsettled URLs in this round, in descending order of their number.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn hosts(&self) -> Result<Vec<HostPlaces>, StoreError>;
-
-    /// The bound that a host has reached, if any.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn full_by(&self, host: &HostKey, bounds: HostBounds) -> Result<Option<HostBound>, StoreError>;
-
-    /// Known URLs after the given number, in ascending order; at most `limit`.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn known_next(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError>;
-
-    /// Requeues URLs that failed in this round. Returns their number.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn reopen_failed(&self, urls: &[UrlKey]) -> Result<usize, StoreError>;
-
-    /// Makes URLs due at `now_ms` that wait beyond `latest_ms`. Returns their number.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn bring_forward(&self, latest_ms: i64, now_ms: i64) -> Result<usize, StoreError>;
-
-    /// Size of the state on disk.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn size(&self) -> Result<StoreSize, StoreError>;
-
-    /// Returns unused space to the file system.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn compact(&self) -> Result<(), StoreError>;
-
-    /// Adds unknown URLs of an output as written records. Returns the number added.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn adopt_written(&self, urls: &[String]) -> Result<u64, StoreError>;
-
-    /// Names and lengths of the written outputs.
-    ///
-    /// # Errors
-    /// When storage fails.
-    fn output_marks(&self) -> Result<Vec<(String, u64)>, StoreError>;
-
-    /// Discards uncommitted changes, like a killed process. Every later call fails with `why`.
-    fn abandon(&self, why: &StoreError);
-}
+/// Engines by precedence. The last one takes every place.
+const ENGINES: &[&dyn Engine] = &[&SqliteEngine];
 
 /// The state of a crawl: [`Store`] and [`Upkeep`].
 pub trait StateStore: Store + Upkeep {}
 
 impl<T: Store + Upkeep> StateStore for T {}
 
-/// Opens the state in a directory. Creates both if absent, and migrates an older version.
+/// A storage engine. A place is a directory, or a URL with the scheme of an engine.
+pub(crate) trait Engine: Sync {
+    /// Returns true if the engine stores states at this place.
+    fn takes(&self, place: &Path) -> bool;
+
+    /// See [`open`].
+    fn open(&self, place: &Path) -> Result<Arc<dyn StateStore>, StoreError>;
+
+    /// See [`open_read_only`].
+    fn open_read_only(&self, place: &Path) -> Result<Arc<dyn StateStore>, StoreError>;
+
+    /// See [`exists`].
+    fn exists(&self, place: &Path) -> bool;
+
+    /// See [`remove`].
+    fn remove(&self, place: &Path) -> Result<(), StoreError>;
+
+    /// See [`log`].
+    fn log(&self, place: &Path) -> PathBuf;
+
+    /// See [`damage_of_log`].
+    fn damage_of_log(&self, place: &Path) -> io::Result<Option<u64>>;
+
+    /// See [`check`].
+    fn check(&self, place: &Path) -> Result<CheckReport, StoreError>;
+
+    /// See [`repair`].
+    fn repair(&self, place: &Path) -> Result<RepairReport, StoreError>;
+}
+
+fn engine(place: &Path) -> &'static dyn Engine {
+    ENGINES.iter().find(|engine| engine.takes(place)).copied().unwrap_or(&SqliteEngine)
+}
+
+/// Opens the state at a place. Creates it if absent, and migrates an older version.
 ///
 /// # Errors
 /// [`StoreError::Version`] for a newer program's state, [`StoreError::Corrupt`] for a foreign or damaged file.
 /// [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process writes it.
-pub fn open(dir: &Path) -> Result<Arc<dyn StateStore>, StoreError> {
-    Ok(Arc::new(SqliteStore::open(dir)?))
+pub fn open(place: &Path) -> Result<Arc<dyn StateStore>, StoreError> {
+    engine(place).open(place)
 }
 
 /// Opens a state for reading; another process may write it meanwhile. Counts are those at the time of opening.
 ///
 /// # Errors
-/// The errors of [`open`], and [`StoreError::Other`] when there is no state in the directory.
-pub fn open_read_only(dir: &Path) -> Result<Arc<dyn StateStore>, StoreError> {
-    Ok(Arc::new(SqliteStore::open_read_only(dir)?))
+/// The errors of [`open`], and [`StoreError::Other`] when there is no state at the place.
+pub fn open_read_only(place: &Path) -> Result<Arc<dyn StateStore>, StoreError> {
+    engine(place).open_read_only(place)
 }
 
-/// Returns true if a directory has a state.
+/// Returns true if a place has a state.
 #[must_use]
-pub fn exists(dir: &Path) -> bool {
-    SqliteStore::exists(dir)
+pub fn exists(place: &Path) -> bool {
+    engine(place).exists(place)
 }
 
-/// Removes the state in a directory, if present. The caller holds the [`StateLock`](crate::StateLock).
+/// Removes the state at a place, if present. The caller holds the [`StateLock`](crate::StateLock).
 ///
 /// # Errors
 /// When a file cannot be removed.
-pub fn remove(dir: &Path) -> Result<(), StoreError> {
-    SqliteStore::remove(dir)
+pub fn remove(place: &Path) -> Result<(), StoreError> {
+    engine(place).remove(place)
 }
 
 /// Path of the write-ahead log of a state.
 #[must_use]
-pub fn log(dir: &Path) -> PathBuf {
-    SqliteStore::log(dir)
+pub fn log(place: &Path) -> PathBuf {
+    engine(place).log(place)
 }
 
 /// Offset of the first damage in the write-ahead log of a killed process; `None` if it is intact.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn damage_of_log(dir: &Path) -> io::Result<Option<u64>> {
-    SqliteStore::damage_of_log(dir)
+pub fn damage_of_log(place: &Path) -> io::Result<Option<u64>> {
+    engine(place).damage_of_log(place)
 }
 
 /// Checks a state for damage. No process may have it open.
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub fn check(dir: &Path) -> Result<CheckReport, StoreError> {
-    SqliteStore::check(dir)
+pub fn check(place: &Path) -> Result<CheckReport, StoreError> {
+    engine(place).check(place)
 }
 
 /// Replaces a damaged state by a new one with all readable rows. The damaged one is kept under another name.
 ///
 /// # Errors
 /// When nothing can be read, or the new state cannot be written.
-pub fn repair(dir: &Path) -> Result<RepairReport, StoreError> {
-    SqliteStore::repair(dir)
+pub fn repair(place: &Path) -> Result<RepairReport, StoreError> {
+    engine(place).repair(place)
 }
 
 /// Opens a database of projects. Creates it if absent.
@@ -156,50 +131,4 @@ pub fn open_projects(path: &Path) -> Result<Arc<dyn ProjectStore>, StoreError> {
 /// When it cannot be read at all.
 pub fn check_projects(path: &Path) -> Result<CheckReport, StoreError> {
     SqliteProjects::open(path)?.check()
-}
-
-impl Upkeep for SqliteStore {
-    fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
-        self.set_project(project, source_group)
-    }
-
-    fn hosts(&self) -> Result<Vec<HostPlaces>, StoreError> {
-        self.hosts()
-    }
-
-    fn full_by(&self, host: &HostKey, bounds: HostBounds) -> Result<Option<HostBound>, StoreError> {
-        self.full_by(host, bounds)
-    }
-
-    fn known_next(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {
-        self.known_next(after, limit)
-    }
-
-    fn reopen_failed(&self, urls: &[UrlKey]) -> Result<usize, StoreError> {
-        self.reopen_failed(urls)
-    }
-
-    fn bring_forward(&self, latest_ms: i64, now_ms: i64) -> Result<usize, StoreError> {
-        self.bring_forward(latest_ms, now_ms)
-    }
-
-    fn size(&self) -> Result<StoreSize, StoreError> {
-        self.size()
-    }
-
-    fn compact(&self) -> Result<(), StoreError> {
-        self.compact()
-    }
-
-    fn adopt_written(&self, urls: &[String]) -> Result<u64, StoreError> {
-        self.adopt_written(urls)
-    }
-
-    fn output_marks(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        self.output_marks()
-    }
-
-    fn abandon(&self, why: &StoreError) {
-        self.abandon(why);
-    }
 }

@@ -20,6 +20,7 @@ use axum::{Router, extract::DefaultBodyLimit, middleware};
 use crawl_engine::{
     config::Config,
     exit::{Exit, Failure},
+    threads,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -58,9 +59,8 @@ fn router(app: &App) -> Router {
 /// When the settings, the database or the address cannot be used.
 pub fn run(settings: &Config, tell: &dyn Fn(&str)) -> Result<Exit, Failure> {
     let app = App::open(settings, tell)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let runtime = threads::runtime()
         .worker_threads(2)
-        .enable_all()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     runtime.block_on(serve(app, settings, tell))

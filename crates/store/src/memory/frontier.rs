@@ -73,6 +73,13 @@ impl Frontier for MemoryStore {
         Ok(self.lock().this_round.waiting.first().map(|&(due, _)| due))
     }
 
+    fn bring_forward(&self, latest_ms: i64, now_ms: i64) -> Result<usize, StoreError> {
+        let mut inner = self.lock();
+        let late = inner.this_round.waiting.split_off(&(latest_ms.saturating_add(1), i64::MIN));
+        inner.this_round.waiting.extend(late.iter().map(|&(_, id)| (now_ms, id)));
+        Ok(late.len())
+    }
+
     fn lease(
         &self,
         host: &HostKey,

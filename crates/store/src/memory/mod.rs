@@ -108,17 +108,6 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Sets the project as [`SqliteStore::set_project`](crate::SqliteStore::set_project) does.
-    ///
-    /// # Errors
-    /// None; the signature is that of the other store.
-    pub fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
-        let mut inner = self.lock();
-        inner.project = project.into();
-        inner.source_group = source_group.map(Into::into);
-        Ok(())
-    }
-
     /// History of a URL as [`SqliteStore::history`](crate::SqliteStore::history) returns it.
     ///
     /// # Errors
@@ -455,6 +444,13 @@ impl DomainStore for MemoryStore {
 }
 
 impl RunStore for MemoryStore {
+    fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
+        let mut inner = self.lock();
+        inner.project = project.into();
+        inner.source_group = source_group.map(Into::into);
+        Ok(())
+    }
+
     fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
         Ok(self.lock().settings.get(name).cloned())
     }

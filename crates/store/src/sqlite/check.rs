@@ -9,22 +9,14 @@ use super::{
     migrate,
     seal::{self, Seal},
 };
+use crate::upkeep::CheckReport;
 use crawl_model::{StoreError, UrlKey};
 use rusqlite::Connection;
-use serde::{Serialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use std::path::Path;
 
 /// Maximum number of reported rows per check.
 const EXAMPLES: usize = 3;
-
-/// The result of [`SqliteStore::check`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct CheckReport {
-    /// Checked parts, each with its rows or bytes.
-    pub looked_at: Vec<(String, u64)>,
-    /// Faults, one per line; empty for an intact state.
-    pub findings: Vec<String>,
-}
 
 /// All states of an unsettled URL, by its id.
 pub(super) const PLACES: &str = "(SELECT id FROM queue UNION ALL SELECT id FROM waiting UNION ALL \

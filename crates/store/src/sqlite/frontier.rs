@@ -82,6 +82,21 @@ impl Frontier for SqliteStore {
         Ok(self.ready()?.memory.next_due)
     }
 
+    fn bring_forward(&self, latest_ms: i64, now_ms: i64) -> Result<usize, StoreError> {
+        let mut inner = self.ready()?;
+        let moved = inner.write(|conn, memory| {
+            let moved = conn
+                .execute("UPDATE waiting SET due = ?2 WHERE due > ?1", [latest_ms, now_ms])
+                .map_err(sql)?;
+            if moved > 0 {
+                memory.next_due = Some(memory.next_due.map_or(now_ms, |due| due.min(now_ms)));
+            }
+            Ok(moved)
+        })?;
+        inner.commit()?;
+        Ok(moved)
+    }
+
     fn lease(
         &self,
         host: &HostKey,

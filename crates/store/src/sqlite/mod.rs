@@ -13,6 +13,7 @@ mod checksum;
 mod codes;
 mod domain;
 mod durable;
+mod engine;
 mod enqueue;
 mod error;
 mod frontier;
@@ -29,11 +30,9 @@ mod seal;
 mod settle;
 mod texts;
 
-pub use check::CheckReport;
+pub(crate) use engine::SqliteEngine;
 pub(crate) use error::io_error;
-pub use operate::{HostPlaces, StoreSize};
 pub use projects::SqliteProjects;
-pub use repair::{RepairReport, TableReport};
 
 use crate::private;
 use crawl_model::{StoreError, assert_may_block, instant};
@@ -210,19 +209,6 @@ impl SqliteStore {
             }
         }
         Ok(())
-    }
-
-    /// Sets the project and source group of new leases. Stored for later processes; `""` and `None` before
-    /// the first call.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
-        let mut inner = self.ready()?;
-        let run = Run { project: project.into(), source_group: source_group.map(Into::into) };
-        inner.write(|conn, _| run.save(conn).map_err(sql))?;
-        inner.run = run;
-        inner.commit()
     }
 
     /// Commits pending changes. Dropping the store does the same, but cannot return an error.

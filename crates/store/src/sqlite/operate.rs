@@ -7,40 +7,9 @@ use super::{
     memory::{OUTCOMES, set_number},
 };
 use crate::ledger::{Room, UrlState};
+use crate::upkeep::{HostPlaces, StoreSize};
 use crawl_model::{HostBound, HostBounds, HostKey, KnownUrl, Lane, Outcome, RequestId, StoreError, UrlKey};
 use rusqlite::OptionalExtension;
-
-/// Number of a host's URLs by state, in the current round.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostPlaces {
-    /// The host.
-    pub host: HostKey,
-    /// Pending and due.
-    pub queued: u64,
-    /// URLs scheduled for a later fetch.
-    pub waiting: u64,
-    /// Being fetched.
-    pub leased: u64,
-    /// Fetched, held until the fingerprint of the host settles.
-    pub held: u64,
-}
-
-impl HostPlaces {
-    /// All of them.
-    #[must_use]
-    pub const fn total(&self) -> u64 {
-        self.queued + self.waiting + self.leased + self.held
-    }
-}
-
-/// Size of a database, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StoreSize {
-    /// The file, without its log.
-    pub file: u64,
-    /// Unused part, which [`SqliteStore::compact`] returns to the disk.
-    pub free: u64,
-}
 
 impl SqliteStore {
     /// Hosts with unsettled URLs in this round, those with the most first.
@@ -135,26 +104,6 @@ impl SqliteStore {
         })?;
         inner.commit()?;
         Ok(reopened)
-    }
-
-    /// Makes URLs due now that wait for a time later than `latest_ms`, the limit of any pause; returns their
-    /// number. They were scheduled while the clock was ahead.
-    ///
-    /// # Errors
-    /// When storage fails; then nothing was changed.
-    pub fn bring_forward(&self, latest_ms: i64, now_ms: i64) -> Result<usize, StoreError> {
-        let mut inner = self.ready()?;
-        let moved = inner.write(|conn, memory| {
-            let moved = conn
-                .execute("UPDATE waiting SET due = ?2 WHERE due > ?1", [latest_ms, now_ms])
-                .map_err(sql)?;
-            if moved > 0 {
-                memory.next_due = Some(memory.next_due.map_or(now_ms, |due| due.min(now_ms)));
-            }
-            Ok(moved)
-        })?;
-        inner.commit()?;
-        Ok(moved)
     }
 
     /// Size of the database, and of its unused part.

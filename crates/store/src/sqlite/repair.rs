@@ -16,6 +16,7 @@ use super::{
     migrate::{self, migrate},
     seal,
 };
+use crate::upkeep::{RepairReport, TableReport};
 use crawl_model::{Discovery, HostKey, Lane, Outcome, StoreError, Strategy, UrlKey};
 use rusqlite::{Connection, OptionalExtension, params_from_iter, types::Value};
 use serde::de::IgnoredAny;
@@ -31,30 +32,6 @@ use url::Url;
 const MOST_FAILURES: u32 = 500;
 /// Lease tokens that are skipped, since the record of the last ones may be lost.
 const TOKEN_GAP: i64 = 1 << 21;
-
-/// The result of [`SqliteStore::repair`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RepairReport {
-    /// Path of the damaged database.
-    pub damaged: PathBuf,
-    /// Rows of each table.
-    pub tables: Vec<TableReport>,
-    /// URLs whose row was lost. Seeds or links find them again.
-    pub lost_urls: u64,
-    /// URLs that are fetched again in this round, since their held page or lease was lost.
-    pub fetched_again: u64,
-}
-
-/// Kept and lost rows of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableReport {
-    /// The table.
-    pub name: String,
-    /// Rows in the new database.
-    pub kept: u64,
-    /// Lost rows; `None` if their number is unknown.
-    pub lost: Option<u64>,
-}
 
 impl SqliteStore {
     /// Builds a new database from all readable rows of a damaged one, which is kept under another name. Hold

@@ -36,6 +36,14 @@ impl Run {
 }
 
 impl RunStore for SqliteStore {
+    fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
+        let mut inner = self.ready()?;
+        let run = Run { project: project.into(), source_group: source_group.map(Into::into) };
+        inner.write(|conn, _| run.save(conn).map_err(sql))?;
+        inner.run = run;
+        inner.commit()
+    }
+
     fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
         let inner = self.ready()?;
         let mut select =

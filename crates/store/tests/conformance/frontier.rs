@@ -315,6 +315,20 @@ pub fn a_requeued_url_waits_for_its_time(store: &impl Store) {
     assert_eq!(store.next_due().unwrap(), None);
 }
 
+pub fn a_url_that_waits_too_long_is_brought_forward(store: &impl Store) {
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    for (leased, due) in lease(store, "a", 2).iter().zip([4_102_444_800_000, 1_000]) {
+        assert!(store.requeue(leased.into(), due, 1, None).unwrap());
+    }
+    assert_eq!(store.bring_forward(1_000, 50).unwrap(), 1, "the other waits no longer than the limit");
+    assert_eq!(store.next_due().unwrap(), Some(50));
+    assert_eq!(store.hosts_with_pending(Lane::Plain, 49, 9).unwrap(), []);
+    let due = store.lease(&host("a"), Lane::Plain, 9, "w", 50, 100).unwrap();
+    assert_eq!((paths(&due), due[0].attempt), (vec!["/1"], 1));
+    assert_eq!(store.next_due().unwrap(), Some(1_000));
+    assert_eq!(store.bring_forward(1_000, 50).unwrap(), 0);
+}
+
 pub fn a_requeued_url_keeps_attempt_and_strategy(store: &impl Store) {
     enqueue(store, &["https://a/1"]);
     store.requeue((&one(store, "a")).into(), 0, 2, Some(Strategy::Amp)).unwrap();

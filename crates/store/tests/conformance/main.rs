@@ -85,6 +85,7 @@ conformance!(
     leases_expire_at_their_deadline,
     all_leases_can_be_taken_back,
     a_requeued_url_waits_for_its_time,
+    a_url_that_waits_too_long_is_brought_forward,
     a_requeued_url_keeps_attempt_and_strategy,
     drained_waits_for_leases_and_retries_but_not_for_held_pages,
     held_pages_come_in_order_and_by_pages,

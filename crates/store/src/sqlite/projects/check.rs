@@ -1,10 +1,8 @@
 //! Check of a whole database of projects.
 
 use super::{SqliteProjects, rows};
-use crate::{
-    CheckReport,
-    sqlite::{error::sql, seal},
-};
+use crate::sqlite::{error::sql, seal};
+use crate::upkeep::CheckReport;
 use crawl_model::StoreError;
 use rusqlite::Connection;
 
