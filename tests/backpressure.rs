@@ -11,7 +11,8 @@ use crawl_engine::{
     context::Context,
     ending::Ending,
     pipeline,
-    session::{context, plant},
+    platform::{ChannelSizes, Platform},
+    session::{context_on, plant},
 };
 use crawl_fetch::Seed;
 use crawl_model::Frontier;
@@ -77,16 +78,13 @@ fn settings() -> config::Config {
     let count = |n: usize| Value::Integer(i64::try_from(n).unwrap());
     let flags = vec![
         set("fetch.concurrency", count(CONCURRENCY)),
-        set("fetch.host_concurrency", count(CONCURRENCY)),
-        set("fetch.delay", "0s".into()),
+        set("politeness.host_concurrency", count(CONCURRENCY)),
+        set("politeness.delay", "0s".into()),
         set("fetch.allow_private_addresses", true.into()),
         set("crawl.obey_robots", false.into()),
         set("extract.threads", count(THREADS)),
         set("dedup.enabled", false.into()),
         set("dedup.shards", count(SHARDS)),
-        set("channels.fetched", count(FETCHED)),
-        set("channels.extracted", count(EXTRACTED)),
-        set("channels.cleaned", count(CLEANED)),
         set("output.batch", count(BATCH)),
     ];
     config::load(None, std::iter::empty(), flags).unwrap()
@@ -103,7 +101,9 @@ async fn a_blocked_sink_holds_exactly_the_stated_number_of_pages() {
     let config = settings();
     let store = Arc::new(MemoryStore::new());
     store.begin_round().unwrap();
-    let context = Arc::new(context(config, store).unwrap());
+    let channels = ChannelSizes { fetched: FETCHED, extracted: EXTRACTED, cleaned: CLEANED };
+    let platform = Platform { channels, ..Platform::default() };
+    let context = Arc::new(context_on(&platform, config, store).unwrap());
     let url = Url::parse(&server.url(&Tree::target(1))).unwrap();
     plant(&context, &[Seed { url, bare: false }]).unwrap();
 

@@ -150,7 +150,7 @@ fn a_visit_that_a_browser_keeps_waiting_gives_the_page_as_it_came() {
     };
     let server = Server::start(0, site).unwrap();
     let settings =
-        [("FETCH_ALLOW_ADDRESSES", "127.0.0.0/8"), ("FETCH_DELAY", "0s"), ("CHROME_SANDBOX", "false")];
+        [("FETCH_ALLOW_ADDRESSES", "127.0.0.0/8"), ("POLITENESS_DELAY", "0s"), ("CHROME_SANDBOX", "false")];
     let settings = settings.map(|(name, value)| (format!("CRAWL_{name}"), value.to_owned()));
     let config = crawl_engine::config::load(None, settings.into_iter(), Vec::new()).unwrap();
     let visitor = Visitor::new(config, Duration::from_secs(8));

@@ -99,7 +99,7 @@ fn shell(sandbox: &Sandbox, script: &str) -> Command {
     // a machine without a pager
     let script = if has("less") { script.to_owned() } else { format!("less() {{ cat; }}\n{script}") };
     shell.env("SCRIPT", script).env("PATH", path);
-    shell.env("CRAWL_FETCH_DELAY", "0s").env("CRAWL_FETCH_ALLOW_ADDRESSES", r#"["127.0.0.0/8"]"#);
+    shell.env("CRAWL_POLITENESS_DELAY", "0s").env("CRAWL_FETCH_ALLOW_ADDRESSES", r#"["127.0.0.0/8"]"#);
     shell.env("CRAWL_CHROME_SANDBOX", "false").env("CRAWL_CRAWL_DEPTH", "2");
     shell
 }

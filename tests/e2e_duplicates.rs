@@ -136,6 +136,36 @@ fn cells_of_the_table_are_no_formulas_and_are_read_again_as_they_were() {
 }
 
 #[test]
+fn removed_flags_say_what_holds_now() {
+    let sandbox = Sandbox::new();
+    for (flag, says) in [
+        ("--max-record", "--max-record was removed: a record of an input has at most 8 MiB"),
+        ("--pairs-per-group", "--pairs-per-group was removed: a group lists at most 10,000 pairs"),
+    ] {
+        let done = run(sandbox.bare().args(["duplicates", "a.jsonl", flag, "7"])).expect(2);
+        assert!(done.stderr.contains(says), "{}", done.stderr);
+    }
+    let other = run(sandbox.bare().args(["duplicates", "a.jsonl", "--max-recard", "7"])).expect(2);
+    assert!(!other.stderr.contains("was removed"), "{}", other.stderr);
+}
+
+/// A record of 9 MiB is left out, one of 7 MiB is read.
+#[test]
+fn longer_records_are_left_out() {
+    let sandbox = Sandbox::new();
+    let text = |megabytes: usize| "Nine boats lie in the harbour. ".repeat((megabytes << 20) / 31);
+    sandbox.write("a.jsonl", [line("seven", &text(7)), line("nine", &text(9))].join("\n"));
+    let mut command = sandbox.bare();
+    command.args(["duplicates", "a.jsonl", "--no-tfidf", "--report", "r.json"]);
+    let done = run(&mut command).expect(0);
+    assert!(
+        done.stderr.contains("1 documents") && done.stderr.contains("1 records unreadable"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
 fn flags_decide_and_are_written_down() {
     let sandbox = Sandbox::new();
     corpus(&sandbox);
@@ -153,7 +183,7 @@ fn flags_decide_and_are_written_down() {
     assert_eq!(words["meta"]["params"]["tfidf"]["ngrams"], json!([1, 1]));
     let terms = |report: &Value| report["meta"]["tfidf_vocabulary_size"].as_u64().unwrap();
     assert!(terms(&words) < terms(&pairs));
-    let small = report(&["--max-record", "1KiB", "--run-records", "1024"]);
+    let small = report(&["--run-records", "1024"]);
     assert_eq!(small["meta"]["params"]["run_records"], 1024);
     let clusters = report(&["--clusters", "2", "--cluster-algorithm", "mini-batch"]);
     assert_eq!(

@@ -100,7 +100,7 @@ fn more_hosts_than_descriptors_are_all_fetched() {
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
     let (seeds, resolve) = hosts(&server, 200);
     let mut crawl = sandbox.crawl(&seeds, &["-O", "out.jsonl", "--concurrency", "64"]);
-    crawl.env("CRAWL_FETCH_RESOLVE", resolve).env("CRAWL_FETCH_ADDRESS_SHARE", "0");
+    crawl.env("CRAWL_FETCH_RESOLVE", resolve).env("CRAWL_POLITENESS_ADDRESS_SHARE", "0");
     let done = run(&mut sandbox.shell("ulimit -n 64; exec \"$@\"", &crawl)).expect(0);
     assert!(sandbox.errors().is_empty(), "{:?}", sandbox.errors());
     assert_eq!(sandbox.records("out.jsonl").len(), 200);
@@ -150,11 +150,21 @@ fn seeds_without_a_usable_line_are_2() {
 fn configuration_errors_are_2_and_name_file_key_and_nearest() {
     let sandbox = Sandbox::new();
     let seeds = ["http://127.0.0.1:9/".to_owned()];
-    sandbox.write("typo.toml", "[fetch]\ndelai = \"1s\"\n");
+    sandbox.write("typo.toml", "[politeness]\ndelai = \"1s\"\n");
     let typo = run(&mut sandbox.crawl(&seeds, &["--config", "typo.toml"])).expect(2);
     for part in ["typo.toml", "delai", "delay"] {
         assert!(typo.stderr.contains(part), "{part} is not named:\n{}", typo.stderr);
     }
+    sandbox.write("old.toml", "[crawl]\ndepth = 1\n\n[fetch]\ndelay = \"1s\"\n[channels]\nfetched = 3\n");
+    let old = run(&mut sandbox.crawl(&seeds, &["--config", "old.toml"])).expect(2);
+    for line in [
+        "old.toml:5: fetch.delay: moved to politeness.delay",
+        "old.toml:7: channels.fetched: removed: the value is always 8",
+    ] {
+        assert!(old.stderr.contains(line), "{line} is not in:\n{}", old.stderr);
+    }
+    let old = run(sandbox.crawl(&seeds, &[]).env("CRAWL_FETCH_DELAY", "1s")).expect(2);
+    assert!(old.stderr.contains("CRAWL_FETCH_DELAY: moved to CRAWL_POLITENESS_DELAY"), "{}", old.stderr);
     sandbox.write("type.toml", "[fetch]\nretries = \"many\"\n");
     let ill = run(&mut sandbox.crawl(&seeds, &["--config", "type.toml"])).expect(2);
     assert!(ill.stderr.contains("type.toml") && ill.stderr.contains("retries"), "{}", ill.stderr);
@@ -162,7 +172,7 @@ fn configuration_errors_are_2_and_name_file_key_and_nearest() {
     assert!(value.stderr.contains("--scope") && value.stderr.contains("planet"), "{}", value.stderr);
     let regex = run(&mut sandbox.crawl(&seeds, &["--include", "("])).expect(2);
     assert!(regex.stderr.contains("--include"), "{}", regex.stderr);
-    let environment = run(sandbox.crawl(&seeds, &[]).env("CRAWL_FETCH_DELAI", "1s")).expect(2);
+    let environment = run(sandbox.crawl(&seeds, &[]).env("CRAWL_POLITENESS_DELAI", "1s")).expect(2);
     assert!(environment.stderr.contains("CRAWL_FETCH_DELAI"), "{}", environment.stderr);
     assert!(!sandbox.path("state").exists(), "a usage error leaves nothing behind");
 }

@@ -24,7 +24,7 @@ use support::{
 
 const QUICK: [(&str, &str); 3] = [
     ("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8"),
-    ("CRAWL_FETCH_DELAY", "0s"),
+    ("CRAWL_POLITENESS_DELAY", "0s"),
     ("CRAWL_FETCH_BACKOFF", "20ms"),
 ];
 
@@ -164,7 +164,7 @@ fn what_may_not_be_fetched_is_not() {
 #[test]
 fn between_two_pages_of_a_host_lies_its_pause() {
     let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
-    let mut client = Client::start(&sandbox, &[QUICK[0], ("CRAWL_FETCH_DELAY", "400ms")]);
+    let mut client = Client::start(&sandbox, &[QUICK[0], ("CRAWL_POLITENESS_DELAY", "400ms")]);
     for _ in 0..2 {
         client.call("crawl_url", &json!({"url": server.url("/sheet")})).unwrap();
     }

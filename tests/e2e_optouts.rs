@@ -165,7 +165,7 @@ fn opt_out_files_give_their_place_back() {
     let mut command = sandbox.bare();
     command.args(["--seed", "seeds.txt", "--state-dir", "state", "-O", "out.jsonl", "-c", "2"]);
     command.args(["--delay", "2s", "--allow-address", "127.0.0.0/8"]);
-    command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_FETCH_ADDRESS_SHARE", "0");
+    command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_POLITENESS_ADDRESS_SHARE", "0");
     run(&mut command).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), HOSTS);
     let log = log.lock().unwrap();

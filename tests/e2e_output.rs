@@ -195,8 +195,8 @@ fn foreign_variables_may_be_any_bytes_and_ours_must_be_text() {
     let rubbish = std::ffi::OsStr::from_bytes(b"\xff\xfe");
     let (server, sandbox) = (Server::start(0, Tree::of(1).handler()).unwrap(), Sandbox::new());
     run(sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]).env("FOREIGN", rubbish)).expect(0);
-    let failed = run(sandbox.crawl(&[server.url("/")], &[]).env("CRAWL_FETCH_DELAY", rubbish)).expect(2);
-    assert!(failed.stderr.contains("CRAWL_FETCH_DELAY"), "{}", failed.stderr);
+    let failed = run(sandbox.crawl(&[server.url("/")], &[]).env("CRAWL_POLITENESS_DELAY", rubbish)).expect(2);
+    assert!(failed.stderr.contains("CRAWL_POLITENESS_DELAY"), "{}", failed.stderr);
 }
 
 /// The first record of a round replaces the file. If the round ends earlier, the old records stay, and the

@@ -144,7 +144,7 @@ fn documents_are_dropped_only_when_that_is_asked_for() {
 }
 
 #[test]
-fn thresholds_come_from_the_configuration() {
+fn thresholds_come_from_the_rules() {
     let sandbox = Sandbox::new();
     mixed(&sandbox);
     let drop = |config: &str| {
@@ -154,27 +154,44 @@ fn thresholds_come_from_the_configuration() {
     };
     assert_eq!(drop(""), 2);
     // the remedies of the specification: a higher threshold, and removal of the frame
-    assert_eq!(drop("[quality.text]\nmax_term_repetition_ratio = 0.6\n"), 3);
-    assert_eq!(drop("[quality.text]\nmax_term_repetition_ratio = 0.6\nremove_boilerplate = true\n"), 4);
+    sandbox.write("terms.toml", "[text]\nmax_term_repetition_ratio = 0.6\n");
+    assert_eq!(drop("[quality]\nrules = \"terms.toml\"\n"), 3);
+    assert_eq!(drop("[quality]\nrules = \"terms.toml\"\nremove_boilerplate = true\n"), 4);
     sandbox.write("mine.toml", "[boilerplate]\nphrases = [\"buy cheap\", \"...\"]\nmax_words = 1000\n");
-    assert_eq!(drop("[quality]\nrules = \"mine.toml\"\n[quality.text]\nremove_boilerplate = true\n"), 4);
+    assert_eq!(drop("[quality]\nrules = \"mine.toml\"\nremove_boilerplate = true\n"), 4);
     assert_eq!(drop("[quality]\ndrop = []\n"), 5);
-    sandbox.write("c.toml", "[quality.text]\nmax_word_repetition_ratio = 0.3\n");
-    let shown = quality(&sandbox, &["--show-config", "--config", "c.toml"]).expect(0).stdout;
+    // a directory of rules has them too, below the file
+    std::fs::create_dir(sandbox.path("own")).unwrap();
+    sandbox.write("own/quality.toml", "[text]\nmax_term_repetition_ratio = 0.6\nchar_run = 5\n");
+    assert_eq!(drop("[extract]\nrules = \"own\"\n"), 3);
+    sandbox.write("own/stop_words.toml", "[stop_words]\nen = [\"...\", \"not\"]\n");
+    let checked = run(sandbox.bare().args(["check", "rules", "own"])).expect(0);
+    assert_eq!(checked.stdout, "own: no faults\n");
+    sandbox.write("file.toml", "[text]\nmax_word_repetition_ratio = 0.3\n");
+    sandbox.write("c.toml", "[quality]\nrules = \"file.toml\"\n");
+    let shown =
+        quality(&sandbox, &["--show-config", "--config", "c.toml", "--rules", "own"]).expect(0).stdout;
     for line in [
-        "[quality.text]",
+        "[text]",
+        "max_term_repetition_ratio = 0.6",
+        "char_run = 5",
         "max_word_repetition_ratio = 0.3",
         "max_char_repetition_ratio = 0.2",
         "dup_line_frac = 0.3",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
     }
-    // the shown text is a settings file
+    // the shown text is a file of rules
     sandbox.write("shown.toml", &shown);
-    assert_eq!(quality(&sandbox, &["--show-config", "--config", "shown.toml"]).expect(0).stdout, shown);
-    sandbox.write("c.toml", "[quality.text]\nmax_word_repetition_ratio = 3\n");
+    sandbox.write("c.toml", "[quality]\nrules = \"shown.toml\"\n");
+    assert_eq!(quality(&sandbox, &["--show-config", "--config", "c.toml"]).expect(0).stdout, shown);
+    sandbox.write("shown.toml", "\n[text]\nmax_word_repetition_ratio = 3\n");
     let done = quality(&sandbox, &["--show-config", "--config", "c.toml"]).expect(2);
-    assert!(done.stderr.contains("quality.text.max_word_repetition_ratio is 3"), "{}", done.stderr);
+    let says = "shown.toml:3: quality.text.max_word_repetition_ratio is 3: it must be 0 to 1";
+    assert!(done.stderr.contains(says), "{}", done.stderr);
+    sandbox.write("own/quality.toml", "[text]\nmin_wrods = 7\n");
+    let done = run(sandbox.bare().args(["check", "rules", "own"])).expect(2);
+    assert!(done.stderr.contains("own/quality.toml:2: text.min_wrods: unknown field"), "{}", done.stderr);
 }
 
 #[test]
@@ -391,7 +408,7 @@ fn a_page_is_fetched_and_explained() {
             .args(["quality", "--url", &server.url(path)])
             .env("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8");
         command
-            .env("CRAWL_FETCH_DELAY", "0s")
+            .env("CRAWL_POLITENESS_DELAY", "0s")
             .env("CRAWL_FETCH_BACKOFF", "20ms")
             .env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
         run(&mut command)
@@ -446,7 +463,7 @@ fn a_remedy_for_a_fetched_page_names_flags_that_go_with_it() {
     let fetch = |path: &str, more: &[&str]| {
         let mut command = sandbox.bare();
         command.args(["quality", "--url", &server.url(path)]).args(more);
-        command.env("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8").env("CRAWL_FETCH_DELAY", "0s");
+        command.env("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8").env("CRAWL_POLITENESS_DELAY", "0s");
         command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
         run(&mut command)
     };

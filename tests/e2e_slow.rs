@@ -55,7 +55,7 @@ fn slow_hosts_leave_places_to_others_and_the_run_ends_in_time() {
     seeds.push(good.url("/"));
     let resolve: Vec<String> = (0..8).map(|n| format!("\"h{n}.test:{port}:127.0.0.1\"")).collect();
     let config = format!(
-        "[fetch]\nconcurrency = 4\naddress_share = 0\nread_timeout = \"40s\"\nresolve = [{}]\n",
+        "[politeness]\naddress_share = 0\n[fetch]\nconcurrency = 4\nread_timeout = \"40s\"\nresolve = [{}]\n",
         resolve.join(", ")
     );
     let config = sandbox.write("crawl.toml", config);

@@ -38,7 +38,7 @@ async def talk(binary, folder, env, url):
     from mcp import Client, StdioServerParameters
     server = StdioServerParameters(
         command=binary, args=["mcp", "--database", str(folder / "p.sqlite")],
-        env={**env, "CRAWL_FETCH_ALLOW_ADDRESSES": "127.0.0.0/8", "CRAWL_FETCH_DELAY": "0s"})
+        env={**env, "CRAWL_FETCH_ALLOW_ADDRESSES": "127.0.0.0/8", "CRAWL_POLITENESS_DELAY": "0s"})
     async with Client(server, read_timeout_seconds=60) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         expected = {"analyze_boilerplate", "boilerplate_stats", "list_projects", "crawl_url", "extract_page", "get_source"}

@@ -207,7 +207,7 @@ def shared_memory():
 # ---- targets
 
 def start(words, folder, **more):
-    environment = {"HOME": f"{folder}/home", "PATH": os.environ["PATH"], "TMPDIR": f"{folder}/tmp", "CRAWL_FETCH_ALLOW_ADDRESSES": "127.0.0.1/32", "CRAWL_FETCH_DELAY": "0s",
+    environment = {"HOME": f"{folder}/home", "PATH": os.environ["PATH"], "TMPDIR": f"{folder}/tmp", "CRAWL_FETCH_ALLOW_ADDRESSES": "127.0.0.1/32", "CRAWL_POLITENESS_DELAY": "0s",
                    "CRAWL_CHROME_SETTLE": "60s", "CRAWL_CRAWL_SOFT404": "false", "INTRANET_PASSWORD": SECRET, **more}
     with open(folder / "messages", "a") as messages:
         return subprocess.Popen(words, cwd=folder / "home", env=environment, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, preexec_fn=lambda: drop(USER))

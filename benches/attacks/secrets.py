@@ -269,7 +269,7 @@ def agents(binary, folder):
                                                              "clientInfo": {"name": "x", "version": "1"}}},
                 {"method": "notifications/initialized"}, {"id": 1, "method": "tools/list"},
                 *({"id": 2 + n, "method": "tools/call", "params": call} for n, call in enumerate(calls))]
-    env = {"CRAWL_LOG_LEVEL": "trace", "CRAWL_FETCH_ALLOW_ADDRESSES": "127.0.0.0/8", "CRAWL_FETCH_DELAY": "0s", "CRAWL_FETCH_STRATEGY": "static"}
+    env = {"CRAWL_LOG_LEVEL": "trace", "CRAWL_FETCH_ALLOW_ADDRESSES": "127.0.0.0/8", "CRAWL_POLITENESS_DELAY": "0s", "CRAWL_FETCH_STRATEGY": "static"}
     process = case.start("mcp", "--database", "p.sqlite", "--config", config, env=env, stdin=subprocess.PIPE)
     for message in messages:
         process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")

@@ -130,7 +130,7 @@ def crawl(binary, folder, seeds, allowed):
              "--strategy", "auto", "--delay", "0s", "--proxy", "none", "--chrome", "/nonexistent/chromium", "--depth", "2", "--max-time", f"{LIMIT}s"]
     for network in allowed:
         words += ["--allow-address", network]
-    environment = {**os.environ, "CRAWL_FETCH_RETRIES": "0", "CRAWL_FETCH_ADDRESS_SHARE": "0", "CRAWL_FETCH_CONNECT_TIMEOUT": "3s",
+    environment = {**os.environ, "CRAWL_FETCH_RETRIES": "0", "CRAWL_POLITENESS_ADDRESS_SHARE": "0", "CRAWL_FETCH_CONNECT_TIMEOUT": "3s",
                    "CRAWL_CRAWL_SOFT404": "false", "CRAWL_FETCH_READ_TIMEOUT": "5s"}
     ended = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=LIMIT + 30)
     return ended.stderr

@@ -2,7 +2,10 @@
 
 use super::{faults::Fault, rng::Rng, site::Site};
 use crawl_dedup::Release;
-use crawl_engine::config::{self, Config, Emit, Limit, RecrawlMode, StrategyChoice};
+use crawl_engine::{
+    config::{self, Config, Emit, Limit, RecrawlMode, StrategyChoice},
+    platform::ChannelSizes,
+};
 use std::{fmt, path::Path, sync::OnceLock, time::Duration};
 
 /// `settle_pages` beyond the pages of any host: fingerprints settle when a host is drained, so texts do not
@@ -65,6 +68,11 @@ impl Plan {
 
     /// Settings of a process in a directory.
     pub fn config(&self, dir: &Path, fault: Fault) -> Config {
+        self.settings(dir, fault).0
+    }
+
+    /// Settings of a process in a directory, and the sizes of its channels.
+    pub fn settings(&self, dir: &Path, fault: Fault) -> (Config, ChannelSizes) {
         static DEFAULTS: OnceLock<Config> = OnceLock::new();
         let defaults = || config::load(None, std::iter::empty(), Vec::new()).unwrap();
         let mut config = DEFAULTS.get_or_init(defaults).clone();
@@ -75,20 +83,20 @@ impl Plan {
         crawl.soft404 = rng.chance(40);
         crawl.ai_optout_files = rng.chance(30);
         config.recrawl.mode = RecrawlMode::All;
-        (fetch.concurrency, fetch.host_concurrency) = (self.concurrency, self.host_concurrency);
-        (fetch.delay, fetch.address_share) = (self.delay, self.address_share);
+        fetch.concurrency = self.concurrency;
         fetch.strategy = StrategyChoice::Static;
         fetch.connect_timeout = Duration::from_secs(3);
         fetch.read_timeout = Duration::from_secs(5);
         fetch.retries = 12;
         fetch.backoff = Duration::from_millis(rng.between(100, 2_000));
         fetch.max_backoff = Duration::from_secs(20);
-        config.politeness.jitter = if rng.chance(50) { 0.1 } else { 0.0 };
+        let politeness = &mut config.politeness;
+        politeness.host_concurrency = self.host_concurrency;
+        (politeness.delay, politeness.address_share) = (self.delay, self.address_share);
+        politeness.jitter = if rng.chance(50) { 0.1 } else { 0.0 };
         // a host that fails and recovers is not given up
-        config.politeness.break_tries = 1_000;
-        config.politeness.break_for = Duration::from_secs(5);
-        // a slow machine never truncates a page
-        config.extract.deadline = Duration::from_secs(600);
+        politeness.break_tries = 1_000;
+        politeness.break_for = Duration::from_secs(5);
         config.dedup.enabled = rng.chance(85);
         config.dedup.min_pages = usize::try_from(rng.between(2, 6)).unwrap();
         config.dedup.settle_pages = self.settle_pages;
@@ -97,10 +105,8 @@ impl Plan {
         config.dedup.release = if early { Release::Early } else { Release::Settled };
         config.dedup.shards = usize::try_from(rng.between(1, 3)).unwrap();
         config.near_duplicates.enabled = rng.chance(50);
-        let channels = &mut config.channels;
-        for size in [&mut channels.fetched, &mut channels.extracted, &mut channels.cleaned] {
-            *size = usize::try_from(rng.between(1, 8)).unwrap();
-        }
+        let [fetched, extracted, cleaned] = [(); 3].map(|()| usize::try_from(rng.between(1, 8)).unwrap());
+        let channels = ChannelSizes { fetched, extracted, cleaned };
         config.output.batch = usize::try_from(rng.between(1, 16)).unwrap();
         config.output.emit = Emit::Changes;
         let output = dir.join(self.output).to_string_lossy().into_owned()
@@ -116,7 +122,7 @@ impl Plan {
         }
         config.state.report = rng.chance(5);
         config.state.dir = dir.join("state").to_string_lossy().into_owned();
-        config
+        (config, channels)
     }
 
     /// Faults of a round's processes, one each, for a round with `calls` of the store and a duration of

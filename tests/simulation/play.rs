@@ -167,7 +167,7 @@ impl<'a> Stage<'a> {
     }
 
     async fn process(&self, fault: Fault, probe: &Arc<Probe>) -> Result<(End, u64), Stop> {
-        let config = self.plan.config(&self.dir, fault);
+        let (config, channels) = self.plan.settings(&self.dir, fault);
         let state = match open_state(&config, &self.dir.join("state"), false) {
             Ok(state) => state,
             Err(failure) => return Err(Stop(format!("the state cannot be opened: {failure:?}"))),
@@ -183,6 +183,9 @@ impl<'a> Stage<'a> {
             threading: Threading::Inline,
             rules: Some(rules()),
             wrap: Some(Arc::new(watched)),
+            channels,
+            // a slow machine never truncates a page
+            page_deadline: Duration::from_secs(600),
         };
         let work = async {
             let session = Session::open(config, &self.seeds, &state, &platform, |_| {})?;

@@ -60,13 +60,13 @@ fn duplicates_have_their_defaults() {
 #[test]
 fn repetition_has_its_defaults() {
     assert_defaults(
-        "config/crawl.toml",
+        "config/rules/quality.toml",
         &[
-            ("quality.text.max_word_repetition_ratio", 0.2.into()),
-            ("quality.text.max_char_repetition_ratio", 0.2.into()),
-            ("quality.text.max_ngram_repetition", 0.75.into()),
-            ("quality.text.min_content_words", 5.into()),
-            ("quality.text.min_words", 50.into()),
+            ("text.max_word_repetition_ratio", 0.2.into()),
+            ("text.max_char_repetition_ratio", 0.2.into()),
+            ("text.max_ngram_repetition", 0.75.into()),
+            ("text.min_content_words", 5.into()),
+            ("text.min_words", 50.into()),
         ],
     );
 }

@@ -251,13 +251,12 @@ def settings_cases():
     yield case("100,000 unknown sections", lambda: numbered("[s#]\n", 100_000))
     yield case("8 MB of comments", lambda: "# comment\n" * 800_000)
     yield case("keys in depth", "[fetch]\n" + "a." * 100_000 + "b = 1\n")
-    yield case("arrays in depth", "[fetch]\ndelay = " + "[" * 500_000)
-    yield case("tables in depth", "[fetch]\ndelay = " + "{a=" * 200_000)
-    yield case("a string of 3 MB", lambda: f"[fetch]\ndelay = \"{'x' * 3_000_000}\"\n")
+    yield case("arrays in depth", "[politeness]\ndelay = " + "[" * 500_000)
+    yield case("tables in depth", "[politeness]\ndelay = " + "{a=" * 200_000)
+    yield case("a string of 3 MB", lambda: f"[politeness]\ndelay = \"{'x' * 3_000_000}\"\n")
     yield case("an expression that multiplies", "[crawl]\ninclude = ['((((a{1000}){1000}){1000}){1000})']\n")
-    yield case("dates that are none", "[fetch]\ndelay = 9999-99-99\n")
-    for key in ("fetch.concurrency", "fetch.host_concurrency", "chrome.tabs", "extract.threads", "dedup.shards", "output.batch",
-                "channels.fetched", "channels.extracted", "channels.cleaned", "fetch.keep_alive_per_host"):
+    yield case("dates that are none", "[politeness]\ndelay = 9999-99-99\n")
+    for key in ("fetch.concurrency", "politeness.host_concurrency", "chrome.tabs", "extract.threads", "dedup.shards", "output.batch"):
         section, name = key.split(".")
         for number in (10**6 if name not in ("output.batch",) else 10**9, 2**62):
             yield Case(f"{key} = {number}", text("c.toml", f"[{section}]\n{name} = {number}\n", run), {"cpu": 10, "seconds": 40}, "settings",

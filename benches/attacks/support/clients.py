@@ -106,5 +106,5 @@ class Mcp(Server):
 
 
 def environment(folder, **more):
-    return {"HOME": str(folder), "PATH": os.environ["PATH"], "CRAWL_FETCH_DELAY": "0s", "CRAWL_FETCH_ALLOW_ADDRESSES": "127.0.0.1/32", "CRAWL_FETCH_RETRIES": "0",
+    return {"HOME": str(folder), "PATH": os.environ["PATH"], "CRAWL_POLITENESS_DELAY": "0s", "CRAWL_FETCH_ALLOW_ADDRESSES": "127.0.0.1/32", "CRAWL_FETCH_RETRIES": "0",
             "CRAWL_FETCH_PROXY": "none", "CRAWL_CRAWL_SOFT404": "false", "CRAWL_FETCH_READ_TIMEOUT": "5s", "CRAWL_CHROME_PATH": "/nonexistent/chromium", **more}

@@ -39,6 +39,10 @@ use std::{
     path::Path,
 };
 
+/// Maximum bytes of one record of a corpus, uncompressed. It is that of a body in a crawl, and each thread holds
+/// some records at a time.
+pub const MAX_RECORD_BYTES: usize = 8 << 20;
+
 /// Options of reading files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {

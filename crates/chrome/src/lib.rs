@@ -31,4 +31,4 @@ pub use error::{RenderError, RenderPhase};
 pub use page::{Rendered, Timings};
 pub use process::find_browser;
 pub use renderer::{Renderer, RendererStats};
-pub use settings::{Blocked, Budgets, ChromeSettings, ConsentRules};
+pub use settings::{Blocked, Budgets, CONSENT_TIME, ChromeSettings, ConsentRules, SCROLL_STEPS, SCROLL_TIME};

@@ -83,14 +83,14 @@ impl Default for ChromeSettings {
             accept_language: None,
             viewport: (1280, 1024),
             sandbox: true,
-            recycle_pages: 500,
+            recycle_pages: RECYCLE_PAGES,
             recycle_memory: 2 << 30,
             max_page_memory: 1 << 30,
             max_html: 10 << 20,
             max_page_bytes: 64 << 20,
             max_connection_bytes: 64 << 20,
             max_connections: 64,
-            scrolls: 12,
+            scrolls: SCROLL_STEPS,
             consent: ConsentRules::default(),
             addresses: AddressPolicy::default(),
             resolve: Vec::new(),
@@ -100,6 +100,20 @@ impl Default for ChromeSettings {
         }
     }
 }
+
+/// Number of pages after which a browser is replaced. Leaks of single pages add up to some hundred megabytes
+/// until then, and a start costs a second.
+const RECYCLE_PAGES: u32 = 500;
+
+/// Scroll steps for lazy content: screens of 1,024 pixels. Lists without end load no more of their entries.
+pub const SCROLL_STEPS: u32 = 12;
+
+/// Time limit of scrolling for lazy content. A step waits for what it loads, mostly less than 300 ms.
+pub const SCROLL_TIME: Duration = Duration::from_secs(4);
+
+/// Time limit of dismissing a consent banner and settling after it. A banner that a click removes is gone in
+/// some tenths of a second.
+pub const CONSENT_TIME: Duration = Duration::from_secs(2);
 
 /// Time budgets of the phases of a page. Only a navigation that exceeds its budget is an error; the other
 /// phases end with the current state.
@@ -122,8 +136,8 @@ impl Default for Budgets {
         Self {
             navigate: Duration::from_secs(15),
             settle: Duration::from_secs(8),
-            consent: Duration::from_secs(2),
-            scroll: Duration::from_secs(4),
+            consent: CONSENT_TIME,
+            scroll: SCROLL_TIME,
             quiet: Duration::from_millis(100),
         }
     }

@@ -45,7 +45,7 @@ pub use lemma::Lemmatizer;
 pub use minhash::{Banding, MinHash, estimate};
 pub use page::Page;
 pub use report::{InputCount, Origin, write_report};
-pub use settings::{ClusterAlgorithm, ClusterSettings, Settings, TfIdfSettings};
+pub use settings::{ClusterAlgorithm, ClusterSettings, PAIRS_PER_GROUP, Settings, TfIdfSettings};
 pub use sketch::{Comparison, SketchSettings, Sketcher};
 pub use table::{COLUMNS, Cell, Column, rows};
 pub use tfidf::{Term, Vocabulary};

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 /// Most words in a term.
 pub(crate) const LONGEST_TERM: usize = 5;
 
+/// Listed pairs of a group. A group of 1,000 copies has half a million pairs, which no reader looks at; a group
+/// of 100 is listed whole.
+pub const PAIRS_PER_GROUP: u64 = 10_000;
+
 /// Parameters of the pipeline; the report states the effective values as `meta.params`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {

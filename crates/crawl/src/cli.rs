@@ -5,6 +5,7 @@ mod jobs;
 mod operate;
 mod projects;
 mod quality;
+mod removed;
 mod replay;
 mod text;
 
@@ -21,7 +22,7 @@ pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWha
 pub use quality::QualityArgs;
 pub use replay::ReplayArgs;
 use secrecy::{ExposeSecret, SecretString};
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 pub use text::TextArgs;
 use toml::Value;
 use url::Url;
@@ -131,11 +132,17 @@ impl Cli {
     /// # Errors
     /// Help and version, which go to standard output, and faulty arguments.
     pub fn of_process() -> Result<Self, clap::Error> {
+        Self::parse_from(std::env::args_os().collect())
+    }
+
+    fn parse_from(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
         let mut command = Self::command().mut_args(|argument| {
             let is_short = SHORT_HELP.contains(&argument.get_id().as_str());
             argument.hide_short_help(!is_short)
         });
-        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        let matches = command
+            .try_get_matches_from_mut(&arguments)
+            .map_err(|error| removed::explain(error, &arguments, &mut command))?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 }
@@ -356,8 +363,8 @@ impl RunArgs {
 
     fn fetching(&self, out: &mut Overrides) {
         out.number("--concurrency", "fetch.concurrency", self.concurrency);
-        out.number("--host-concurrency", "fetch.host_concurrency", self.host_concurrency);
-        out.text("--delay", "fetch.delay", self.delay.as_ref());
+        out.number("--host-concurrency", "politeness.host_concurrency", self.host_concurrency);
+        out.text("--delay", "politeness.delay", self.delay.as_ref());
         out.text("--strategy", "fetch.strategy", self.strategy.as_ref());
         out.path("--chrome", "chrome.path", self.chrome.as_ref());
         out.switch("--chrome-no-sandbox", "chrome.sandbox", self.chrome_no_sandbox, false);

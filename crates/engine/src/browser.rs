@@ -165,7 +165,7 @@ fn proxy(choice: &ProxyChoice) -> Result<Option<ProxyUrl>, ()> {
 }
 
 fn settings(config: &Config, http: &HttpSettings, rules: &Rules) -> ChromeSettings {
-    let ChromeSection { tabs, sandbox, recycle_pages, scrolls, .. } = config.chrome;
+    let ChromeSection { tabs, sandbox, .. } = config.chrome;
     let banners = rules.consent_banners();
     ChromeSettings {
         path: Some(&config.chrome.path).filter(|path| !path.is_empty()).map(PathBuf::from),
@@ -173,24 +173,19 @@ fn settings(config: &Config, http: &HttpSettings, rules: &Rules) -> ChromeSettin
         budgets: Budgets {
             navigate: config.chrome.navigate,
             settle: config.chrome.settle,
-            consent: config.chrome.consent,
-            scroll: config.chrome.scroll,
             ..Budgets::default()
         },
         blocked: Blocked {
             images: config.chrome.block_images,
-            media: config.chrome.block_media,
-            fonts: config.chrome.block_fonts,
             trackers: config.chrome.block_trackers,
+            ..Blocked::default()
         },
         user_agent: Some(browser_user_agent(&http.user_agent)),
         sandbox,
-        recycle_pages,
         recycle_memory: config.chrome.recycle_memory.as_u64(),
         max_html: usize::try_from(config.fetch.max_body.as_u64()).unwrap_or(usize::MAX),
         max_page_bytes: config.chrome.max_page_bytes.as_u64(),
         max_page_memory: config.chrome.max_page_memory.as_u64(),
-        scrolls,
         consent: ConsentRules {
             selectors: banners.selectors.iter().map(ToString::to_string).collect(),
             tokens: banners.tokens.to_vec(),

@@ -3,9 +3,9 @@
 use crate::{
     archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feed_book::FeedBook,
     judge::Judge, lease_fence::LeaseFence, lessons::Lessons, links::LinkPolicy, network::Network,
-    opt_outs::OptOutCache, recrawl::Recrawl, robots_cache::RobotsCache, site_book::SiteBook,
-    sitemap_book::SitemapBook, stats::Stats, storage_door::StorageDoor, stored_time, threads::Threading,
-    traps::FullHosts,
+    opt_outs::OptOutCache, platform::ChannelSizes, recrawl::Recrawl, robots_cache::RobotsCache,
+    site_book::SiteBook, sitemap_book::SitemapBook, stats::Stats, storage_door::StorageDoor, stored_time,
+    threads::Threading, traps::FullHosts,
 };
 use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
@@ -86,7 +86,7 @@ pub struct StrategyParts {
     pub lessons: Lessons,
 }
 
-/// Threads of a run.
+/// Threads of a run, and the channels between them.
 pub struct Compute {
     /// Threads for work that holds a CPU.
     pub cpu: CpuPool,
@@ -94,6 +94,8 @@ pub struct Compute {
     pub threading: Threading,
     /// Way of tasks to the store.
     pub storage: Arc<StorageDoor>,
+    /// Sizes of the channels between the stages.
+    pub channels: ChannelSizes,
 }
 
 /// Extraction and comparison of texts.

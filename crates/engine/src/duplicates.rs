@@ -13,6 +13,14 @@ use std::{mem, sync::Arc};
 /// Texts that a page is compared with at the most: those that share the most bands with it.
 const COMPARED: usize = 32;
 
+/// Values of a signature by which pages are compared. A crawl keeps one for each page, so it has fewer than a
+/// signature of `crawl duplicates`.
+const PERMUTATIONS: usize = 64;
+
+/// Minimum distinct shingles of a compared text. Shorter texts repeat a page only with the same content: half
+/// of their shingles would change with one word.
+const MIN_SHINGLES: usize = 20;
+
 /// Returns the maker of sketches, if texts are compared at all.
 ///
 /// # Errors
@@ -24,10 +32,11 @@ pub fn sketcher(config: &Config) -> Result<Option<Sketcher>, Failure> {
     }
     let settings = SketchSettings {
         shingle_words: pipeline.shingle_words,
-        permutations: near.permutations,
-        bands: near.bands,
+        permutations: PERMUTATIONS,
+        // the fewest that miss at most one pair in 100,000 at the threshold: 16 at the default
+        bands: 0,
         jaccard: near.jaccard,
-        min_shingles: near.min_shingles,
+        min_shingles: MIN_SHINGLES,
         seed: pipeline.seed,
     };
     let section = |error: &CorpusError| match error {

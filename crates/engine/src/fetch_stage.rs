@@ -22,8 +22,8 @@ use crate::{
     strategies::{self, Next, SoFar},
 };
 use crawl_fetch::{
-    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, Resource, SkipKind, SlotOutcome, SlowWatch,
-    same_page, tdm_header,
+    FetchError, Fetched, HostSlot, MAX_SITEMAP_BYTES, OptOut, OriginOptOuts, Phase, Resource, SkipKind,
+    SlotOutcome, SlowWatch, same_page, tdm_header,
 };
 use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, NewUrl,
@@ -36,6 +36,9 @@ use url::Url;
 
 /// Maximum wait of a further request of a page for its turn.
 const MAX_TURN: Duration = Duration::from_secs(10);
+
+/// Maximum redirects from one URL. Browsers follow 20; sites need at most three or four.
+const MAX_REDIRECTS: usize = 10;
 
 /// Result of one job.
 enum Answer {
@@ -376,13 +379,13 @@ impl Visit<'_> {
             Ok(slot) => slot,
             Err(error) => return self.failed(&error, None, None).await,
         };
-        let cap = self.context.config.fetch.max_sitemap.as_u64();
-        let answer = self.context.network.client.fetch_large_resource(&self.request.url, cap).await;
+        let answer =
+            self.context.network.client.fetch_large_resource(&self.request.url, MAX_SITEMAP_BYTES).await;
         slot.finish(SlotOutcome::of_resource(&answer).of_url(&self.request.url));
         match answer {
             Err(error) => self.failed(&error, None, None).await,
             Ok(Resource { redirect: Some(to), status, .. })
-                if self.request.redirects.len() < self.context.config.fetch.max_redirects =>
+                if self.request.redirects.len() < MAX_REDIRECTS =>
             {
                 let request = self.request.clone();
                 let follow = move |context: &Arc<Context>| sitemaps::redirected(context, &request, &to);
@@ -440,11 +443,8 @@ impl Visit<'_> {
         let context = self.context;
         let canonical = context.admission.links.canonical(&to);
         let from = self.request.url.as_str().to_owned();
-        if self.request.redirects.len() >= context.config.fetch.max_redirects {
-            let message = format!(
-                "more than {} redirects; the last one led to {to}",
-                context.config.fetch.max_redirects
-            );
+        if self.request.redirects.len() >= MAX_REDIRECTS {
+            let message = format!("more than {MAX_REDIRECTS} redirects; the last one led to {to}");
             return Ok(Some(self.fail(Stage::Fetch, "too_many_redirects", Some(status), message)));
         }
         if context.admission.links.canonicalizer().is_too_long(&canonical) {

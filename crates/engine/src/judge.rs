@@ -1,47 +1,58 @@
 //! The rules of quality with the settings of a run, for a crawl and for `crawl quality`.
 
-use crate::{config::QualitySection, exit::Failure};
+use crate::{config::Config, exit::Failure};
 use crawl_model::{LanguageSource, Quality, declared_language};
-use crawl_quality::{Assessment, Checker, LineRules, QualityError};
-use std::path::Path;
+use crawl_quality::{Assessment, Checker, LanguageThresholds, LineRules, Overlay, QualityError, Thresholds};
+use std::path::{Path, PathBuf};
+
+/// Files of a directory of rules that the rules of quality are read from.
+const FILES: [&str; 2] = ["quality.toml", "stop_words.toml"];
 
 /// Judges texts in their languages.
 #[derive(Debug)]
 pub struct Judge {
     checker: Checker,
+    thresholds: Thresholds,
     /// The language of all texts; else each text has its own.
     language: Option<String>,
-    /// Fewest letters of a text whose language is identified.
-    min_letters: usize,
-    /// Lowest confidence at which an identified language is used.
-    min_confidence: f64,
+}
+
+/// Loads the rules of quality: the built-in ones, those of a directory over them, and those of a file over both. An
+/// empty name stands for none.
+///
+/// # Errors
+/// When a file cannot be read, or has a fault, which is named with its line and key.
+pub fn rules(dir: &str, file: &str) -> Result<LineRules, Failure> {
+    let mut overlays = Vec::new();
+    let in_dir = FILES.iter().filter(|_| !dir.is_empty()).map(|name| Path::new(dir).join(name));
+    let own = Some(file).filter(|file| !file.is_empty()).map(PathBuf::from);
+    for path in in_dir.filter(|path| path.exists()).chain(own) {
+        let text = std::fs::read_to_string(&path).map_err(|e| Failure::input(&path, &e))?;
+        overlays.push(Overlay { name: path.display().to_string(), text });
+    }
+    Ok(LineRules::load(&overlays)?)
 }
 
 impl Judge {
     /// Takes the settings of a run.
     ///
     /// # Errors
-    /// When one of them is out of its range, or the rules of the user's own cannot be read.
-    pub fn new(section: &QualitySection) -> Result<Self, Failure> {
-        let rules = match section.rules.as_str() {
-            "" => LineRules::built_in()?,
-            path => {
-                let text = std::fs::read_to_string(path).map_err(|e| Failure::input(Path::new(path), &e))?;
-                LineRules::with(&text).map_err(|problem| Failure::usage(format!("{path}: {problem}")))?
-            }
-        };
-        let min_confidence = section.min_language_confidence;
-        if !(0.0..=1.0).contains(&min_confidence) {
-            return Err(Failure::usage(format!(
-                "quality.min_language_confidence is {min_confidence}: it must be 0 to 1"
-            )));
-        }
+    /// When the rules of the user's own cannot be read or have a fault, or the language is none.
+    pub fn new(config: &Config) -> Result<Self, Failure> {
+        let section = &config.quality;
+        let rules = rules(&config.extract.rules, &section.rules)?;
+        let thresholds = rules.thresholds.clone();
         Ok(Self {
-            checker: Checker::new(section.settings(), rules)?,
+            checker: Checker::new(section.settings(&thresholds), rules)?,
+            thresholds,
             language: language("quality.language", &section.language, "auto")?.map(str::to_owned),
-            min_letters: section.min_language_letters,
-            min_confidence,
         })
+    }
+
+    /// The thresholds in force.
+    #[must_use]
+    pub fn thresholds(&self) -> &Thresholds {
+        &self.thresholds
     }
 
     /// The rules and thresholds.
@@ -74,12 +85,12 @@ impl Judge {
         if let Some(code) = declared_language(declared) {
             return (code, LanguageSource::Declared);
         }
-        let enough = self
-            .min_letters
+        let LanguageThresholds { min_letters, min_confidence } = self.thresholds.language;
+        let enough = min_letters
             .checked_sub(1)
             .is_none_or(|before| text.chars().filter(|c| c.is_alphabetic()).nth(before).is_some());
         let found = enough.then(|| crawl_corpus::detect(text));
-        match found.filter(|found| found.code != "und" && found.confidence >= self.min_confidence) {
+        match found.filter(|found| found.code != "und" && found.confidence >= min_confidence) {
             Some(found) => (found.code, LanguageSource::Detected),
             None => ("und", LanguageSource::None),
         }

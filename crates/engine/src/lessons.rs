@@ -251,6 +251,14 @@ impl Shared {
     }
 }
 
+/// Static pages of a URL pattern in a row that must need another strategy before the next pages start with
+/// it. Fewer would judge a pattern by chance.
+pub const TRIAL_PAGES: u32 = 4;
+
+/// Pages of a pattern by a learned strategy after which one is fetched statically first again. The browser
+/// costs some hundred times a request, so one page in 200 adds little.
+pub const REEXAMINE_PAGES: u32 = 200;
+
 impl Lessons {
     /// Knows nothing yet. A strategy comes first after `trial` static pages of a pattern that all need it.
     /// After `reexamine` pages by it one is fetched statically again, and once after a tenth as many.

@@ -11,11 +11,13 @@
 //!
 //! All channels are bounded, and none leads back, so a full one can only slow down the stages before it.
 //! Memory is bounded while the sink stands still. Bodies: one for each of the N fetch places and T tabs,
-//! `channels.fetched`, and one for each extract thread while it parses. Pages without body: one for each
-//! extract thread and each shard, `channels.extracted` for each shard, `channels.cleaned`, and a batch of the
-//! sink. Only the scheduler and requests in flight see the cancellation; the rest ends because its senders
+//! [`ChannelSizes::fetched`], and one for each extract thread while it parses. Pages without body: one for each
+//! extract thread and each shard, [`ChannelSizes::extracted`] for each shard, [`ChannelSizes::cleaned`], and
+//! a batch of the sink. Only the scheduler and requests in flight see the cancellation; the rest ends because its senders
 //! are dropped.
 
+#[cfg(doc)]
+use crate::platform::ChannelSizes;
 use crate::{
     context::Context,
     extract_stage, fetch_stage,
@@ -40,7 +42,7 @@ pub async fn run(
     errors: Box<dyn Output>,
 ) -> Result<(), StageError> {
     let (fetch, channels, shards) =
-        (&context.config.fetch, &context.config.channels, context.config.dedup.shards);
+        (&context.config.fetch, context.compute.channels, context.config.dedup.shards);
     let (jobs, job_queue) = channel(fetch.concurrency);
     let (renders, render_queue) = channel(context.config.chrome.tabs);
     let (pages, page_queue) = channel(channels.fetched);

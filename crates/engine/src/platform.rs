@@ -1,4 +1,5 @@
 //! Everything a run takes from the machine, which a simulation replaces: the network, threads, storage and rules.
+//! Bounds that no setting changes are here too if a test needs smaller ones.
 //!
 //! The clock and random numbers are replaced by [`crawl_model::simulate`].
 
@@ -12,13 +13,35 @@ use crate::{
 use crawl_extract::Rules;
 use crawl_fetch::{ByteBudget, FetchError, HttpClient, HttpSettings, Transport};
 use crawl_model::Store;
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 /// A function that puts a store of a simulation in front of the one of the state directory.
 pub type Wrap = Arc<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync>;
 
+/// Time limit of extracting one page. No known page needs more. A page that does is written without content
+/// and with the warning `deadline_exceeded`, and the thread continues.
+pub const PAGE_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Pages that may wait between two stages. The defaults keep every stage busy; larger channels only hold more
+/// pages in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelSizes {
+    /// Pages that are fetched and not yet parsed. Each holds its body.
+    pub fetched: usize,
+    /// Pages of one shard that are extracted and not yet cleaned.
+    pub extracted: usize,
+    /// Pages that are cleaned and not yet written.
+    pub cleaned: usize,
+}
+
+impl Default for ChannelSizes {
+    fn default() -> Self {
+        Self { fetched: 8, extracted: 16, cleaned: 64 }
+    }
+}
+
 /// Machine of a run. The default is the real one.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Platform {
     /// The network; `None` for the real one.
     pub transport: Option<Arc<dyn Transport>>,
@@ -28,6 +51,23 @@ pub struct Platform {
     pub rules: Option<Arc<Rules>>,
     /// A layer between the run and its store.
     pub wrap: Option<Wrap>,
+    /// Sizes of the channels between the stages.
+    pub channels: ChannelSizes,
+    /// Time limit of extracting one page.
+    pub page_deadline: Duration,
+}
+
+impl Default for Platform {
+    fn default() -> Self {
+        Self {
+            transport: None,
+            threading: Threading::default(),
+            rules: None,
+            wrap: None,
+            channels: ChannelSizes::default(),
+            page_deadline: PAGE_DEADLINE,
+        }
+    }
 }
 
 impl Platform {

@@ -24,7 +24,7 @@ use crate::{
     threads::{self, Stages, marked},
 };
 use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
-use crawl_fetch::{Canonicalizer, decode_body};
+use crawl_fetch::{Canonicalizer, MAX_SITEMAP_BYTES, decode_body};
 use crawl_model::{CrawlRequest, ExtractedPage, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms};
 use crawl_output::{Before, Fields, LineRecords, OutputError, RecordOutput, StdoutOutput};
 use rustc_hash::FxHashMap;
@@ -72,8 +72,7 @@ pub struct Replayed {
 /// # Errors
 /// When the folder cannot be read, or holds no page that can be replayed.
 pub fn open(dir: &Path, config: &Config) -> Result<Index, Failure> {
-    let most =
-        usize::try_from(config.fetch.max_sitemap.as_u64().max(config.fetch.max_body.as_u64()) + FIELDS);
+    let most = usize::try_from(MAX_SITEMAP_BYTES.max(config.fetch.max_body.as_u64()) + FIELDS);
     Index::of(dir, most.unwrap_or(usize::MAX))
 }
 
@@ -142,7 +141,7 @@ async fn pipeline(
     archive: Index,
     records: Box<dyn RecordOutput>,
 ) -> Result<(), StageError> {
-    let (channels, shards) = (&context.config.channels, context.config.dedup.shards);
+    let (channels, shards) = (context.compute.channels, context.config.dedup.shards);
     let (senders, queues): (Vec<_>, Vec<_>) = (0..shards).map(|_| channel(channels.extracted)).unzip();
     let (finished, finished_queue) = channel(channels.cleaned);
     let mut stages = Stages::new(context.control.cancel.clone(), context.compute.threading);

@@ -1,7 +1,8 @@
 //! Version of the rules that decide the text of a body and its followed links, as one number. A body need not
 //! be read again if its number is that of the last time.
 
-use crate::config::Config;
+use crate::{config::Config, platform::PAGE_DEADLINE};
+use crawl_chrome::{SCROLL_STEPS, SCROLL_TIME};
 use crawl_extract::Rules;
 use crawl_model::RulesVersion;
 use sha2::{Digest, Sha256};
@@ -25,9 +26,9 @@ impl Readings {
     pub fn of(whole: RulesVersion, config: &Config) -> Self {
         let (fetch, chrome, mut parts) = (&config.fetch, &config.chrome, Parts::default());
         parts.add(&whole.0.to_le_bytes());
-        parts.add(format!("{:?} {:?}", fetch.max_body, config.extract.deadline).as_bytes());
+        parts.add(format!("{:?} {:?}", fetch.max_body, PAGE_DEADLINE).as_bytes());
         parts.add(format!("{:?} {:?}", fetch.read_timeout, fetch.total_timeout).as_bytes());
-        let pages = (chrome.max_page_bytes, chrome.navigate, chrome.settle, chrome.scroll, chrome.scrolls);
+        let pages = (chrome.max_page_bytes, chrome.navigate, chrome.settle, SCROLL_TIME, SCROLL_STEPS);
         parts.add(format!("{pages:?}").as_bytes());
         let following = u32::try_from(whole.0 & i64::from(u32::MAX)).unwrap_or_default();
         Self { whole, cut: RulesVersion::new(parts.number(), following) }
@@ -79,7 +80,9 @@ impl Parts {
 fn following(config: &Config) -> u32 {
     let (crawl, mut parts) = (&config.crawl, Parts::default());
     parts.add(format!("{:?} {} {}", crawl.scope, crawl.url_filters, crawl.obey_robots).as_bytes());
-    parts.add(format!("{:?} {:?}", crawl.feeds, config.traps).as_bytes());
+    // with the constants among them
+    let traps = (config.traps.settings(), config.traps.host_bounds());
+    parts.add(format!("{:?} {traps:?}", crawl.feeds).as_bytes());
     for patterns in [&crawl.include, &crawl.exclude] {
         parts.add(&(patterns.len() as u64).to_le_bytes());
         patterns.iter().for_each(|pattern| parts.add(pattern.as_str().as_bytes()));
@@ -174,7 +177,7 @@ mod tests {
             Readings::of(of(&config), &config)
         };
         let now = with("fetch.max_body", "1 MiB");
-        for other in [with("fetch.max_body", "2 MiB"), with("extract.deadline", "9s")] {
+        for other in [with("fetch.max_body", "2 MiB"), with("fetch.total_timeout", "9s")] {
             assert_eq!(other.whole, now.whole);
             assert!(other.are_covered_by(now.whole) && !other.are_covered_by(now.cut));
             assert!(!other.read_as(now.cut));

@@ -16,6 +16,7 @@ use crate::{
     soft404,
     stage_error::StageError,
 };
+use crawl_chrome::{CONSENT_TIME, SCROLL_TIME};
 use crawl_fetch::{HostSlot, NotYet};
 use crawl_model::{CrawlRequest, HostKey, Lane, ReadyHost, now_ms};
 use std::{sync::Arc, time::Duration};
@@ -79,7 +80,7 @@ impl Scheduler {
     #[must_use]
     pub fn new(context: Arc<Context>, jobs: [Sender<Job>; 2], shards: Vec<Sender<ShardMessage>>) -> Self {
         let (fetch, chrome) = (&context.config.fetch, &context.config.chrome);
-        let rendered = chrome.navigate + chrome.settle + chrome.consent + chrome.scroll;
+        let rendered = chrome.navigate + chrome.settle + CONSENT_TIME + SCROLL_TIME;
         let lease = |work: Duration| i64::try_from((work + LEASE_MARGIN).as_millis()).unwrap_or(i64::MAX);
         Self {
             jobs,

@@ -3,7 +3,7 @@
 mod build;
 mod outputs;
 
-pub use build::context;
+pub use build::{context, context_on};
 pub use outputs::{check as check_outputs, close as close_outputs};
 
 use crate::{
@@ -133,7 +133,7 @@ fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
 /// Builds the context of a crawl: the shared state with a project and an archive.
 fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
     let keeper = Keeper::open(&config.crawl.project, &config.projects.database)?;
-    let mut context = build::context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
+    let mut context = context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.records.keeper = keeper;
     context.recrawl.whole = state.new_round;
     let again = site_book::due_again(&*context.store)?;

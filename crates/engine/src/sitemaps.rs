@@ -143,8 +143,7 @@ fn read_now(
     request: &CrawlRequest,
     answer: Resource,
 ) -> Result<Result<Vec<FailedPage>, String>, StoreError> {
-    let limits =
-        SitemapLimits { bytes: context.config.fetch.max_sitemap.as_u64(), ..SitemapLimits::default() };
+    let limits = SitemapLimits::default();
     let stop = || context.control.requests.is_cancelled();
     let sitemap = match parsed(answer, &request.url, &limits, &stop) {
         Ok(sitemap) => sitemap,

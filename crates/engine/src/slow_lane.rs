@@ -125,7 +125,7 @@ impl SlowLane {
         let at_address =
             address.and_then(|address| state.addresses.get(&address)).copied().unwrap_or_default();
         let Some(slow) = state.hosts.get_mut(host) else { return Err(Full::Lane) };
-        // an address of one host is bounded by fetch.host_concurrency
+        // an address of one host is bounded by politeness.host_concurrency
         let shares_address = slow.places < at_address;
         if state.taken >= self.shared.places {
             return Err(Full::Lane);
@@ -223,7 +223,7 @@ mod tests {
         let first: Vec<_> = (0..3).map(|n| lane.turn_slow(&host(n)).unwrap()).collect();
         assert_eq!(lane.turn_slow(&host(3)).err(), Some(Full::Address), "the address has its quarter");
         let other: Vec<_> = (0..5).map(|_| lane.turn_slow(&host(5)).unwrap()).collect();
-        assert_eq!(other.len(), 5, "a host alone at its address is bounded by fetch.host_concurrency");
+        assert_eq!(other.len(), 5, "a host alone at its address is bounded by politeness.host_concurrency");
         assert!(lane.turn_slow(&host(6)).is_err());
         drop(first);
         assert!(lane.admit(&host(3)).unwrap().is_some());

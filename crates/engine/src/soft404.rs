@@ -25,6 +25,9 @@ const MANY: usize = 1_000_000;
 const PAGES_BEFORE_ASKING: u32 = 10;
 /// Pages of the host after which a probe has had its turn: it is leased before the links of pages.
 const PAGES_FOR_AN_ANSWER: u32 = 5;
+/// Maximum sections of a host that are probed: that of the first page, and others after some of their pages. A
+/// host rarely has more programs than this.
+pub const PROBED_SECTIONS: usize = 8;
 /// Words from which on a page says too much for an error page.
 const WORDS_OF_A_PAGE: u32 = 200;
 /// Sections of a host whose pages are counted.
@@ -54,7 +57,7 @@ impl Witness {
     /// When storage fails.
     pub fn ask(&mut self, context: &Context, page: &ExtractedPage) -> Result<(), StoreError> {
         let crawl = &context.config.crawl;
-        if !crawl.soft404 || page.status != 200 || !self.is_due(&page.final_url, crawl.soft404_sections) {
+        if !crawl.soft404 || page.status != 200 || !self.is_due(&page.final_url, PROBED_SECTIONS) {
             return Ok(());
         }
         let probe = context.admission.links.canonical(&probe_url(&page.final_url, context.admission.nonce));

@@ -61,7 +61,7 @@ fn site() -> Url {
 fn settings() -> Config {
     let mut config = Config::defaults().unwrap();
     config.fetch.allow_private_addresses = true;
-    config.fetch.delay = std::time::Duration::ZERO;
+    config.politeness.delay = std::time::Duration::ZERO;
     config.crawl.soft404 = false;
     config.near_duplicates.drop = false;
     config

@@ -8,7 +8,7 @@ use crawl_model::Warning;
 use std::{fs, path::Path, time::Duration};
 
 const PAGES: usize = 10_000;
-/// Default of `extract.deadline`. A debug build is about ten times slower than a release build, and tests
+/// Deadline of a page in a crawl. A debug build is about ten times slower than a release build, and tests
 /// share their cores.
 const DEADLINE: Duration = Duration::from_secs(5);
 

@@ -213,7 +213,7 @@ impl FetchError {
                 "the site's owner has to fix its certificate; for an authority of your own name fetch.ca_file"
             }
             Self::Timeout { .. } => "raise the time limits under [fetch] if the site is merely slow",
-            Self::TooSlow { .. } => "lower fetch.min_rate if the site is merely slow",
+            Self::TooSlow { .. } => "try again later, when the site is less busy",
             Self::ConnectionLost(_) => "try again later; lower --host-concurrency if it happens often",
             Self::Protocol(_) | Self::Encoding { .. } => "the site's owner has to fix the server",
             Self::TooLarge { .. } => "raise fetch.max_body to take more of it",

@@ -28,8 +28,9 @@ pub use escalation::{ladder, outweighs};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
     AddressPolicy, Answer, Exchange, Fetched, HostAuth, HttpClient, HttpSettings, LONGEST_RETRY_AFTER,
-    ProxyChoice, ProxyUrl, Recorded, Recorder, RequestHeader, ResolveRule, Resource, SkipKind, SlowWatch,
-    Transport, Truncated, Waiting, decode_body, foreign_format, parse_retry_after,
+    MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, ProxyChoice, ProxyUrl, Recorded, Recorder,
+    RequestHeader, ResolveRule, Resource, SkipKind, SlowWatch, Transport, Truncated, Waiting, decode_body,
+    foreign_format, parse_retry_after,
 };
 pub use optout::{
     AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, TDMREP_PATH, tdm_header,
@@ -40,8 +41,8 @@ pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleS
 pub use scope::{Scope, ScopeSet, domain};
 pub use seeds::{Seed, parse_seed_line};
 pub use sitemap::{
-    Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapLimits, parse_sitemap, parse_sitemap_until,
-    unpack_sitemap,
+    MAX_SITEMAP_BYTES, Sitemap, SitemapEntry, SitemapError, SitemapKind, SitemapLimits, parse_sitemap,
+    parse_sitemap_until, unpack_sitemap,
 };
 pub use soft404::{ErrorPage, probe_url, says_not_found};
 pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps, same_page, url_template};

@@ -5,13 +5,13 @@
 use crate::{
     rule::Limit,
     rules::{C4Rules, LineRules},
-    settings::C4Settings,
+    settings::C4Thresholds,
     text::{count_sentences, is_space, lines, ratio, to_f64},
 };
 use regex::Regex;
 use std::sync::LazyLock;
 
-pub(crate) fn limits(settings: &C4Settings) -> Vec<(String, Limit)> {
+pub(crate) fn limits(settings: &C4Thresholds) -> Vec<(String, Limit)> {
     crate::rule::named([
         ("lorem_ipsum", Limit::AtMost(0.0)),
         ("curly_bracket", Limit::AtMost(0.0)),
@@ -58,7 +58,7 @@ static CITATION: LazyLock<Regex> =
 pub(crate) fn line_verdict<'a>(
     line: &'a str,
     rules: &C4Rules,
-    settings: &C4Settings,
+    settings: &C4Thresholds,
 ) -> (LineVerdict, std::borrow::Cow<'a, str>) {
     let line = line.trim_matches(is_space);
     let words = || line.split(is_space).filter(|word| !word.is_empty());
@@ -91,7 +91,11 @@ pub(crate) fn line_verdict<'a>(
 /// `lorem_ipsum` and `curly_bracket` count lines; one is enough to fail. `too_few_sentences` counts the
 /// sentences of the kept lines. The others are shares of lines for information only: those that C4 would
 /// remove and keep.
-pub(crate) fn values(text: &str, rules: &LineRules, settings: &C4Settings) -> (Vec<Option<f64>>, Vec<usize>) {
+pub(crate) fn values(
+    text: &str,
+    rules: &LineRules,
+    settings: &C4Thresholds,
+) -> (Vec<Option<f64>>, Vec<usize>) {
     let (mut all, mut number, mut order) = (0, 0, Vec::new());
     let mut counts = [0; VERDICTS.len()];
     for line in lines(text) {

@@ -121,7 +121,7 @@ impl Checker {
     /// Ratios of the text, without its boilerplate if requested.
     fn text(&self, text: &str, words: &[&str], out: &mut Assessment) -> Vec<Option<f64>> {
         let settings = &self.settings.text;
-        let cleaned = match settings.remove_boilerplate {
+        let cleaned = match self.settings.remove_boilerplate {
             true => repetition::without_boilerplate(text, &self.line_rules.boilerplate),
             false => text.into(),
         };

@@ -3,13 +3,13 @@
 /// Reason why documents cannot be assessed.
 #[derive(Debug, thiserror::Error)]
 pub enum QualityError {
-    /// The rules (`config/rules/quality.toml`, or others in its place) cannot be read.
-    #[error("rules of quality: {0}")]
+    /// The rules (`config/rules/quality.toml`, or a file over it) cannot be read.
+    #[error("{0}")]
     Rules(String),
-    /// A setting is out of its range.
+    /// A threshold is out of its range.
     #[error("quality.{key} is {given}: it must be {range}")]
     Setting {
-        /// Key below `quality`, with its section.
+        /// Key of `quality.toml`, with its section.
         key: String,
         /// Given value.
         given: String,

@@ -5,11 +5,11 @@ use crate::{
     gopher_repetition::duplicates,
     rule::Limit,
     rules::LineRules,
-    settings::FinewebSettings,
+    settings::FinewebThresholds,
     text::{chars, is_space, ratio},
 };
 
-pub(crate) fn limits(settings: &FinewebSettings) -> Vec<(String, Limit)> {
+pub(crate) fn limits(settings: &FinewebThresholds) -> Vec<(String, Limit)> {
     crate::rule::named([
         ("line_punct_ratio", Limit::AtLeast(settings.line_punct_thr)),
         ("short_line_ratio", Limit::AtMost(settings.short_line_thr)),
@@ -25,7 +25,7 @@ pub(crate) fn values(
     text: &str,
     words: usize,
     rules: &LineRules,
-    settings: &FinewebSettings,
+    settings: &FinewebThresholds,
 ) -> Vec<Option<f64>> {
     let lines = || text.split('\n').filter(|line| !line.chars().all(is_space));
     let (mut all, mut ended, mut short) = (0, 0, 0);

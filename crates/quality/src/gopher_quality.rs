@@ -4,12 +4,12 @@
 use crate::{
     rule::Limit,
     rules::LineRules,
-    settings::GopherQualitySettings,
+    settings::GopherQualityThresholds,
     text::{chars, has_letter, is_space, lines, ratio},
 };
 use rustc_hash::FxHashSet;
 
-pub(crate) fn limits(settings: &GopherQualitySettings) -> Vec<(String, Limit)> {
+pub(crate) fn limits(settings: &GopherQualityThresholds) -> Vec<(String, Limit)> {
     let number = crate::text::to_f64;
     crate::rule::named([
         ("short_doc", Limit::AtLeast(number(settings.min_doc_words))),

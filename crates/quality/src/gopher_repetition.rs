@@ -5,14 +5,14 @@
 use crate::{
     grams::Grams,
     rule::Limit,
-    settings::GopherRepetitionSettings,
+    settings::GopherRepetitionThresholds,
     text::{chars, is_space, ratio, split_at_feeds},
 };
 use std::collections::HashSet;
 
 /// `dup_para_frac`, `dup_para_char_frac`, `dup_line_frac`, `dup_line_char_frac`, `top_N_gram`,
 /// `duplicated_N_n_grams`.
-pub(crate) fn limits(settings: &GopherRepetitionSettings) -> Vec<(String, Limit)> {
+pub(crate) fn limits(settings: &GopherRepetitionThresholds) -> Vec<(String, Limit)> {
     let mut all = crate::rule::named([
         ("dup_para_frac", Limit::AtMost(settings.dup_para_frac)),
         ("dup_para_char_frac", Limit::AtMost(settings.dup_para_char_frac)),
@@ -30,7 +30,7 @@ pub(crate) fn limits(settings: &GopherRepetitionSettings) -> Vec<(String, Limit)
 /// Shares of repeated paragraphs and lines, and of the text's characters in them. Shares of the text's
 /// characters in the most frequent n-gram (times its count, overlaps included), and in repeated n-grams. All
 /// relate to the characters of the whole text.
-pub(crate) fn values(text: &str, grams: &Grams, settings: &GopherRepetitionSettings) -> Vec<Option<f64>> {
+pub(crate) fn values(text: &str, grams: &Grams, settings: &GopherRepetitionThresholds) -> Vec<Option<f64>> {
     let all = chars(text);
     let (paragraphs, paragraph_chars) = duplicates(split_at_feeds(text.trim_matches(is_space), 2));
     let (lines, line_chars) = duplicates(split_at_feeds(text, 1));

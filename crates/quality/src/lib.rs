@@ -1,7 +1,8 @@
 //! Repetition and quality of one document.
 //!
 //! A [`Checker`] takes a text and its language and gives a value for each [`Rule`]. The rules are the ratios
-//! of a repetition filter, and those of Gopher, C4 and FineWeb with their published thresholds. It reports
+//! of a repetition filter, and those of Gopher, C4 and FineWeb with their published thresholds
+//! (`config/rules/quality.toml`). It reports
 //! the broken rules and drops nothing. [`Checker::explain`] shows the cause of a failure in the text, and the
 //! remedy.
 //!
@@ -50,9 +51,9 @@ pub use checker::Checker;
 pub use error::QualityError;
 pub use explain::{Cause, Explanation, Finding, Place, RepeatedWord, Verdict};
 pub use rule::{Assessment, Limit, Reason, Rule};
-pub use rules::LineRules;
+pub use rules::{LineRules, Overlay};
 pub use settings::{
-    C4Settings, FinewebSettings, GopherQualitySettings, GopherRepetitionSettings, RuleSet, Settings,
-    TextSettings,
+    C4Thresholds, FinewebThresholds, GopherQualityThresholds, GopherRepetitionThresholds, LanguageThresholds,
+    RuleSet, Settings, TextThresholds, Thresholds,
 };
 pub use text::{lines, sentences, words};

@@ -3,7 +3,7 @@
 use crate::{
     rule::{Limit, Reason},
     rules::BoilerplateRules,
-    settings::TextSettings,
+    settings::TextThresholds,
     text::{folded, has_letter, is_space, ratio, words},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,7 +15,7 @@ pub(crate) const WORD: usize = 0;
 pub(crate) const CHAR: usize = 1;
 pub(crate) const NGRAM: usize = 2;
 
-pub(crate) fn limits(settings: &TextSettings) -> Vec<(String, Limit)> {
+pub(crate) fn limits(settings: &TextThresholds) -> Vec<(String, Limit)> {
     crate::rule::named([
         ("word_repetition_ratio", Limit::AtMost(settings.max_word_repetition_ratio)),
         ("char_repetition_ratio", Limit::AtMost(settings.max_char_repetition_ratio)),
@@ -73,7 +73,7 @@ pub(crate) struct WordRatio {
 /// The specification leaves the formula open. Other filters take the share of repeated words, which grows
 /// with the length of any text (Heaps' law). Over a fifth of any documentation page consists of such words:
 /// the failure that the specification describes. The share of one word does not depend on the length.
-pub(crate) fn word_ratio(words: &[Word], settings: &TextSettings) -> WordRatio {
+pub(crate) fn word_ratio(words: &[Word], settings: &TextThresholds) -> WordRatio {
     let mut counts: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
     let mut content_words = 0;
     for (at, word) in words.iter().filter(|word| word.content).enumerate() {
@@ -152,7 +152,7 @@ pub(crate) fn char_ratio(text: &str, run: usize) -> f64 {
 }
 
 /// N-gram ratio: the share of the words (with letters or digits) in a repeated n-gram.
-pub(crate) fn ngram_ratio(words: &[Word], settings: &TextSettings, seed: u64) -> f64 {
+pub(crate) fn ngram_ratio(words: &[Word], settings: &TextThresholds, seed: u64) -> f64 {
     let again = stretches(words, settings.ngram_words, seed).iter().map(ExactSizeIterator::len).sum();
     ratio(again, words.len())
 }

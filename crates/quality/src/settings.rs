@@ -55,27 +55,56 @@ impl std::str::FromStr for RuleSet {
     }
 }
 
-/// Enabled sets and their thresholds. Defaults are in `config/crawl.toml`, not here.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Enabled sets and their thresholds. Defaults are in `config`, not here.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Enabled sets.
     pub sets: Vec<RuleSet>,
+    /// Leaves lines of boilerplate out before the ratios of [`RuleSet::Text`] are computed.
+    pub remove_boilerplate: bool,
     /// Thresholds of [`RuleSet::Text`].
-    pub text: TextSettings,
+    pub text: TextThresholds,
     /// Thresholds of [`RuleSet::GopherRepetition`].
-    pub gopher_repetition: GopherRepetitionSettings,
+    pub gopher_repetition: GopherRepetitionThresholds,
     /// Thresholds of [`RuleSet::GopherQuality`].
-    pub gopher_quality: GopherQualitySettings,
+    pub gopher_quality: GopherQualityThresholds,
     /// Thresholds of [`RuleSet::C4`].
-    pub c4: C4Settings,
+    pub c4: C4Thresholds,
     /// Thresholds of [`RuleSet::Fineweb`].
-    pub fineweb: FinewebSettings,
+    pub fineweb: FinewebThresholds,
+}
+
+/// Thresholds of all sets and of the identification of languages, from `config/rules/quality.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Thresholds {
+    /// Certainty of an identified language.
+    pub language: LanguageThresholds,
+    /// Thresholds of [`RuleSet::Text`].
+    pub text: TextThresholds,
+    /// Thresholds of [`RuleSet::GopherRepetition`].
+    pub gopher_repetition: GopherRepetitionThresholds,
+    /// Thresholds of [`RuleSet::GopherQuality`].
+    pub gopher_quality: GopherQualityThresholds,
+    /// Thresholds of [`RuleSet::C4`].
+    pub c4: C4Thresholds,
+    /// Thresholds of [`RuleSet::Fineweb`].
+    pub fineweb: FinewebThresholds,
+}
+
+/// Thresholds of using an identified language.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LanguageThresholds {
+    /// Minimum letters of a text whose language is identified.
+    pub min_letters: usize,
+    /// Minimum confidence of an identified language, 0 to 1.
+    pub min_confidence: f64,
 }
 
 /// Thresholds of the ratios, under the keys of the specification of the repetition filter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TextSettings {
+pub struct TextThresholds {
     /// Maximum share of one word among the content words.
     pub max_word_repetition_ratio: f64,
     /// Maximum share of a term, which has ever different neighbours.
@@ -92,14 +121,12 @@ pub struct TextSettings {
     pub min_content_words: usize,
     /// Minimum words; with fewer the text is short and its ratios are not judged.
     pub min_words: usize,
-    /// Leaves lines of boilerplate out before the ratios are computed.
-    pub remove_boilerplate: bool,
 }
 
 /// Thresholds of Gopher's repetition rules, with datatrove's names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GopherRepetitionSettings {
+pub struct GopherRepetitionThresholds {
     /// Maximum share of repeated lines.
     pub dup_line_frac: f64,
     /// Maximum share of repeated paragraphs.
@@ -117,8 +144,8 @@ pub struct GopherRepetitionSettings {
 /// Thresholds of Gopher's quality rules, with datatrove's names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "explained where their defaults stand, in config/crawl.toml")]
-pub struct GopherQualitySettings {
+#[expect(missing_docs, reason = "explained where their defaults stand, in config/rules/quality.toml")]
+pub struct GopherQualityThresholds {
     pub min_doc_words: usize,
     pub max_doc_words: usize,
     pub min_avg_word_length: f64,
@@ -134,7 +161,7 @@ pub struct GopherQualitySettings {
 /// Thresholds of C4's rules, with datatrove's names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct C4Settings {
+pub struct C4Thresholds {
     /// Minimum sentences of the kept lines.
     pub min_num_sentences: usize,
     /// Minimum words of a kept line.
@@ -146,7 +173,7 @@ pub struct C4Settings {
 /// Thresholds of FineWeb's rules, with datatrove's names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FinewebSettings {
+pub struct FinewebThresholds {
     /// Minimum share of the lines that end with sentence punctuation.
     pub line_punct_thr: f64,
     /// Maximum share of short lines.
@@ -163,6 +190,13 @@ pub struct FinewebSettings {
 const MAX_NGRAM: usize = 100;
 
 impl Settings {
+    /// Combines enabled sets with thresholds.
+    #[must_use]
+    pub fn of(sets: Vec<RuleSet>, remove_boilerplate: bool, thresholds: &Thresholds) -> Self {
+        let Thresholds { text, gopher_repetition, gopher_quality, c4, fineweb, .. } = thresholds.clone();
+        Self { sets, remove_boilerplate, text, gopher_repetition, gopher_quality, c4, fineweb }
+    }
+
     /// Checks the ranges: shares are 0 to 1, n-grams have 1 to 100 words, runs at least 2 characters.
     ///
     /// # Errors
@@ -208,6 +242,18 @@ impl Settings {
             }
         }
         Ok(())
+    }
+}
+
+impl Thresholds {
+    /// Checks the ranges, those of [`Settings::check`] among them.
+    ///
+    /// # Errors
+    /// Names the first threshold that is out of its range.
+    pub fn check(&self) -> Result<(), QualityError> {
+        let confidence = self.language.min_confidence;
+        within("language.min_confidence", &confidence, &0.0, &1.0, "0 to 1")?;
+        Settings::of(Vec::new(), false, self).check()
     }
 }
 

@@ -105,7 +105,7 @@ fn characters_and_passages() {
 fn boilerplate_is_left_out_where_that_is_asked_for() {
     let text = format!("{}{}", "Accept cookies\n".repeat(60), words(100).join(" "));
     let ratio = |remove: bool| {
-        let checker = checker(|s| s.text.remove_boilerplate = remove);
+        let checker = checker(|s| s.remove_boilerplate = remove);
         let assessment = checker.assess(&text, "en");
         value(&checker, &assessment, "text.word_repetition_ratio").unwrap()
     };

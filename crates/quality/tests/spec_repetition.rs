@@ -63,7 +63,7 @@ fn each_phrase_of_the_guide_marks_a_line() {
     {
         let text = format!("{}\n{}", words(60), format!("Please {} now\n", phrase.to_uppercase()).repeat(60));
         let count = |remove: bool| {
-            let checker = checker(|s| s.text.remove_boilerplate = remove);
+            let checker = checker(|s| s.remove_boilerplate = remove);
             checker.assess(&text, "en").content_words
         };
         assert!(count(false) > 60, "{phrase}");

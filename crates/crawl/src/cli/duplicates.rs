@@ -72,12 +72,6 @@ pub struct DuplicatesArgs {
     /// Seed of the permutations and of the clustering [default: 42]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub seed: Option<u32>,
-    /// Pairs listed of one group of documents [default: 10000]
-    #[arg(long, value_name = "N", help_heading = "Parameters")]
-    pub pairs_per_group: Option<u32>,
-    /// Most bytes of one record of an input, uncompressed [default: 8MiB]
-    #[arg(long, value_name = "SIZE", help_heading = "Parameters")]
-    pub max_record: Option<String>,
     /// Records of an index sorted in memory at a time [default: 4000000]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub run_records: Option<u32>,
@@ -108,13 +102,11 @@ impl DuplicatesArgs {
             let value = numbers.map_or_else(|_| Value::from(ngrams.as_str()), Value::from);
             out.set("--ngrams", "duplicates.ngrams", value);
         }
-        out.text("--max-record", "duplicates.max_record", self.max_record.as_ref());
         out.number("--run-records", "duplicates.run_records", self.run_records);
         out.number("--max-lemma-chars", "duplicates.max_lemma_chars", self.max_lemma_chars);
         out.text("--cluster-algorithm", "duplicates.cluster_algorithm", self.cluster_algorithm.as_ref());
         out.number("--clusters", "duplicates.clusters", self.clusters);
         out.number("--seed", "duplicates.seed", self.seed);
-        out.number("--pairs-per-group", "duplicates.pairs_per_group", self.pairs_per_group);
         out.path("--work-dir", "duplicates.work_dir", self.work_dir.as_ref());
         out.0
     }

@@ -41,7 +41,7 @@ pub struct QualityArgs {
     /// Fetch this page, politely as a crawl does, and explain it
     #[arg(long, value_name = "URL", value_parser = super::page_url, conflicts_with_all = ["inputs", "output", "html", "stats"], help_heading = "Explaining")]
     pub url: Option<url::Url>,
-    /// Print the thresholds in force
+    /// Print the thresholds in force, as a file of rules (quality.toml)
     #[arg(long, conflicts_with_all = ["inputs", "url"], help_heading = "Explaining")]
     pub show_config: bool,
 
@@ -68,7 +68,7 @@ impl QualityArgs {
     pub fn overrides(&self) -> Vec<Override> {
         let mut out = Overrides(Vec::new());
         out.text("--language", "quality.language", self.language.as_ref());
-        out.switch("--remove-boilerplate", "quality.text.remove_boilerplate", self.remove_boilerplate, true);
+        out.switch("--remove-boilerplate", "quality.remove_boilerplate", self.remove_boilerplate, true);
         out.text("--favor", "extract.favor", self.favor.as_ref());
         out.path("--rules", "extract.rules", self.rules.rules.as_ref());
         let lists = self.rules.consent_list.iter().map(|path| path.to_string_lossy().into_owned());

@@ -6,7 +6,10 @@ use super::{
 };
 use crate::cli::{CheckArgs, CheckWhat};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use crawl_engine::exit::{Exit, Failure};
+use crawl_engine::{
+    exit::{Exit, Failure},
+    judge,
+};
 use crawl_extract::{Rules, charset};
 use crawl_fetch::{
     Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, RobotsTxt, SitemapLimits, parse_sitemap,
@@ -123,7 +126,12 @@ fn needed_path<'a>(args: &'a CheckArgs, what: &str) -> Result<&'a Path, Failure>
 /// Loads the rules of a directory as a crawl would.
 fn rules(args: &CheckArgs) -> Result<String, Failure> {
     let dir = needed_path(args, "the directory of the rules")?;
-    Rules::load(Some(dir)).map_err(|error| Failure::usage(error.to_string()))?;
+    let extraction = Rules::load(Some(dir)).map_err(|error| error.to_string());
+    let quality = judge::rules(&dir.to_string_lossy(), "").map_err(|failure| failure.error.to_string());
+    let faults: Vec<String> = [extraction.err(), quality.err()].into_iter().flatten().collect();
+    if !faults.is_empty() {
+        return Err(Failure::usage(faults.join("\n")));
+    }
     Ok(format!("{}: no faults\n", dir.display()))
 }
 

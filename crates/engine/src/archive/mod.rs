@@ -395,7 +395,7 @@ fn tell_of_leftover(leftover: &Leftover) {
 /// Describes the software and settings of the archive (WARC 1.1 §6.2).
 fn info(config: &Config) -> String {
     let robots = if config.crawl.obey_robots { "obey" } else { "ignore" };
-    let agent = config.fetch.http_settings().map(|http| http.user_agent).unwrap_or_default();
+    let agent = config.http_settings().map(|http| http.user_agent).unwrap_or_default();
     format!(
         "software: crawl/{}\r\nformat: WARC File Format 1.1\r\nconformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\nrobots: {robots}\r\nhttp-header-user-agent: {agent}\r\n",
         env!("CARGO_PKG_VERSION")

@@ -1,7 +1,7 @@
 //! The settings of the HTTP client that may hold secrets: no message about them repeats what was given.
 
-use super::{ConfigError, FetchSection};
-use crawl_fetch::{AddressPolicy, HostAuth, HttpSettings, ProxyChoice, RequestHeader};
+use super::{Config, ConfigError};
+use crawl_fetch::{AddressPolicy, HostAuth, HttpSettings, MAX_IDLE_PER_HOST, ProxyChoice, RequestHeader};
 use crawl_model::{Origin, has_userinfo};
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -137,47 +137,45 @@ pub(super) fn proxy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ProxyC
     value.as_str().ok_or("is not text").and_then(str::parse).map_err(D::Error::custom)
 }
 
-impl FetchSection {
-    /// Converts the section for the fetch crate. Files and variables that hold secrets are read here.
+impl Config {
+    /// Converts the settings of requests for the fetch crate. Files and variables that hold secrets are read here.
     ///
     /// # Errors
     /// When one of them cannot be.
     pub fn http_settings(&self) -> Result<HttpSettings, ConfigError> {
+        let fetch = &self.fetch;
         let fail = |key: &str, problem: String| ConfigError {
             place: "settings".into(),
             key: key.to_owned(),
             problem,
             nearest: None,
         };
-        let auth = self.auth.iter().map(AuthEntry::credentials).collect::<Result<_, _>>();
-        let extra_roots = match self.ca_file.as_str() {
+        let auth = fetch.auth.iter().map(AuthEntry::credentials).collect::<Result<_, _>>();
+        let extra_roots = match fetch.ca_file.as_str() {
             "" => Vec::new(),
             file => fs::read(file).map_err(|e| fail("fetch.ca_file", format!("{file}: {e}")))?,
         };
-        let idle = if self.keep_alive.is_zero() { 0 } else { self.keep_alive_per_host };
-        let contact = Some(self.contact.as_str()).filter(|contact| !contact.is_empty());
+        let contact = Some(fetch.contact.as_str()).filter(|contact| !contact.is_empty());
         Ok(HttpSettings {
-            user_agent: match self.user_agent.as_str() {
+            user_agent: match fetch.user_agent.as_str() {
                 "" => crawl_fetch::default_user_agent(contact),
                 own => own.to_owned(),
             },
-            connect_timeout: self.connect_timeout,
-            read_timeout: self.read_timeout,
-            total_timeout: self.total_timeout,
-            min_rate_bytes: self.min_rate.as_u64(),
-            max_body_bytes: self.max_body.as_u64(),
-            resolve: self.resolve.clone(),
+            connect_timeout: fetch.connect_timeout,
+            read_timeout: fetch.read_timeout,
+            total_timeout: fetch.total_timeout,
+            max_body_bytes: fetch.max_body.as_u64(),
+            resolve: fetch.resolve.clone(),
             addresses: AddressPolicy {
-                allow_private: self.allow_private_addresses,
-                allow: self.allow_addresses.clone(),
+                allow_private: fetch.allow_private_addresses,
+                allow: fetch.allow_addresses.clone(),
             },
-            headers: self.headers.clone(),
-            cookies: self.cookies,
+            headers: fetch.headers.clone(),
+            cookies: fetch.cookies,
             auth: auth.map_err(|problem| fail("fetch.auth", problem))?,
-            proxy: self.proxy.clone(),
+            proxy: fetch.proxy.clone(),
             extra_roots,
-            pool_idle_per_host: idle.min(self.host_concurrency),
-            pool_idle_timeout: self.keep_alive,
+            pool_idle_per_host: MAX_IDLE_PER_HOST.min(self.politeness.host_concurrency),
             ..HttpSettings::default()
         })
     }

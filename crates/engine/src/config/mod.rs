@@ -3,106 +3,31 @@
 //! The sources are merged as TOML tables and deserialised once. There is no default in code: if the file and
 //! the types differ, the first start fails (and the tests).
 
+mod error;
 mod http;
+mod moved;
 mod quality;
 mod sections;
 mod traps;
 mod values;
 
+pub use error::{ConfigError, ConfigErrors};
 pub use http::AuthEntry;
+pub use moved::is_former_key;
 pub use sections::*;
 pub use values::Limit;
 
-use std::{
-    borrow::Cow,
-    fmt::{self, Display},
-    io::Read,
-    path::Path,
+use std::{io::Read, path::Path};
+use toml::{
+    Spanned, Table, Value,
+    de::{DeTable, DeValue},
 };
-use toml::{Table, Value, de::DeTable};
 
 /// The text of `config/crawl.toml`.
 pub const DEFAULTS: &str = include_str!("../../../../config/crawl.toml");
 
-/// A fault of the settings: source, key, reason, and the key that was perhaps meant.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ConfigError {
-    /// File with line, variable or flag.
-    pub place: String,
-    /// `section.key`.
-    pub key: String,
-    /// Description of the fault.
-    pub problem: String,
-    /// The nearest known key.
-    pub nearest: Option<String>,
-}
-
-impl Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.place)?;
-        if !self.key.is_empty() {
-            write!(f, "{}: ", shortened(&self.key))?;
-        }
-        f.write_str(&shortened(&self.problem))?;
-        match &self.nearest {
-            Some(nearest) => write!(f, "; did you mean \"{nearest}\"?"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
-/// Characters of a key or a problem in a message: a problem repeats the value that is wrong.
-const SHOWN_CHARS: usize = 1_000;
-
-fn shortened(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
-        None => Cow::Borrowed(text),
-    }
-}
-
-/// The first errors of the settings, one line each, and the number of the others; never empty.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct ConfigErrors {
-    /// The first 20 errors.
-    pub shown: Vec<ConfigError>,
-    /// Number of those that are not shown.
-    pub more: usize,
-}
-
-/// Errors that are shown.
-const SHOWN_ERRORS: usize = 20;
 /// Bytes of a file of settings.
 const MAX_FILE: u64 = 4 << 20;
-
-impl ConfigErrors {
-    /// Adds an error, which is made only if it is shown.
-    fn add(&mut self, error: impl FnOnce() -> ConfigError) {
-        if self.shown.len() < SHOWN_ERRORS {
-            self.shown.push(error());
-        } else {
-            self.more += 1;
-        }
-    }
-
-    fn one(error: ConfigError) -> Self {
-        Self { shown: vec![error], more: 0 }
-    }
-}
-
-impl Display for ConfigErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, error) in self.shown.iter().enumerate() {
-            let gap = if number == 0 { "" } else { "\n" };
-            write!(f, "{gap}{error}")?;
-        }
-        if self.more > 0 { write!(f, "\n{} more errors in the settings", self.more) } else { Ok(()) }
-    }
-}
-
-impl std::error::Error for ConfigErrors {}
 
 /// A setting given by a flag. It may be a secret, and cannot be printed.
 #[derive(Clone)]
@@ -152,9 +77,10 @@ pub fn load(
         }
     }
     for Override { flag, key, value } in flags {
-        match key.rsplit_once('.') {
-            Some((section, key)) => merge.set(section, key, value, flag),
-            None => merge.faults.add(|| broken_defaults(key)),
+        match (moved::place_of(key), key.rsplit_once('.')) {
+            (Some(now), _) => merge.faults.add(|| fault(flag, key, now.problem())),
+            (None, Some((section, key))) => merge.set(section, key, value, flag),
+            (None, None) => merge.faults.add(|| broken_defaults(key)),
         }
     }
     let config = read(merge.merged, "settings");
@@ -179,8 +105,7 @@ pub fn environment() -> Result<impl Iterator<Item = (String, String)>, ConfigErr
             continue;
         };
         let Ok(value) = value.into_string() else {
-            let (place, problem) = ("environment".into(), "is not valid UTF-8".into());
-            return Err(ConfigError { place, key: name, problem, nearest: None });
+            return Err(fault("environment", &name, "is not valid UTF-8".into()));
         };
         found.push((name, value));
     }
@@ -190,12 +115,12 @@ pub fn environment() -> Result<impl Iterator<Item = (String, String)>, ConfigErr
 const PREFIX: &str = "CRAWL_";
 
 fn broken_defaults(problem: &str) -> ConfigError {
-    ConfigError {
-        place: "config/crawl.toml".into(),
-        key: String::new(),
-        problem: problem.to_owned(),
-        nearest: None,
-    }
+    fault("config/crawl.toml", "", problem.to_owned())
+}
+
+/// A fault without a nearest name.
+fn fault(place: &str, key: &str, problem: String) -> ConfigError {
+    ConfigError { place: place.to_owned(), key: key.to_owned(), problem, nearest: None }
 }
 
 fn read(table: Table, place: &str) -> Result<Config, ConfigError> {
@@ -257,6 +182,10 @@ impl Merge {
         sections.sort_by_key(|(name, _)| name.span().start);
         for (section, body) in sections {
             let (name, at) = (section.get_ref().as_ref(), Some(section.span().start));
+            if moved::is_section(name) && !self.defaults.contains_key(name) {
+                self.moved_section(&file, name, body, at);
+                continue;
+            }
             if !self.defaults.get(name).is_some_and(Value::is_table) {
                 let nearest = || nearest(name, self.defaults.keys());
                 self.faults.add(|| file.fault(at, name, "unknown section".into(), nearest()));
@@ -287,12 +216,38 @@ impl Merge {
                     self.faults.add(|| file.fault(at, &full, "is a section, not a value".into(), None));
                 }
                 (Some(_), Some(value)) => self.set(section, name, value.clone(), &file.place(at)),
-                _ => {
-                    let nearest = || nearest(name, known.keys());
-                    self.faults.add(|| file.fault(at, &full, "unknown key".into(), nearest()));
-                }
+                _ if moved::is_section(&full) => self.moved_section(file, &full, body, at),
+                _ => self.unknown_key(file, &full, at, &known),
             }
         }
+    }
+
+    /// Reports the keys of a section that the settings no longer have.
+    fn moved_section(
+        &mut self,
+        file: &SourceFile,
+        section: &str,
+        body: &Spanned<DeValue<'_>>,
+        at: Option<usize>,
+    ) {
+        let mut keys: Vec<_> = body.get_ref().as_table().into_iter().flat_map(DeTable::iter).collect();
+        if keys.is_empty() {
+            return self.faults.add(|| file.fault(at, section, "the section was removed".into(), None));
+        }
+        keys.sort_by_key(|(key, _)| key.span().start);
+        for (key, _) in keys {
+            let full = format!("{section}.{}", key.get_ref());
+            self.unknown_key(file, &full, Some(key.span().start), &Table::new());
+        }
+    }
+
+    /// Reports a key that is no setting: it was moved, or is none of the known ones.
+    fn unknown_key(&mut self, file: &SourceFile, full: &str, at: Option<usize>, known: &Table) {
+        let name = full.rsplit('.').next().unwrap_or(full);
+        self.faults.add(|| match moved::place_of(full) {
+            Some(now) => file.fault(at, full, now.problem(), None),
+            None => file.fault(at, full, "unknown key".into(), nearest(name, known.keys())),
+        });
     }
 }
 
@@ -326,7 +281,7 @@ impl SourceFile {
     }
 }
 
-/// A section by its name, `quality.text` in `quality`.
+/// A section by its name; that of a section in a section is `outer.inner`.
 fn section_of<'t>(table: &'t Table, section: &str) -> Option<&'t Table> {
     section.split('.').try_fold(table, |table, name| table.get(name)?.as_table())
 }
@@ -346,16 +301,23 @@ fn settings_of<'t>(table: &'t Table, section: &str, out: &mut Vec<(String, &'t s
     }
 }
 
+/// Name of the variable that sets a key.
+fn variable_of(key: &str) -> String {
+    format!("{PREFIX}{}", key.replace('.', "_")).to_uppercase()
+}
+
 /// The section, key and default that a variable is about.
 fn variable_key(defaults: &Table, name: &str) -> Result<(String, String, Value), ConfigError> {
     let mut settings = Vec::new();
     settings_of(defaults, "", &mut settings);
-    let variable =
-        |section: &str, key: &str| format!("{PREFIX}{}_{}", section.replace('.', "_"), key).to_uppercase();
+    let variable = |section: &str, key: &str| variable_of(&format!("{section}.{key}"));
     if let Some((section, key, default)) =
         settings.iter().find(|(section, key, _)| variable(section, key) == name)
     {
         return Ok((section.clone(), (*key).to_owned(), (*default).clone()));
+    }
+    if let Some((_, now)) = moved::key_of_variable(name) {
+        return Err(fault("environment", name, now.problem_of_variable()));
     }
     let all: Vec<String> = settings.iter().map(|(section, key, _)| variable(section, key)).collect();
     Err(ConfigError {

@@ -9,12 +9,12 @@ const HEAD: &str = "\
 Every setting with its default. A file given with `--config` needs only the settings that differ:
 
 ```toml
-[fetch]
+[politeness]
 delay = \"2s\"
 ```
 
 A flag overrides the environment, the environment overrides the file, and the file overrides the default. In the environment the
-setting `delay` of `[fetch]` is `CRAWL_FETCH_DELAY`. `crawl --help` names the flags. Unknown keys are errors.
+setting `delay` of `[politeness]` is `CRAWL_POLITENESS_DELAY`. `crawl --help` names the flags. Unknown keys are errors.
 
 This page is generated from [`config/crawl.toml`](../config/crawl.toml), the source of the defaults.
 ";

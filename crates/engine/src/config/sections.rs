@@ -5,7 +5,7 @@ pub use super::quality::QualitySection;
 pub use super::traps::{CalendarYears, TrapsSection};
 use super::values::{
     Limit, address_or_none, at_least_one, at_most, duration, from_text, list_from_text, min_block_chars,
-    min_pages, networks, pause, positive, share, threshold_pct, unlimited_duration, unlimited_size, up_to,
+    min_pages, networks, pause, share, threshold_pct, unlimited_duration, unlimited_size, up_to,
 };
 use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
@@ -22,7 +22,6 @@ pub struct Config {
     pub crawl: CrawlSection,
     pub recrawl: RecrawlSection,
     pub fetch: FetchSection,
-    pub strategies: StrategiesSection,
     pub chrome: ChromeSection,
     pub politeness: PolitenessSection,
     pub traps: TrapsSection,
@@ -38,7 +37,6 @@ pub struct Config {
     pub state: StateSection,
     pub metrics: MetricsSection,
     pub log: LogSection,
-    pub channels: ChannelsSection,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -64,8 +62,6 @@ pub struct CrawlSection {
     pub sitemap_hosts: Limit,
     pub feeds: Limit,
     pub soft404: bool,
-    #[serde(deserialize_with = "positive")]
-    pub soft404_sections: usize,
     pub obey_robots: bool,
     pub respect_ai_optout: bool,
     pub ai_optout_files: bool,
@@ -140,16 +136,6 @@ pub enum StrategyChoice {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
-pub struct StrategiesSection {
-    #[serde(deserialize_with = "positive")]
-    pub trial_pages: u32,
-    #[serde(deserialize_with = "positive")]
-    pub reexamine_pages: u32,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ChromeSection {
     pub path: String,
     pub sandbox: bool,
@@ -159,17 +145,8 @@ pub struct ChromeSection {
     pub navigate: Duration,
     #[serde(deserialize_with = "duration")]
     pub settle: Duration,
-    #[serde(deserialize_with = "duration")]
-    pub consent: Duration,
-    #[serde(deserialize_with = "duration")]
-    pub scroll: Duration,
-    pub scrolls: u32,
     pub block_images: bool,
-    pub block_media: bool,
-    pub block_fonts: bool,
     pub block_trackers: bool,
-    #[serde(deserialize_with = "positive")]
-    pub recycle_pages: u32,
     pub recycle_memory: bytesize::ByteSize,
     pub max_page_bytes: bytesize::ByteSize,
     pub max_page_memory: bytesize::ByteSize,
@@ -182,23 +159,13 @@ pub struct FetchSection {
     pub strategy: StrategyChoice,
     #[serde(deserialize_with = "up_to::<10_000, _>")]
     pub concurrency: usize,
-    #[serde(deserialize_with = "up_to::<1_000, _>")]
-    pub host_concurrency: usize,
-    #[serde(deserialize_with = "pause")]
-    pub delay: Duration,
-    #[serde(deserialize_with = "pause")]
-    pub max_crawl_delay: Duration,
-    #[serde(deserialize_with = "share")]
-    pub address_share: f64,
     #[serde(deserialize_with = "duration")]
     pub connect_timeout: Duration,
     #[serde(deserialize_with = "duration")]
     pub read_timeout: Duration,
     #[serde(deserialize_with = "duration")]
     pub total_timeout: Duration,
-    pub min_rate: bytesize::ByteSize,
     pub max_body: bytesize::ByteSize,
-    pub max_sitemap: bytesize::ByteSize,
     pub body_budget: bytesize::ByteSize,
     pub retries: u32,
     #[serde(deserialize_with = "duration")]
@@ -207,7 +174,6 @@ pub struct FetchSection {
     pub max_backoff: Duration,
     #[serde(deserialize_with = "duration")]
     pub max_outage: Duration,
-    pub max_redirects: usize,
     #[serde(deserialize_with = "duration")]
     pub robots_max_age: Duration,
     pub user_agent: String,
@@ -220,10 +186,6 @@ pub struct FetchSection {
     #[serde(deserialize_with = "proxy")]
     pub proxy: ProxyChoice,
     pub ca_file: String,
-    #[serde(deserialize_with = "duration")]
-    pub keep_alive: Duration,
-    #[serde(deserialize_with = "up_to::<1_000, _>")]
-    pub keep_alive_per_host: usize,
     pub allow_private_addresses: bool,
     #[serde(deserialize_with = "networks")]
     pub allow_addresses: Vec<ipnet::IpNet>,
@@ -235,16 +197,20 @@ pub struct FetchSection {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct PolitenessSection {
+    #[serde(deserialize_with = "pause")]
+    pub delay: Duration,
+    #[serde(deserialize_with = "pause")]
+    pub max_crawl_delay: Duration,
+    #[serde(deserialize_with = "up_to::<1_000, _>")]
+    pub host_concurrency: usize,
+    #[serde(deserialize_with = "share")]
+    pub address_share: f64,
     #[serde(deserialize_with = "share")]
     pub jitter: f64,
     #[serde(deserialize_with = "pause")]
     pub max_retry_after: Duration,
     #[serde(deserialize_with = "pause")]
     pub max_slow_delay: Duration,
-    #[serde(deserialize_with = "share")]
-    pub forgiveness: f64,
-    #[serde(deserialize_with = "positive")]
-    pub break_after: u32,
     #[serde(deserialize_with = "pause")]
     pub break_for: Duration,
     pub break_tries: u32,
@@ -259,21 +225,20 @@ impl FetchSection {
 }
 
 impl PolitenessSection {
-    /// Converts the section for the fetch crate, with the settings of `[fetch]` about the same.
+    /// Converts the section for the fetch crate.
     #[must_use]
-    pub fn settings(&self, fetch: &FetchSection) -> PolitenessSettings {
+    pub fn settings(&self) -> PolitenessSettings {
         PolitenessSettings {
-            delay: fetch.delay,
+            delay: self.delay,
             jitter: self.jitter,
-            host_concurrency: fetch.host_concurrency,
-            address_share: fetch.address_share,
-            max_crawl_delay: fetch.max_crawl_delay,
+            host_concurrency: self.host_concurrency,
+            address_share: self.address_share,
+            max_crawl_delay: self.max_crawl_delay,
             max_retry_after: self.max_retry_after,
             max_slow_delay: self.max_slow_delay,
-            forgiveness: self.forgiveness,
-            break_after: self.break_after,
             break_for: self.break_for,
             break_tries: self.break_tries,
+            ..PolitenessSettings::default()
         }
     }
 }
@@ -284,8 +249,6 @@ impl PolitenessSection {
 pub struct ExtractSection {
     #[serde(deserialize_with = "at_most::<1_024, _>")]
     pub threads: usize,
-    #[serde(deserialize_with = "pause")]
-    pub deadline: Duration,
     #[serde(deserialize_with = "from_text")]
     pub favor: Favor,
     #[serde(deserialize_with = "from_text")]
@@ -340,7 +303,6 @@ pub struct ServeSection {
     pub token: SecretString,
     pub token_file: String,
     pub hosts: Vec<String>,
-    pub max_body: bytesize::ByteSize,
     #[serde(deserialize_with = "duration")]
     pub timeout: Duration,
     #[serde(deserialize_with = "up_to::<10_000, _>")]
@@ -414,24 +376,9 @@ pub struct LogSection {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
-pub struct ChannelsSection {
-    #[serde(deserialize_with = "up_to::<100_000, _>")]
-    pub fetched: usize,
-    #[serde(deserialize_with = "up_to::<100_000, _>")]
-    pub extracted: usize,
-    #[serde(deserialize_with = "up_to::<100_000, _>")]
-    pub cleaned: usize,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct NearDuplicatesSection {
     pub enabled: bool,
     pub jaccard: f64,
-    pub permutations: usize,
-    pub bands: usize,
-    pub min_shingles: usize,
     pub drop: bool,
 }
 
@@ -452,8 +399,6 @@ pub struct DuplicatesSection {
     pub cluster_algorithm: ClusterAlgorithm,
     pub clusters: usize,
     pub seed: u64,
-    pub pairs_per_group: u64,
     pub run_records: usize,
     pub work_dir: String,
-    pub max_record: bytesize::ByteSize,
 }

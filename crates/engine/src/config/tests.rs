@@ -5,7 +5,7 @@ fn none() -> impl Iterator<Item = (String, String)> {
     std::iter::empty()
 }
 
-fn with_file(text: &str) -> Result<Config, String> {
+pub(super) fn with_file(text: &str) -> Result<Config, String> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
     load(Some(file.path()), none(), vec![])
@@ -16,7 +16,7 @@ fn with_file(text: &str) -> Result<Config, String> {
 fn the_file_holds_every_default_and_nothing_else() {
     // deny_unknown_fields and the absence of serde defaults make this one call compare both directions
     let config = load(None, none(), vec![]).unwrap();
-    assert_eq!(config.fetch.delay, Duration::from_secs(1));
+    assert_eq!(config.politeness.delay, Duration::from_secs(1));
     assert_eq!(config.crawl.limit, Limit(None));
     assert_eq!(config.fetch.max_body.as_u64(), 8 << 20);
 }
@@ -39,21 +39,22 @@ fn every_default_is_explained() {
 #[test]
 fn flag_over_environment_over_file_over_default() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), "[fetch]\ndelay = \"2s\"\nretries = 7\nconcurrency = 3\n").unwrap();
+    std::fs::write(file.path(), "[fetch]\nretries = 7\nconcurrency = 3\n[politeness]\ndelay = \"2s\"\n")
+        .unwrap();
     let env = [
-        ("CRAWL_FETCH_DELAY", "3s"),
+        ("CRAWL_POLITENESS_DELAY", "3s"),
         ("CRAWL_FETCH_CONCURRENCY", "4"),
         ("CRAWL_CRAWL_LIMIT", "9"),
         ("PATH", "/bin"),
     ];
-    let flags = vec![Override { flag: "--delay", key: "fetch.delay", value: "4s".into() }];
+    let flags = vec![Override { flag: "--delay", key: "politeness.delay", value: "4s".into() }];
     let config =
         load(Some(file.path()), env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())), flags).unwrap();
-    assert_eq!(config.fetch.delay, Duration::from_secs(4));
+    assert_eq!(config.politeness.delay, Duration::from_secs(4));
     assert_eq!(config.fetch.concurrency, 4);
     assert_eq!(config.fetch.retries, 7);
     assert_eq!(config.crawl.limit, Limit(Some(9)));
-    assert_eq!(config.fetch.host_concurrency, 1);
+    assert_eq!(config.politeness.host_concurrency, 1);
 }
 
 #[test]
@@ -62,14 +63,14 @@ fn errors_name_file_line_key_and_the_nearest_name() {
     assert_eq!(error, "FILE:3: fetch.concurency: unknown key; did you mean \"concurrency\"?");
     let error = with_file("[fetsh]\n").unwrap_err();
     assert_eq!(error, "FILE:1: fetsh: unknown section; did you mean \"fetch\"?");
-    let error = with_file("\n[fetch]\ndelay = 3\n").unwrap_err();
+    let error = with_file("\n[politeness]\ndelay = 3\n").unwrap_err();
     assert!(
-        error.starts_with("FILE:3: fetch.delay: invalid type: integer `3`, expected a string"),
+        error.starts_with("FILE:3: politeness.delay: invalid type: integer `3`, expected a string"),
         "{error}"
     );
-    let error = with_file("[fetch]\ndelay = \"soon\"\n").unwrap_err();
-    assert!(error.starts_with("FILE:2: fetch.delay: \"soon\" is not a duration"), "{error}");
-    let error = with_file("[fetch]\ndelay = \n").unwrap_err();
+    let error = with_file("[politeness]\ndelay = \"soon\"\n").unwrap_err();
+    assert!(error.starts_with("FILE:2: politeness.delay: \"soon\" is not a duration"), "{error}");
+    let error = with_file("[politeness]\ndelay = \n").unwrap_err();
     assert!(error.starts_with("FILE:2: "), "{error}");
     let error = with_file("fetch = 3\n").unwrap_err();
     assert_eq!(error, "FILE:1: fetch: is a section, not a value");
@@ -80,9 +81,10 @@ fn errors_name_file_line_key_and_the_nearest_name() {
 #[test]
 fn all_faults_are_told_at_once_with_their_places() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let text = "[fetch]\nretries = \"many\"\nconcurency = 3\ndelay = \"2s\"\n[crawl]\nlimit = 0\n[fetsh]\n";
+    let text =
+        "[fetch]\nretries = \"many\"\nconcurency = 3\nmax_outage = \"2s\"\n[crawl]\nlimit = 0\n[fetsh]\n";
     std::fs::write(file.path(), text).unwrap();
-    let env = [("CRAWL_FETCH_DELAI", "1s"), ("CRAWL_FETCH_BACKOFF", "soon")];
+    let env = [("CRAWL_POLITENESS_DELAI", "1s"), ("CRAWL_FETCH_BACKOFF", "soon")];
     let env = env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let flags = vec![
         Override { flag: "--scope", key: "crawl.scope", value: "moon".into() },
@@ -96,7 +98,7 @@ fn all_faults_are_told_at_once_with_their_places() {
         "FILE:6: crawl.limit: must be at least 1",
         "FILE:7: fetsh: unknown section; did you mean \"fetch\"?",
         "CRAWL_FETCH_BACKOFF: fetch.backoff: \"soon\" is not a duration",
-        "environment: CRAWL_FETCH_DELAI: unknown variable",
+        "environment: CRAWL_POLITENESS_DELAI: unknown variable",
         "--scope: crawl.scope: ",
     ];
     let lines: Vec<&str> = told.lines().collect();
@@ -110,14 +112,14 @@ fn all_faults_are_told_at_once_with_their_places() {
 fn environment_errors_name_the_variable() {
     let set = |k: &str, v: &str| load(None, [(k.to_owned(), v.to_owned())].into_iter(), vec![]).map(drop);
     assert_eq!(
-        set("CRAWL_FETCH_DELAI", "1s").unwrap_err().to_string(),
-        "environment: CRAWL_FETCH_DELAI: unknown variable; did you mean \"CRAWL_FETCH_DELAY\"?"
+        set("CRAWL_POLITENESS_DELAI", "1s").unwrap_err().to_string(),
+        "environment: CRAWL_POLITENESS_DELAI: unknown variable; did you mean \"CRAWL_POLITENESS_DELAY\"?"
     );
     let error = set("CRAWL_FETCH_RETRIES", "many").unwrap_err().to_string();
     assert!(error.starts_with("CRAWL_FETCH_RETRIES: fetch.retries: invalid type: string"), "{error}");
     set("CRAWL_TRAPS_CALENDAR_YEARS", "unlimited").unwrap();
     set("CRAWL_TRAPS_CALENDAR_YEARS", "[1, 2]").unwrap();
-    let error = set("CRAWL_FETCH_ADDRESS_SHARE", "1.5").unwrap_err().to_string();
+    let error = set("CRAWL_POLITENESS_ADDRESS_SHARE", "1.5").unwrap_err().to_string();
     assert!(error.contains("1.5 is not between 0 and 1"), "{error}");
     set("CRAWL_FETCH_RESOLVE", "a.test:80:127.0.0.1,b.test:80:127.0.0.1").unwrap();
 }
@@ -127,16 +129,18 @@ fn the_numbers_of_politeness_reach_the_gate_within_their_ranges() {
     let set = |key: &str, value: &str| {
         let name = format!("CRAWL_POLITENESS_{key}");
         load(None, [(name, value.to_owned())].into_iter(), vec![])
-            .map(|config| config.politeness.settings(&config.fetch))
+            .map(|config| config.politeness.settings())
             .map_err(|e| e.to_string())
     };
-    let defaults = load(None, none(), vec![]).map(|c| c.politeness.settings(&c.fetch)).unwrap();
+    let defaults = load(None, none(), vec![]).map(|c| c.politeness.settings()).unwrap();
     assert_eq!(defaults, crawl_fetch::PolitenessSettings::default());
     assert_eq!(set("MAX_RETRY_AFTER", "3s").unwrap().max_retry_after, Duration::from_secs(3));
     assert_eq!(set("MAX_SLOW_DELAY", "2s").unwrap().max_slow_delay, Duration::from_secs(2));
     assert_eq!(set("JITTER", "0").unwrap().jitter, 0.0);
-    assert_eq!(set("FORGIVENESS", "1").unwrap().forgiveness, 1.0);
-    assert_eq!(set("BREAK_AFTER", "2").unwrap().break_after, 2);
+    assert_eq!(set("HOST_CONCURRENCY", "2").unwrap().host_concurrency, 2);
+    assert_eq!(set("ADDRESS_SHARE", "0").unwrap().address_share, 0.0);
+    assert_eq!(set("DELAY", "3s").unwrap().delay, Duration::from_secs(3));
+    assert_eq!(set("MAX_CRAWL_DELAY", "3s").unwrap().max_crawl_delay, Duration::from_secs(3));
     assert_eq!(set("BREAK_FOR", "1s").unwrap().break_for, Duration::from_secs(1));
     assert_eq!(set("BREAK_TRIES", "0").unwrap().break_tries, 0);
     for (key, bad, why) in [
@@ -144,8 +148,9 @@ fn the_numbers_of_politeness_reach_the_gate_within_their_ranges() {
         ("BREAK_FOR", "25h", "at most \"24h\""),
         ("MAX_SLOW_DELAY", "-1s", "negative"),
         ("JITTER", "1.1", "between 0 and 1"),
-        ("FORGIVENESS", "-0.1", "between 0 and 1"),
-        ("BREAK_AFTER", "0", "at least 1"),
+        ("ADDRESS_SHARE", "-0.1", "between 0 and 1"),
+        ("HOST_CONCURRENCY", "0", "at least 1"),
+        ("DELAY", "25h", "at most \"24h\""),
         ("BREAK_TRIES", "-1", "invalid value"),
     ] {
         let error = set(key, bad).unwrap_err();
@@ -154,45 +159,16 @@ fn the_numbers_of_politeness_reach_the_gate_within_their_ranges() {
 }
 
 #[test]
-fn sections_in_sections_are_set_key_by_key() {
-    let config = with_file("[quality.text]\nmin_words = 7\n[quality]\nenabled = true\n").unwrap();
-    assert!(config.quality.enabled);
-    // what the file does not name keeps its default
-    assert_eq!((config.quality.text.min_words, config.quality.text.max_word_repetition_ratio), (7, 0.2));
-    let error = with_file("[quality]\n[quality.text]\nmin_wrods = 7\n").unwrap_err();
-    assert_eq!(error, "FILE:3: quality.text.min_wrods: unknown key; did you mean \"min_words\"?");
-    let error = with_file("[quality]\ntext = 7\n").unwrap_err();
-    assert_eq!(error, "FILE:2: quality.text: is a section, not a value");
-    let error = with_file("[quality.text]\nmin_words = \"few\"\n").unwrap_err();
-    assert!(error.starts_with("FILE:2: quality.text.min_words: invalid type"), "{error}");
-    let set = |name: &str, value: &str| {
-        load(None, [(format!("CRAWL_QUALITY_{name}"), value.to_owned())].into_iter(), vec![])
-            .map(|config| config.quality)
-    };
-    assert_eq!(set("TEXT_MAX_WORD_REPETITION_RATIO", "0.3").unwrap().text.max_word_repetition_ratio, 0.3);
-    assert_eq!(set("SETS", "text,c4").unwrap().sets.len(), 2);
-    let grams = set("GOPHER_REPETITION_TOP_N_GRAMS", "[[2, 0.5]]").unwrap().gopher_repetition.top_n_grams;
-    assert_eq!(grams, [(2, 0.5)]);
-    assert!(set("TEXT", "1").is_err());
-    let flag = Override { flag: "--x", key: "quality.c4.min_num_sentences", value: 3.into() };
-    assert_eq!(load(None, none(), vec![flag]).unwrap().quality.c4.min_num_sentences, 3);
-}
-
-#[test]
 fn numbers_that_would_use_up_the_machine_are_refused_by_their_key() {
     for key in [
         "fetch.concurrency",
-        "fetch.host_concurrency",
-        "fetch.keep_alive_per_host",
+        "politeness.host_concurrency",
         "chrome.tabs",
         "extract.threads",
         "dedup.shards",
         "serve.connections",
         "serve.analyses",
         "output.batch",
-        "channels.fetched",
-        "channels.extracted",
-        "channels.cleaned",
     ] {
         let (section, name) = key.split_once('.').unwrap();
         let error = with_file(&format!("[{section}]\n{name} = 1000000000\n")).unwrap_err();
@@ -212,8 +188,8 @@ fn many_errors_are_counted() {
     assert_eq!(error.lines().count(), 21);
     assert!(error.ends_with("\n19980 more errors in the settings"), "{error}");
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    let error = with_file(&format!("[fetch]\ndelay = \"{}\"\n", "x".repeat(100_000))).unwrap_err();
-    assert!(error.starts_with("FILE:2: fetch.delay: ") && error.len() < 2_000, "{}", error.len());
+    let error = with_file(&format!("[politeness]\ndelay = \"{}\"\n", "x".repeat(100_000))).unwrap_err();
+    assert!(error.starts_with("FILE:2: politeness.delay: ") && error.len() < 2_000, "{}", error.len());
     let error = with_file(&"é".repeat(5 << 20)).unwrap_err();
     assert_eq!(error, "FILE: is larger than 4 MiB, which no file of settings is");
 }

@@ -11,13 +11,8 @@ use toml::Value;
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct TrapsSection {
-    pub path_segments: Limit,
-    pub segment_repeats: Limit,
-    pub parameters: Limit,
     pub calendar_years: CalendarYears,
     pub template_credit: Limit,
-    pub new_page_credit: u32,
-    pub duplicate_cost: u32,
     pub hosts_per_domain: Limit,
     pub links_per_page: Limit,
     pub host_urls: Limit,
@@ -31,15 +26,11 @@ impl TrapsSection {
     pub fn settings(&self) -> TrapSettings {
         let count = |limit: Limit| limit.0.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         TrapSettings {
-            path_segments: count(self.path_segments),
-            segment_repeats: count(self.segment_repeats),
-            parameters: count(self.parameters),
             calendar_years: self.calendar_years.0,
             template_credit: self.template_credit.0.map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
-            new_page_credit: self.new_page_credit,
-            duplicate_cost: self.duplicate_cost,
             hosts_per_domain: count(self.hosts_per_domain),
             links_per_page: count(self.links_per_page),
+            ..TrapSettings::default()
         }
     }
 

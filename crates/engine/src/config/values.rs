@@ -68,17 +68,6 @@ pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
     Vec::<String>::deserialize(deserializer)?.into_iter().map(read).collect()
 }
 
-pub(super) fn positive<'de, T, D>(deserializer: D) -> Result<T, D::Error>
-where
-    T: Deserialize<'de> + Default + PartialEq,
-    D: Deserializer<'de>,
-{
-    match T::deserialize(deserializer)? {
-        n if n == T::default() => Err(D::Error::custom("must be at least 1")),
-        n => Ok(n),
-    }
-}
-
 /// A number from 1 to a ceiling: a larger one would only use up the machine.
 pub(super) fn up_to<'de, const MOST: usize, D: Deserializer<'de>>(
     deserializer: D,

@@ -1,6 +1,6 @@
 //! Choice of a page's strategy, and the fetch by a browser.
 
-use super::{Answer, Visit, ends::spread};
+use super::{Answer, MAX_REDIRECTS, Visit, ends::spread};
 use crate::{
     config::StrategyChoice,
     context::Context,
@@ -249,7 +249,7 @@ impl Visit<'_> {
         let seed = self.request.discovery.is_seed();
         if let Some(host) = HostKey::of(&canonical)
             && !links.canonicalizer().is_too_long(&canonical)
-            && self.request.redirects.len() < context.config.fetch.max_redirects
+            && self.request.redirects.len() < MAX_REDIRECTS
             && (seed || (links.admits(&canonical) && links.trap(&canonical).is_none()))
         {
             // what a seed leads to is as much the user's word as the seed

@@ -56,8 +56,8 @@ impl Visit<'_> {
             let cut = gate.set_crawl_delay(&host, delay);
             self.slot.take_if(|slot| slot.is_outdated()).into_iter().for_each(HostSlot::give_back);
             if cut && looked.first {
-                let most = self.context.config.fetch.max_crawl_delay;
-                tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt asks for a longer pause than is kept (fetch.max_crawl_delay)");
+                let most = self.context.config.politeness.max_crawl_delay;
+                tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt asks for a longer pause than is kept (politeness.max_crawl_delay)");
             }
         }
         if policy.is_unreachable() {

@@ -9,7 +9,7 @@ use crate::{
     feed_book::FeedBook,
     judge::Judge,
     lease_fence::LeaseFence,
-    lessons::Lessons,
+    lessons::{Lessons, REEXAMINE_PAGES, TRIAL_PAGES},
     links::LinkPolicy,
     network::Network,
     opt_outs::OptOutCache,
@@ -39,7 +39,11 @@ pub fn context(config: Config, store: Arc<dyn Store>) -> Result<Context, Failure
     context_on(&Platform::default(), config, store)
 }
 
-pub(super) fn context_on(
+/// Builds the parts that the stages share, on a machine that may be simulated.
+///
+/// # Errors
+/// When a setting cannot be used.
+pub fn context_on(
     platform: &Platform,
     mut config: Config,
     store: Arc<dyn Store>,
@@ -54,7 +58,7 @@ pub(super) fn context_on(
     let rules = platform.rules(&config.extract)?;
     let browser = Browser::new(&config, &http, &rules, browser_connections);
     let client = platform.client(http, budget.clone()).map_err(|e| usage(&e))?;
-    let politeness = config.politeness.settings(&config.fetch);
+    let politeness = config.politeness.settings();
     let shares_addresses = politeness.address_share > 0.0;
     let slow = SlowLane::new(config.fetch.concurrency, shares_addresses.then(|| client.address_book()));
     let gate = Gate::with_addresses(politeness, client.address_book());
@@ -72,7 +76,7 @@ pub(super) fn context_on(
         robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &network.product_token),
         opt_outs: OptOutCache::default(),
     };
-    let lessons = Lessons::new(config.strategies.trial_pages, config.strategies.reexamine_pages);
+    let lessons = Lessons::new(TRIAL_PAGES, REEXAMINE_PAGES);
     let control = Control {
         requests: cancel.child_token(),
         cancel,
@@ -81,7 +85,7 @@ pub(super) fn context_on(
         worker: format!("{}@{}", std::process::id(), crawl_model::now_ms()),
     };
     Ok(Context {
-        reading: reading(&config, rules, &network.product_token)?,
+        reading: reading(platform, &config, rules, &network.product_token)?,
         admission: admission(&config)?,
         strategies: StrategyParts { browser, lessons },
         compute: compute(platform, &config, &store)?,
@@ -100,14 +104,26 @@ fn compute(platform: &Platform, config: &Config, store: &Arc<dyn Store>) -> Resu
     let threading = platform.threading;
     let storage = StorageDoor::new(Arc::clone(store), threading)
         .map_err(|e| Failure::new(Exit::Internal, format!("the storage thread cannot be started: {e}")))?;
-    Ok(Compute { cpu: platform.cpu(config.extract.threads)?, threading, storage: Arc::new(storage) })
+    Ok(Compute {
+        cpu: platform.cpu(config.extract.threads)?,
+        threading,
+        storage: Arc::new(storage),
+        channels: platform.channels,
+    })
 }
 
-fn reading(config: &Config, rules: Arc<Rules>, product_token: &str) -> Result<Reading, Failure> {
+fn reading(
+    platform: &Platform,
+    config: &Config,
+    rules: Arc<Rules>,
+    product_token: &str,
+) -> Result<Reading, Failure> {
+    let options =
+        Options { deadline: Some(platform.page_deadline), ..extraction(&config.extract, product_token) };
     Ok(Reading {
-        extractor: PageExtractor::from_rules(rules, extraction(&config.extract, product_token)),
+        extractor: PageExtractor::from_rules(rules, options),
         sites: SiteBook::default(),
-        quality: config.quality.enabled.then(|| Judge::new(&config.quality)).transpose()?,
+        quality: config.quality.enabled.then(|| Judge::new(config)).transpose()?,
         sketcher: duplicates::sketcher(config)?,
     })
 }
@@ -127,7 +143,7 @@ fn admission(config: &Config) -> Result<Admission, Failure> {
 
 /// The settings of the client, bounded by the descriptors that are left, and the connections that a browser may have.
 fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Failure> {
-    let mut http = config.fetch.http_settings()?;
+    let mut http = config.http_settings()?;
     let wanted = config.fetch.concurrency;
     let tabs = if matches!(config.fetch.strategy, StrategyChoice::Static) { 0 } else { config.chrome.tabs };
     let plan = descriptors::plan(wanted, tabs);
@@ -162,7 +178,6 @@ fn extraction(settings: &ExtractSection, product_token: &str) -> Options {
         comments: settings.comments,
         raw_metadata: settings.raw_metadata,
         product_token: product_token.to_owned(),
-        deadline: Some(settings.deadline),
         ..Options::default()
     }
 }

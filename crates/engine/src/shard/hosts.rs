@@ -4,7 +4,7 @@ use super::Shard;
 use crate::{
     context::Context,
     host_state::{self, Unsettled},
-    soft404::Witness,
+    soft404::{PROBED_SECTIONS, Witness},
     stage_error::StageError,
 };
 use crawl_dedup::{Fingerprint, HostStream, Release};
@@ -60,7 +60,7 @@ impl Host {
     pub(super) fn waits_for_probe(&self, context: &Context, page: &ExtractedPage) -> bool {
         let (dedup, crawl) = (&context.config.dedup, &context.config.crawl);
         let early = dedup.release == Release::Early && !self.stream.is_complete();
-        early && crawl.soft404 && self.witness.is_open(page, crawl.soft404_sections)
+        early && crawl.soft404 && self.witness.is_open(page, PROBED_SECTIONS)
     }
 }
 

@@ -25,6 +25,9 @@ pub use decode::decode_body;
 pub use exchange::{Exchange, Recorded, Recorder, Truncated};
 pub use headers::{LONGEST_RETRY_AFTER, parse_retry_after};
 pub use resolve::ResolveRule;
-pub use settings::{HostAuth, HttpSettings, ProxyChoice, ProxyUrl, RequestHeader};
+pub use settings::{
+    HostAuth, HttpSettings, MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, ProxyChoice, ProxyUrl,
+    RequestHeader,
+};
 pub use transport::{Answer, Transport, Waiting};
 pub use watch::SlowWatch;

@@ -7,6 +7,18 @@ use secrecy::{ExposeSecret, SecretString};
 use std::{fmt, str::FromStr, time::Duration};
 use url::Url;
 
+/// Minimum mean rate of a body, in bytes a second, once it has taken the read timeout. A page of 8 MiB at this
+/// rate would take nine hours, so a slower body is a trap or a broken server.
+pub const MIN_RATE_BYTES: u64 = 256;
+
+/// Maximum idle connections of one host. More serve no purpose, since few hosts permit more requests at a
+/// time.
+pub const MAX_IDLE_PER_HOST: usize = 16;
+
+/// Time limit of an idle connection. Servers close theirs after 5 to 75 s, and pauses between requests are
+/// mostly shorter than this.
+pub const MAX_IDLE_TIME: Duration = Duration::from_secs(30);
+
 /// Choice of a proxy. As text: empty for the environment, `none` for no proxy, else its URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProxyChoice {
@@ -205,7 +217,7 @@ impl Default for HttpSettings {
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(15),
             total_timeout: Duration::from_secs(60),
-            min_rate_bytes: 256,
+            min_rate_bytes: MIN_RATE_BYTES,
             max_body_bytes: 10 << 20,
             accept_types: ["text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml"]
                 .map(String::from)
@@ -218,7 +230,7 @@ impl Default for HttpSettings {
             proxy: ProxyChoice::default(),
             extra_roots: Vec::new(),
             pool_idle_per_host: 4,
-            pool_idle_timeout: Duration::from_secs(30),
+            pool_idle_timeout: MAX_IDLE_TIME,
             max_requests: 1_024,
             max_connections: 4_096,
         }

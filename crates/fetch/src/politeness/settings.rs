@@ -4,6 +4,13 @@ use crate::{error::FetchError, http::Resource};
 use rustc_hash::FxBuildHasher;
 use std::{hash::BuildHasher, time::Duration};
 
+/// Share of a throttled pause that each success removes. Ten successes leave a tenth of the growth.
+const FORGIVENESS: f64 = 0.2;
+
+/// Consecutive requests without any answer before a break. Fewer occur on any network, and more would keep a
+/// place busy for minutes.
+const BREAK_AFTER: u32 = 5;
+
 /// Settings of a [`Gate`](super::Gate).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolitenessSettings {
@@ -50,8 +57,8 @@ impl Default for PolitenessSettings {
             max_crawl_delay: Duration::from_secs(30),
             max_retry_after: Duration::from_secs(3_600),
             max_slow_delay: Duration::from_secs(60),
-            forgiveness: 0.2,
-            break_after: 5,
+            forgiveness: FORGIVENESS,
+            break_after: BREAK_AFTER,
             break_for: Duration::from_secs(30),
             break_tries: 3,
         }

@@ -83,16 +83,19 @@ const MAX_DATE: usize = 64;
 pub struct SitemapLimits {
     /// Maximum URLs; the rest is left out. The protocol allows 50,000.
     pub entries: usize,
-    /// Maximum bytes after decompression. The protocol allows 50 MiB.
+    /// Maximum bytes after decompression.
     pub bytes: u64,
     /// Accepts only URLs of the sitemap's scheme and host, under its directory (protocol, "Sitemap file
     /// location").
     pub strict_location: bool,
 }
 
+/// Maximum bytes of a sitemap after decompression: that of the protocol.
+pub const MAX_SITEMAP_BYTES: u64 = 50 << 20;
+
 impl Default for SitemapLimits {
     fn default() -> Self {
-        Self { entries: 50_000, bytes: 50 << 20, strict_location: false }
+        Self { entries: 50_000, bytes: MAX_SITEMAP_BYTES, strict_location: false }
     }
 }
 

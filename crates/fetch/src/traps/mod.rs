@@ -26,6 +26,24 @@ use std::{
 };
 use url::Url;
 
+/// Maximum segments of a path. Paths of real sites have fewer; relative links that grow at each step soon have
+/// more.
+const PATH_SEGMENTS: usize = 24;
+
+/// Maximum repetitions of a segment in a path. A tree of files repeats a name once or twice.
+const SEGMENT_REPEATS: usize = 3;
+
+/// Maximum parameters of a query. Filters that links combine without end have more.
+const PARAMETERS: usize = 12;
+
+/// Fetches that each page with new content adds to the account of its URL pattern. One such page in twenty
+/// keeps a pattern alive.
+const NEW_PAGE_CREDIT: u32 = 20;
+
+/// Fetches that each page with a known text removes. It costs more than a page with little text, which may be
+/// an index.
+const DUPLICATE_COST: u32 = 10;
+
 /// Limits of the detection; `None` disables each.
 #[derive(Clone, Debug)]
 pub struct TrapSettings {
@@ -52,13 +70,13 @@ pub struct TrapSettings {
 impl Default for TrapSettings {
     fn default() -> Self {
         Self {
-            path_segments: Some(24),
-            segment_repeats: Some(3),
-            parameters: Some(12),
+            path_segments: Some(PATH_SEGMENTS),
+            segment_repeats: Some(SEGMENT_REPEATS),
+            parameters: Some(PARAMETERS),
             calendar_years: Some((5, 2)),
             template_credit: Some(200),
-            new_page_credit: 20,
-            duplicate_cost: 10,
+            new_page_credit: NEW_PAGE_CREDIT,
+            duplicate_cost: DUPLICATE_COST,
             hosts_per_domain: Some(1_000),
             links_per_page: Some(10_000),
         }
@@ -104,13 +122,13 @@ impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PathDepth(n) => {
-                write!(f, "the path has {n} segments, more than traps.path_segments allows")
+                write!(f, "the path has {n} segments, more than {PATH_SEGMENTS}")
             }
             Self::RepeatedSegment(segment) => {
-                write!(f, "\"{segment}\" stands in the path again and again (traps.segment_repeats)")
+                write!(f, "\"{segment}\" stands in the path again and again")
             }
             Self::Parameters(n) => {
-                write!(f, "the query has {n} parameters, more than traps.parameters allows")
+                write!(f, "the query has {n} parameters, more than {PARAMETERS}")
             }
             Self::Calendar(year) => write!(f, "a calendar page of the year {year} (traps.calendar_years)"),
             Self::Template(template) => {

@@ -1,26 +1,12 @@
-//! Settings and checker with the defaults of `config/crawl.toml`, for examples and benches.
+//! Settings and checker with the thresholds of `config/rules/quality.toml`, for examples and benches.
 
 #![allow(clippy::unwrap_used, reason = "examples and benches fail where they stand")]
 
-use crawl_quality::{Checker, LineRules, Settings};
-use serde::de::DeserializeOwned;
-
-fn read<T: DeserializeOwned>(table: &toml::Table, key: &str) -> T {
-    table[key].clone().try_into().unwrap()
-}
+use crawl_quality::{Checker, LineRules, RuleSet, Settings};
 
 /// The settings.
 pub fn settings() -> Settings {
-    let config: toml::Table = include_str!("../../../../config/crawl.toml").parse().unwrap();
-    let quality = config["quality"].as_table().unwrap();
-    Settings {
-        sets: read(quality, "sets"),
-        text: read(quality, "text"),
-        gopher_repetition: read(quality, "gopher_repetition"),
-        gopher_quality: read(quality, "gopher_quality"),
-        c4: read(quality, "c4"),
-        fineweb: read(quality, "fineweb"),
-    }
+    Settings::of(RuleSet::ALL.to_vec(), false, &LineRules::built_in().unwrap().thresholds)
 }
 
 /// A checker with them.

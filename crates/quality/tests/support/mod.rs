@@ -1,26 +1,12 @@
-//! A checker with the defaults of the configuration.
+//! A checker with the thresholds of the built-in rules and all sets.
 
 #![allow(dead_code, reason = "each file of tests uses some of it")]
 
-use crawl_quality::{Assessment, Checker, LineRules, Settings};
-use serde::de::DeserializeOwned;
+use crawl_quality::{Assessment, Checker, LineRules, RuleSet, Settings};
 
-/// The defaults of `config/crawl.toml`.
+/// All sets with the thresholds of `config/rules/quality.toml`.
 pub fn defaults() -> Settings {
-    let config: toml::Table = include_str!("../../../../config/crawl.toml").parse().unwrap();
-    let quality = &config["quality"];
-    Settings {
-        sets: read(&quality["sets"]),
-        text: read(&quality["text"]),
-        gopher_repetition: read(&quality["gopher_repetition"]),
-        gopher_quality: read(&quality["gopher_quality"]),
-        c4: read(&quality["c4"]),
-        fineweb: read(&quality["fineweb"]),
-    }
-}
-
-fn read<T: DeserializeOwned>(value: &toml::Value) -> T {
-    value.clone().try_into().unwrap()
+    Settings::of(RuleSet::ALL.to_vec(), false, &LineRules::built_in().unwrap().thresholds)
 }
 
 /// A checker with changed defaults.

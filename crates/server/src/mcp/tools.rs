@@ -11,6 +11,7 @@ use crawl_engine::{
     cpu::CpuPool,
     exit::{Exit, Failure},
     page_rules,
+    platform::PAGE_DEADLINE,
     record::page_record,
     visit::Visitor,
 };
@@ -68,7 +69,7 @@ impl Tools {
                 tables: extract.tables,
                 comments: extract.comments,
                 raw_metadata: extract.raw_metadata,
-                deadline: Some(extract.deadline),
+                deadline: Some(PAGE_DEADLINE),
                 ..Options::default()
             };
             Ok(Arc::new(PageExtractor::from_rules(rules, options)))

@@ -22,7 +22,6 @@ pub struct App {
     pub(super) token: Arc<Token>,
     pub(super) hosts: Arc<[String]>,
     pub(super) timeout: Duration,
-    pub(super) max_body: u64,
 }
 
 impl App {
@@ -39,7 +38,6 @@ impl App {
             token: Arc::new(Token::of(&settings.serve, tell)?),
             hosts: settings.serve.hosts.as_slice().into(),
             timeout: settings.serve.timeout,
-            max_body: settings.serve.max_body.as_u64(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Checks of every request: host, origin, token and time. Every error becomes a problem.
 
 use crate::rest::{
+    MAX_BODY_BYTES,
     app::App,
     problem::{PROBLEM_JSON, Problem},
 };
@@ -100,9 +101,9 @@ fn admitted(app: &App, request: &Request, has_token: bool) -> Result<(), Problem
         let detail = "send the token as \"Authorization: Bearer TOKEN\"";
         return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
     }
-    let announced = only(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > app.max_body) {
-        let detail = format!("a body has {} bytes at most (serve.max_body)", app.max_body);
+    let announced = only(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > MAX_BODY_BYTES) {
+        let detail = format!("a body has {MAX_BODY_BYTES} bytes at most");
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
     }
     Ok(())

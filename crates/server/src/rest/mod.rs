@@ -24,6 +24,9 @@ use crawl_engine::{
 };
 use tokio_util::sync::CancellationToken;
 
+/// Maximum bytes of a request's body. Bodies name projects and parameters, in some kilobytes.
+const MAX_BODY_BYTES: usize = 256 << 10;
+
 /// Service of `crawl serve` without its listener, for callers that hand it requests.
 ///
 /// # Errors
@@ -34,10 +37,9 @@ pub fn service(settings: &Config) -> Result<Router, Failure> {
 
 /// The paths with everything that stands before them.
 fn router(app: &App) -> Router {
-    let max_body = usize::try_from(app.max_body).unwrap_or(usize::MAX);
     let guarded = |router: Router<App>| {
         let admitted = middleware::from_fn_with_state(app.clone(), guard::admit);
-        let within = DefaultBodyLimit::max(max_body);
+        let within = DefaultBodyLimit::max(MAX_BODY_BYTES);
         router
             .layer(within)
             .layer(admitted)

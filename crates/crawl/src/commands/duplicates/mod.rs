@@ -4,8 +4,10 @@ mod output;
 
 use super::{documents, rules};
 use crate::{cli::DuplicatesArgs, logging::say};
-use crawl_archive::ReadOptions;
-use crawl_corpus::{Analysis, ClusterSettings, Findings, Keep, Origin, Settings, TfIdfSettings};
+use crawl_archive::{MAX_RECORD_BYTES, ReadOptions};
+use crawl_corpus::{
+    Analysis, ClusterSettings, Findings, Keep, Origin, PAIRS_PER_GROUP, Settings, TfIdfSettings,
+};
 use crawl_engine::{
     config::{self, DuplicatesSection},
     exit::{Exit, Failure},
@@ -28,8 +30,7 @@ pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
     };
     let mut analysis = Analysis::new(settings(&section)?, keep, &work_dir)?;
     let mut inputs = Vec::new();
-    let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
-    let options = ReadOptions { max_record, keep_lines: false };
+    let options = ReadOptions { max_record: MAX_RECORD_BYTES, keep_lines: false };
     let extractor = documents::extractor(rules(&args.rules)?, crawl_extract::Favor::default());
     for file in &files {
         inputs.push(documents::read(file, &options, &mut |batch| {
@@ -68,7 +69,7 @@ fn settings(section: &DuplicatesSection) -> Result<Settings, Failure> {
             max_lemma_chars: section.max_lemma_chars,
             clusters: ClusterSettings { algorithm: section.cluster_algorithm, number: section.clusters },
         }),
-        pairs_per_group: section.pairs_per_group,
+        pairs_per_group: PAIRS_PER_GROUP,
         seed: section.seed,
         run_records: section.run_records,
     })

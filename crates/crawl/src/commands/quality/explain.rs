@@ -259,16 +259,18 @@ fn remedy(checker: &Checker, verdict: &Verdict, judged: &Judged) -> String {
         TextSource::Record | TextSource::Page => "; -o FILE --drop leaves the document out",
     };
     match verdict.cause {
-        Cause::ShortText => "none is needed: short texts are not judged (quality.text.min_words)".to_owned(),
+        Cause::ShortText => {
+            "none is needed: short texts are not judged (text.min_words of quality.toml)".to_owned()
+        }
         Cause::CommonWords => format!(
             "fix 2, exclude common words: give the language, --language {}",
             verdict.written_in.as_deref().unwrap_or("CODE")
         ),
         Cause::Boilerplate => {
-            format!("fix 3, {less}; or fix 4, --remove-boilerplate (quality.text.remove_boilerplate)")
+            format!("fix 3, {less}; or fix 4, --remove-boilerplate (quality.remove_boilerplate)")
         }
         Cause::Terms => format!(
-            "fix 1, raise the threshold: quality.text.max_term_repetition_ratio is {}, this text needs {} (--config FILE)",
+            "fix 1, raise the threshold: text.max_term_repetition_ratio is {}, this text needs {} (quality.toml in --rules DIR)",
             checker.settings().text.max_term_repetition_ratio,
             up(verdict.word_ratio),
         ),
@@ -276,7 +278,7 @@ fn remedy(checker: &Checker, verdict: &Verdict, judged: &Judged) -> String {
             format!("none: this is the repetition that the filter is for{drop}")
         }
         Cause::Characters => format!(
-            "if the text is worth it, raise quality.text.max_char_repetition_ratio ({}) in the file of --config{drop}",
+            "if the text is worth it, raise text.max_char_repetition_ratio ({}) in quality.toml of --rules DIR{drop}",
             checker.settings().text.max_char_repetition_ratio
         ),
     }

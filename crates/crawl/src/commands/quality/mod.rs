@@ -8,7 +8,7 @@ mod report;
 
 use super::{documents, write_out, write_text};
 use crate::{cli::QualityArgs, logging::say};
-use crawl_archive::{Body, Document, ReadOptions};
+use crawl_archive::{Body, Document, MAX_RECORD_BYTES, ReadOptions};
 use crawl_corpus::Page;
 use crawl_engine::{
     config::{self, Config, ExtractSection, QualitySection},
@@ -24,7 +24,6 @@ use explain::Explainer;
 use output::Output;
 use rayon::prelude::*;
 use report::Report;
-use serde::Serialize;
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
 /// Time limit for a page that is fetched, with all pauses.
@@ -53,10 +52,10 @@ struct Judged {
 pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     let section = &config.quality;
-    let judge = Judge::new(section)?;
+    let judge = Judge::new(&config)?;
     let sets = sets(args, section)?;
     if args.show_config {
-        return show_config(section, &judge);
+        return show_config(&judge);
     }
     if let Some(url) = &args.url {
         // the visit reads them again, and reports faulty lines of lists then
@@ -66,8 +65,7 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
     let rules = configured_rules(&config.extract, say)?;
     let mut job = Job::new(args, &judge, sets)?;
     let extractor = documents::extractor(rules, config.extract.favor);
-    let max_record = usize::try_from(section.max_record.as_u64()).unwrap_or(usize::MAX);
-    let options = ReadOptions { max_record, keep_lines: args.output.is_some() };
+    let options = ReadOptions { max_record: MAX_RECORD_BYTES, keep_lines: args.output.is_some() };
     let (mut read, mut unreadable) = (0, 0);
     for file in crawl_archive::expand(&args.inputs)? {
         let count = documents::read(&file, &options, &mut |batch| {
@@ -221,41 +219,10 @@ fn names(sets: &[RuleSet]) -> String {
     }
 }
 
-/// Prints the thresholds as a file of settings would have them.
-fn show_config(section: &QualitySection, judge: &Judge) -> Result<Exit, Failure> {
-    #[derive(Serialize)]
-    struct Shown<'a> {
-        enabled: bool,
-        drop: &'a [RuleSet],
-        language: &'a str,
-        min_language_letters: usize,
-        min_language_confidence: f64,
-        rules: &'a str,
-        max_record: String,
-        #[serde(flatten)]
-        settings: &'a crawl_quality::Settings,
-    }
-    #[derive(Serialize)]
-    struct File<'a> {
-        quality: Shown<'a>,
-    }
-    let QualitySection { enabled, drop, language, min_language_letters, min_language_confidence, .. } =
-        section;
-    let QualitySection { rules, max_record, .. } = section;
-    let settings = judge.checker().settings();
-    let max_record = max_record.to_string();
-    let shown = Shown {
-        enabled: *enabled,
-        drop,
-        language,
-        min_language_letters: *min_language_letters,
-        min_language_confidence: *min_language_confidence,
-        rules,
-        max_record,
-        settings,
-    };
-    let file = File { quality: shown };
-    let text = toml::to_string(&file).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
+/// Prints the thresholds as a file of rules, which `quality.rules` may name.
+fn show_config(judge: &Judge) -> Result<Exit, Failure> {
+    let text =
+        toml::to_string(judge.thresholds()).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     write_out(text.as_bytes())?;
     Ok(Exit::Done)
 }
