@@ -77,7 +77,7 @@ impl StorageDoor {
         told.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Calls the store without waiting for the call. Later calls of [`StorageDoor::call`] run after it.
+    /// Calls the store without waiting for the call. Later calls run after it, unless the queue is full now.
     pub fn post(&self, work: impl FnOnce(&dyn Store) + Send + 'static) {
         let work = move |store: &dyn Store| {
             work(store);

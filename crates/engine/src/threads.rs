@@ -136,7 +136,46 @@ pub async fn join(mut stages: Stages) -> Result<(), StageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
+    use crawl_model::assert_may_block;
+    use std::{
+        panic::catch_unwind,
+        time::{Duration, Instant},
+    };
+
+    fn may_block() -> bool {
+        catch_unwind(|| assert_may_block("a test")).is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_task_of_a_stage_must_not_block_and_a_thread_may() {
+        async fn check(expected: bool) -> Result<(), StageError> {
+            tokio::task::yield_now().await;
+            assert_eq!(may_block(), expected);
+            Ok(())
+        }
+        let debug = cfg!(debug_assertions);
+        let mut stages = Stages::new(CancellationToken::new(), Threading::Threads);
+        stages.task("task", check(!debug));
+        stages.thread("thread", check(true)).unwrap();
+        join(stages).await.unwrap();
+        let mut inline = Stages::new(CancellationToken::new(), Threading::Inline);
+        inline.task("task", check(true));
+        join(inline).await.unwrap();
+    }
+
+    #[test]
+    fn workers_of_the_runtime_must_not_block_and_its_other_threads_may() {
+        let runtime = runtime().worker_threads(1).build().unwrap();
+        let worker = runtime.spawn(async {
+            // the worker has parked when the timer goes off
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            may_block()
+        });
+        assert_eq!(runtime.block_on(worker).unwrap(), !cfg!(debug_assertions));
+        assert!(runtime.block_on(async { may_block() }), "the thread that waits for the runtime");
+        let blocking = runtime.spawn_blocking(may_block);
+        assert!(runtime.block_on(blocking).unwrap());
+    }
 
     #[test]
     fn timers_go_off_beside_a_task_that_is_always_ready() {

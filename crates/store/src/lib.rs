@@ -19,6 +19,7 @@
 //! Pages that outlive a run are in a separate database of projects ([`SqliteProjects`], [`MemoryProjects`]),
 //! which several processes may write.
 
+mod engine;
 mod ledger;
 mod lock;
 mod memory;
@@ -27,8 +28,9 @@ mod sqlite;
 pub mod state;
 mod upkeep;
 
+pub use engine::StateStore;
 pub use lock::{Holder, StateLock};
 pub use memory::{MemoryProjects, MemoryStore};
 pub use sqlite::{SqliteProjects, SqliteStore, StoreOptions};
-pub use state::{StateStore, open, open_projects};
+pub use state::{open, open_projects};
 pub use upkeep::{CheckReport, HostPlaces, RepairReport, StoreSize, TableReport, Upkeep};

@@ -1,13 +1,14 @@
 //! The state of a crawl, and the database of projects. Callers use the traits; only this module names the engines.
 //!
-//! An engine is a folder of this crate: it implements [`Store`], [`Upkeep`] and [`Engine`], and has one line in
-//! `ENGINES`.
+//! An engine is a folder of this crate: it implements [`Store`](crawl_model::Store), [`Upkeep`](crate::Upkeep) and
+//! `Engine`, and has one line in `ENGINES`.
 
 use crate::{
+    engine::{Engine, StateStore},
     sqlite::{SqliteEngine, SqliteProjects},
-    upkeep::{CheckReport, RepairReport, Upkeep},
+    upkeep::{CheckReport, RepairReport},
 };
-use crawl_model::{ProjectStore, Store, StoreError};
+use crawl_model::{ProjectStore, StoreError};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -16,41 +17,6 @@ use std::{
 
 /// Engines by precedence. The last one takes every place.
 const ENGINES: &[&dyn Engine] = &[&SqliteEngine];
-
-/// The state of a crawl: [`Store`] and [`Upkeep`].
-pub trait StateStore: Store + Upkeep {}
-
-impl<T: Store + Upkeep> StateStore for T {}
-
-/// A storage engine. A place is a directory, or a URL with the scheme of an engine.
-pub(crate) trait Engine: Sync {
-    /// Returns true if the engine stores states at this place.
-    fn takes(&self, place: &Path) -> bool;
-
-    /// See [`open`].
-    fn open(&self, place: &Path) -> Result<Arc<dyn StateStore>, StoreError>;
-
-    /// See [`open_read_only`].
-    fn open_read_only(&self, place: &Path) -> Result<Arc<dyn StateStore>, StoreError>;
-
-    /// See [`exists`].
-    fn exists(&self, place: &Path) -> bool;
-
-    /// See [`remove`].
-    fn remove(&self, place: &Path) -> Result<(), StoreError>;
-
-    /// See [`log`].
-    fn log(&self, place: &Path) -> PathBuf;
-
-    /// See [`damage_of_log`].
-    fn damage_of_log(&self, place: &Path) -> io::Result<Option<u64>>;
-
-    /// See [`check`].
-    fn check(&self, place: &Path) -> Result<CheckReport, StoreError>;
-
-    /// See [`repair`].
-    fn repair(&self, place: &Path) -> Result<RepairReport, StoreError>;
-}
 
 fn engine(place: &Path) -> &'static dyn Engine {
     ENGINES.iter().find(|engine| engine.takes(place)).copied().unwrap_or(&SqliteEngine)

@@ -2,7 +2,7 @@
 
 use super::SqliteStore;
 use crate::{
-    state::{Engine, StateStore},
+    engine::{Engine, StateStore},
     upkeep::{CheckReport, HostPlaces, RepairReport, StoreSize, Upkeep},
 };
 use crawl_model::{HostBound, HostBounds, HostKey, KnownUrl, RequestId, StoreError, UrlKey};
