@@ -17,7 +17,7 @@ use crate::{
     rules::{Rules, RulesError},
     score, signals,
     site::SiteUse,
-    text, words,
+    text, visibility, words,
 };
 use crawl_model::{Directives, Extraction, Extractor, Media, PageMetadata, PageSignals, Prose, Warning};
 use std::{borrow::Cow, path::Path, sync::Arc};
@@ -355,7 +355,7 @@ fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static s
         page.reveal(Reveal::Noscript);
         return Some("the page's own noscript was read");
     }
-    if page.hidden_words() > 2 * thin {
+    if page.hidden_words() > 2 * thin && !visibility::is_static(&page.dom) {
         page.reveal(Reveal::Hidden);
         return Some("hidden parts were read");
     }

@@ -1,7 +1,7 @@
 //! Text of the chosen content that the page's style sheets hide.
 //!
-//! The sheets are read after the choice of the content: they apply to its elements alone, and hide a part of
-//! it, never the most.
+//! The sheets are read after the choice of the content: they apply to its elements alone. They hide a small
+//! part of it, or any part if the page runs no script.
 
 use super::{Selection, prune};
 use crate::{
@@ -18,8 +18,8 @@ struct Hidden {
     nodes: Vec<Range<u32>>,
 }
 
-/// Drops text that the page's style sheets hide from a selection. Much hidden text stays, since scripts show
-/// it; returns its words.
+/// Drops text that the page's style sheets hide from a selection. Much hidden text stays if the page runs
+/// scripts, which may show it; returns its words.
 pub(crate) fn hide(page: &mut Page<'_>, selection: &mut Selection) -> u32 {
     let part = part(page, selection);
     let rules = &page.rules.extraction.visibility;
@@ -41,7 +41,8 @@ pub(crate) fn hide(page: &mut Page<'_>, selection: &mut Selection) -> u32 {
     }
     let (mut is_changed, mut kept) = (false, 0);
     for (hidden, why) in [(closed, Gone::Hidden), (unreadable, Gone::Unreadable)] {
-        if !rules.may_be_hidden(hidden.words, selection.words) {
+        let is_small = rules.may_be_hidden(hidden.words, selection.words);
+        if !is_small && !visibility::is_static(&page.dom) {
             kept += hidden.words;
         } else if !hidden.nodes.is_empty() {
             page.leave_out(&hidden.nodes, why);

@@ -4,6 +4,7 @@ use super::{
     cascade::{Cascade, Computed, Origin},
     property::{self, Slot, Value},
 };
+    scripts::runs_scripts,
 use crate::dom::Tag;
 use html5ever::local_name;
 use serde::Deserialize;
@@ -68,15 +69,8 @@ pub(super) struct Exemptions<'b, 'a> {
 impl<'b, 'a> Exemptions<'b, 'a> {
     pub(super) fn new(cascade: &'b Cascade<'a>, rules: &'b RevealRules) -> Self {
         let dom = cascade.dom;
-        let has_scripts = (1..dom.len()).any(|id| {
-            dom.tag(id) == Tag::Script
-                && dom.attr(id, &local_name!("type")).is_none_or(|kind| {
-                    let kind = kind.to_ascii_lowercase();
-                    kind.is_empty() || kind.contains("javascript") || kind == "module"
-                })
-        });
         // an archived page may have lost its scripts, and kept the URLs of its style sheets
-        let has_scripts = has_scripts || cascade.has_external;
+        let has_scripts = cascade.has_external || runs_scripts(dom);
         let looks = Cell::new(dom.len().saturating_mul(LOOKS_PER_NODE));
         Self { cascade, rules, has_scripts, counted: Cell::default(), looks }
     }

@@ -16,6 +16,7 @@ mod names;
 mod property;
 mod scan;
 mod selector;
+mod scripts;
 mod sheet;
 mod value;
 
@@ -32,6 +33,7 @@ use names::Names;
 use property::{COLOURS, Group};
 use sheet::Sheets;
 
+pub(crate) use scripts::is_static;
 /// Visibility of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Seen {

@@ -156,15 +156,75 @@ fn style_sheets_hide_a_small_part_only() {
         let small = extract(&head, &format!("<p class=q>FINDME {}</p>", words(38)));
         assert!(!small.content.contains("FINDME"), "{style}");
         assert_eq!((small.metadata.hidden_text.words, small.metadata.hidden_text.kept), (39, 0), "{style}");
-        let large = extract(&head, &format!("<p class=q>FINDME {}</p>", words(60)));
+        let scripted = format!("{head}<script src=x.js></script>");
+        let large = extract(&scripted, &format!("<p class=q>FINDME {}</p>", words(60)));
         assert!(large.content.contains("FINDME"), "{style}");
         assert_eq!((large.metadata.hidden_text.words, large.metadata.hidden_text.kept), (0, 61), "{style}");
         assert!(large.warnings.contains(&Warning::HiddenText), "{style}");
     }
     // a part that scripts show affects no other text
-    let head = "<style>.a{display:none}.q{color:transparent}</style>";
+    let head = "<style>.a{display:none}.q{color:transparent}</style><script>x()</script>";
     let both = extract(head, &format!("<p class=a>{}</p><p class=q>{SENTENCE}</p>", words(60)));
     assert!(both.content.contains("tide") && !both.content.contains("FINDME"));
+}
+
+#[test]
+fn much_hidden_text_stays_only_where_something_may_show_it() {
+    let hidden = format!("<p class=q>FINDME {}</p>", "tide ".repeat(400));
+    for style in ["display:none", "visibility:hidden", "opacity:0", "font-size:0"] {
+        let head = format!("<style>.q{{{style}}}</style>");
+        let data = "<script type='application/ld+json'>{}</script><script type=importmap>{}</script>";
+        for still in ["", data, "<a href='/javascript:x'>x</a>"] {
+            let page = extract(&head, &format!("{hidden}{still}"));
+            assert!(!page.content.contains("FINDME"), "{style}: {still}");
+            assert_eq!((page.metadata.hidden_text.words, page.metadata.hidden_text.kept), (401, 0));
+        }
+        for moving in [
+            "<script src=x.js></script>",
+            "<script type=module>x()</script>",
+            "<script type='abc-text/javascript'>x()</script>",
+            "<b onclick='x()'>x</b>",
+            "<a href=' JavaScript:x()'>x</a>",
+            "<link rel=stylesheet href=x.css>",
+            "<style>@import 'x.css';</style>",
+        ] {
+            let page = extract(&head, &format!("{hidden}{moving}"));
+            assert!(page.content.contains("FINDME"), "{style}: {moving}");
+        }
+    }
+    // the page shows these without a script
+    for (head, snippet) in [
+        (
+            "<style>.q{display:none}.q:target{display:block}</style>",
+            "<a href='#i'>More</a><div id=i class=q>{}</div>",
+        ),
+        (
+            "<style>.q{display:none}:checked~.q{display:block}</style>",
+            "<input type=checkbox><div class=q>{}</div>",
+        ),
+        (
+            "<style>.q{display:none}.o:hover .q{display:block}</style>",
+            "<div class=o>x<div class=q>{}</div></div>",
+        ),
+        ("<style>.z{display:none}</style>", "<details><summary>More</summary>{}</details>"),
+    ] {
+        let page = extract(head, &snippet.replace("{}", &hidden.replace("class=q", "class=r")));
+        assert!(page.content.contains("FINDME"), "{head}");
+    }
+}
+
+#[test]
+fn a_nearly_empty_page_keeps_hidden_text_only_if_it_runs_scripts() {
+    let page = |script: &str| {
+        let hidden = "tide ".repeat(400);
+        let html = format!(
+            "<!doctype html>{script}<body><p>Soon.</p><div style='display:none'>FINDME {hidden}</div>"
+        );
+        let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
+        EXTRACTOR.extract(&input).content
+    };
+    assert!(page("<script src=x.js></script>").contains("FINDME"));
+    assert!(!page("").contains("FINDME"));
 }
 
 #[test]
