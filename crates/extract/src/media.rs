@@ -7,6 +7,7 @@ use crate::{
     render,
     rules::Roles,
     text,
+    visibility::fades_in,
 };
 use crawl_model::{Media, MediaKind};
 use html5ever::local_name;
@@ -92,7 +93,7 @@ pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
 }
 
 /// Returns true for a tracking pixel. Its own style shrinks it to a pixel, or hides it without an alternative
-/// text and without a URL for a script.
+/// text and without a URL for a script. An image that fades in is none.
 fn is_hidden_beacon(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let Some(style) = dom.attr(id, &local_name!("style")) else { return false };
@@ -103,7 +104,8 @@ fn is_hidden_beacon(page: &Page<'_>, id: u32) -> bool {
     let is = |property, value: &str| {
         render::style_value(style, property).is_some_and(|own| own.eq_ignore_ascii_case(value))
     };
-    let is_hidden = || is("display", "none") || is("visibility", "hidden") || is("opacity", "0");
+    let is_clear = || is("opacity", "0") && !fades_in(dom, id);
+    let is_hidden = || is("display", "none") || is("visibility", "hidden") || is_clear();
     let has_text = || dom.attr(id, &local_name!("alt")).is_some_and(|alt| !alt.trim().is_empty());
     let is_lazy = || dom.attrs(id).any(|(name, _)| name.starts_with("data-"));
     is_pixel("width") || is_pixel("height") || is_hidden() && !has_text() && !is_lazy()

@@ -55,6 +55,27 @@ fn an_address_that_a_script_sets_goes_before_its_placeholder() {
 }
 
 #[test]
+fn an_image_that_fades_in_is_no_beacon() {
+    for image in [
+        "<img src=/a.jpg style='opacity:0;transition:opacity 500ms'>",
+        "<img src=/a.jpg style='opacity: 0; animation: appear 1s forwards'>",
+        "<img src=/a.jpg style='opacity:0' class='photo lazyload'>",
+        "<img src=/a.jpg style='opacity:0' class=js-fade-in>",
+        "<img src=/a.jpg style='opacity:0' onload='this.style.opacity=1'>",
+    ] {
+        assert_eq!(addresses(&format!("<p>{image}</p>")), ["https://harbour.example/a.jpg"], "{image}");
+    }
+    for beacon in [
+        "<img src=/a.jpg style='opacity:0'>",
+        "<img src=/a.jpg style='opacity:0;transition:none' class=unfaded>",
+        "<img src=/a.jpg style='display:none;transition:opacity 1s' class=lazy>",
+        "<img src=/a.jpg style='width:1px;opacity:0;transition:opacity 1s'>",
+    ] {
+        assert_eq!(addresses(&format!("<p>{beacon}</p>")), [""; 0], "{beacon}");
+    }
+}
+
+#[test]
 fn a_video_has_its_poster_and_a_player_the_page_of_its_video() {
     let media = extract(
         "<video poster=/p.jpg title='Lifting'><source src=/v.mp4></video><audio src=/a.mp3></audio>\

@@ -2,9 +2,10 @@
 
 use super::{
     cascade::{Cascade, Computed, Origin},
+    fade::fades_in,
     property::{self, Slot, Value},
-};
     scripts::runs_scripts,
+};
 use crate::dom::Tag;
 use html5ever::local_name;
 use serde::Deserialize;
@@ -83,6 +84,7 @@ impl<'b, 'a> Exemptions<'b, 'a> {
                     || self.is_generated(element, slot, computed)
                     || self.is_main(element))
             || slot != Slot::Display && (self.is_animated(slot, computed) || self.is_named(element))
+            || slot == Slot::Opacity && fades_in(self.cascade.dom, element)
             || self.is_cloaked(element)
             || self.is_shown_by_a_rule(element, slot)
     }

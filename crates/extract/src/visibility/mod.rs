@@ -8,6 +8,7 @@
 mod cascade;
 mod colour;
 mod exempt;
+mod fade;
 mod first_look;
 mod index;
 mod judge;
@@ -15,8 +16,8 @@ mod media;
 mod names;
 mod property;
 mod scan;
-mod selector;
 mod scripts;
+mod selector;
 mod sheet;
 mod value;
 
@@ -27,13 +28,14 @@ use crate::{
 use cascade::Cascade;
 use exempt::Exemptions;
 pub(crate) use exempt::RevealRules;
+pub(crate) use fade::fades_in;
 use html5ever::local_name;
 use judge::Judge;
 use names::Names;
 use property::{COLOURS, Group};
+pub(crate) use scripts::is_static;
 use sheet::Sheets;
 
-pub(crate) use scripts::is_static;
 /// Visibility of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Seen {
