@@ -373,6 +373,30 @@ fn a_robots_txt_that_redirects_does_not_hang() {
 
 /// A redirect to a session of the same page stays on the page, and robots.txt applies to its URL.
 #[test]
+fn a_robots_txt_that_is_no_http_is_named() {
+    let handler = |request: &Request| match request.path() {
+        "/robots.txt" => Response::status(9999),
+        _ => Response::html(page("start", &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(4);
+    let [error] = &sandbox.errors()[..] else { panic!("{:?}", sandbox.errors()) };
+    assert_eq!((&error["kind"], &error["stage"]), (&"protocol".into(), &"robots".into()), "{error}");
+    assert!(error["message"].as_str().unwrap().starts_with("robots.txt: "), "{error}");
+}
+
+/// A name that does not exist is an answer: asking again gets the same one.
+#[test]
+fn an_unknown_name_is_not_tried_again() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.crawl(&["http://no-such-name.invalid/".into()], &["-O", "out.jsonl"]);
+    // a retry would outlast the test
+    let done = run(command.env("CRAWL_FETCH_BACKOFF", "10m").env("CRAWL_FETCH_MAX_BACKOFF", "10m")).expect(4);
+    assert!(done.stderr.contains("no-such-name.invalid does not resolve"), "{}", done.stderr);
+    assert_eq!(sandbox.errors()[0]["kind"], "dns");
+}
+
+#[test]
 fn robots_txt_holds_for_a_redirect_that_stays_on_the_page() {
     let handler = |request: &Request| match request.target.as_str() {
         "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /*?PHPSESSID=\n"),

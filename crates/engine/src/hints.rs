@@ -63,7 +63,7 @@ mod tests {
         let (host, reason) = (String::new, String::new);
         let errors = [
             FetchError::Url(reason()),
-            FetchError::Dns { host: host(), reason: reason() },
+            FetchError::Dns { host: host(), reason: reason(), is_unknown: true },
             FetchError::Tls { host: host(), reason: reason() },
             FetchError::Timeout { phase: Phase::Body, limit: Duration::ZERO },
             FetchError::TooSlow { min_rate: 1 },

@@ -85,6 +85,9 @@ pub enum FetchError {
         host: String,
         /// The resolver's words.
         reason: String,
+        /// True if the answer is that the name does not exist, or has no address. The same question gets the
+        /// same answer.
+        is_unknown: bool,
     },
     /// No connection was made.
     #[error("no connection to {}{host} ({reason})", if *.proxy { "the proxy " } else { "" })]
@@ -165,7 +168,18 @@ const fn status_hint(status: u16) -> &'static str {
     }
 }
 
+/// Words of the system for a name that does not exist or has no address: of glibc, musl and macOS.
+const UNKNOWN_NAME: [&str; 4] =
+    ["not known", "no address associated", "name does not resolve", "name has no usable address"];
+
 impl FetchError {
+    /// Returns the error of a name by the resolver's words.
+    pub(crate) fn dns(host: String, reason: String) -> Self {
+        let words = reason.to_ascii_lowercase();
+        let is_unknown = UNKNOWN_NAME.iter().any(|known| words.contains(known));
+        Self::Dns { host, reason, is_unknown }
+    }
+
     /// Stable name for counts and logs.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
@@ -229,11 +243,10 @@ impl FetchError {
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Timeout { phase, .. } => !matches!(phase, Phase::Total),
-            Self::Local { .. }
-            | Self::Dns { .. }
-            | Self::Connect { .. }
-            | Self::TooSlow { .. }
-            | Self::ConnectionLost(_) => true,
+            Self::Dns { is_unknown, .. } => !*is_unknown,
+            Self::Local { .. } | Self::Connect { .. } | Self::TooSlow { .. } | Self::ConnectionLost(_) => {
+                true
+            }
             Self::Status(status) => {
                 matches!(*status, 408 | 425 | 429 | 500..=599) && !matches!(*status, 501 | 505)
             }
@@ -303,6 +316,8 @@ mod tests {
             assert!(!FetchError::Status(status).is_transient(), "{status}");
         }
         assert!(!FetchError::Redirect(String::new()).is_transient());
+        let dns = |is_unknown| FetchError::Dns { host: "h".into(), reason: String::new(), is_unknown };
+        assert!(dns(false).is_transient() && !dns(true).is_transient());
         let timeout = |phase| FetchError::Timeout { phase, limit: Duration::from_secs(1) };
         assert!(timeout(Phase::Headers).is_transient() && !timeout(Phase::Total).is_transient());
         assert!(FetchError::ConnectionLost(String::new()).is_transient());

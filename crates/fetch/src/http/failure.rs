@@ -51,7 +51,7 @@ pub(super) fn classify(
         return if error.is_timeout() {
             FetchError::Timeout { phase: Phase::Connect, limit: limits.connect }
         } else if error.is_dns() {
-            FetchError::Dns { host, reason }
+            FetchError::dns(host, reason)
         } else if cause::<rustls::Error>(error).is_some() {
             FetchError::Tls { host, reason }
         } else {

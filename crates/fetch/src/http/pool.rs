@@ -205,7 +205,7 @@ impl Pool {
             return error;
         };
         if self.probe.answers(name, since, self.settings.connect_timeout).await {
-            return FetchError::Dns { host: name.to_owned(), reason: reason.clone() };
+            return FetchError::dns(name.to_owned(), reason.clone());
         }
         error
     }
@@ -320,8 +320,7 @@ async fn resolve(resolver: &GuardedResolver, name: &str) -> Result<Option<IpAddr
         Ok(mut found) => Ok(found.next().map(|address| address.ip())),
         Err(error) => Err(match error.downcast_ref::<Refused>() {
             Some(refused) => FetchError::AddressBlocked { host: name.to_owned(), address: refused.0 },
-            None => local(&*error)
-                .unwrap_or_else(|| FetchError::Dns { host: name.to_owned(), reason: error.to_string() }),
+            None => local(&*error).unwrap_or_else(|| FetchError::dns(name.to_owned(), error.to_string())),
         }),
     }
 }

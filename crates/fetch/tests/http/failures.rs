@@ -77,6 +77,7 @@ async fn a_dead_port_and_an_unknown_name_are_told_apart() {
         "{unknown:?}"
     );
     assert!(refused.is_unreachable() && unknown.is_unreachable());
+    assert!(refused.is_transient() && !unknown.is_transient(), "no such name is an answer");
 }
 
 #[tokio::test]
