@@ -4,6 +4,7 @@
 use super::{Answer, Visit, ends::spread};
 use crate::{
     context::{Context, Origins},
+    finished::Finished,
     network::Network,
     opt_outs::NotKnown,
     robots_cache::Robots,
@@ -147,12 +148,13 @@ impl Visit<'_> {
         self.another_turn(&host).await
     }
 
-    /// Fails or retries a URL without a robots.txt: nothing is allowed then (RFC 9309 §2.3.1.4). A host that
-    /// does not answer does not answer for its pages either: the reason is then the host's, not that of its
+    /// Fails or retries a URL without a robots.txt: nothing is allowed then (RFC 9309 §2.3.1.4). A host
+    /// without a connection has none for its pages either: the reason is then the host's, not that of its
     /// robots.txt.
     pub(super) async fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
         if let Some(error) = &robots.error {
-            return self.failed(error, None, None).await;
+            let answer = self.failed(error, None, None).await?;
+            return Ok(if error.is_unreachable() { answer } else { of_robots(answer) });
         }
         if self.host_left().is_some() {
             return Ok(self.given_up());
@@ -168,4 +170,15 @@ impl Visit<'_> {
         );
         Ok(self.fail(Stage::Robots, "robots_unreachable", status, message))
     }
+}
+
+/// Names robots.txt in the failure of its request, which is that of a page.
+fn of_robots(mut answer: Answer) -> Answer {
+    if let Answer::Finished(Finished::Failed(failed, _)) = &mut answer
+        && failed.stage == Stage::Fetch
+    {
+        failed.stage = Stage::Robots;
+        failed.message = format!("robots.txt: {}", failed.message);
+    }
+    answer
 }
