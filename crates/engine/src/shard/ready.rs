@@ -104,9 +104,11 @@ impl Shard {
         let Claim { first, hash: content_hash, exact } = claim;
         let key = UrlKey::of(page.final_url.as_str());
         let canonical = self.canonical_page(&page)?;
-        if page.extraction.content.is_empty() && !page.extraction.warnings.contains(&Warning::AllBoilerplate)
-        {
-            page.extraction.warnings.push(Warning::AllBoilerplate);
+        let warnings = &mut page.extraction.warnings;
+        let has_reason =
+            [Warning::AllBoilerplate, Warning::NeedsBrowser].iter().any(|why| warnings.contains(why));
+        if page.extraction.content.is_empty() && !has_reason {
+            warnings.push(Warning::AllBoilerplate);
         }
         let host = HostKey::of(&page.final_url).and_then(|host| self.hosts.get(&host));
         if host.is_some_and(|host| host.witness.recognises(&page)) {
@@ -122,6 +124,8 @@ impl Shard {
         }
         if page.extraction.warnings.contains(&Warning::AllBoilerplate) {
             tracing::warn!(url = %page.final_url, "the page is all boilerplate: its text is empty");
+        } else if page.extraction.content.is_empty() {
+            tracing::warn!(url = %page.final_url, "scripts fill the page, and no browser has rendered it: its text is empty");
         }
         // most copies need none
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
