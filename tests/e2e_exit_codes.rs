@@ -38,6 +38,11 @@ fn some_failed_pages_are_still_0() {
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 2);
     assert_eq!(sandbox.errors().len(), 1);
+    // the bytes of the output are those of the records
+    let again = ["-O", "again.jsonl", "--fresh", "--log-format", "json"];
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &again)).expect(0);
+    let summary = run::lines(&done.stderr).into_iter().find(|line| line["message"] == "summary").unwrap();
+    assert_eq!(summary["bytesWritten"], sandbox.read("again.jsonl").len(), "{summary}");
 }
 
 /// An unreadable state gives 7, with the way to continue.

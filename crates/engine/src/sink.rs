@@ -252,8 +252,8 @@ impl Sink {
         {
             marks.push(reach.mark(&*self.context.store, &mut self.archived)?);
         }
-        let written = self.records.batch_bytes() + self.error_lines.len();
-        if self.records.batch_bytes() > 0 {
+        let written = self.records.batch_bytes();
+        if written > 0 {
             let offset = self.records.commit()?;
             marks.extend(mark(self.records.name(), offset));
         }

@@ -76,7 +76,7 @@ fn run(stats: &Stats) -> Vec<MetricFamily> {
             "",
             one(stats.removed_bytes.get()),
         ),
-        counter("written_bytes_total", "Records and error lines.", "", one(stats.written_bytes.get())),
+        counter("written_bytes_total", "Records.", "", one(stats.written_bytes.get())),
         counter("duplicates_total", "Records that are a duplicate.", "", one(stats.duplicates.get())),
         counter(
             "site_template_records_total",
