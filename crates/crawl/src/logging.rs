@@ -52,10 +52,7 @@ pub fn say_json(level: Level, message: &str, fields: serde_json::Map<String, ser
 /// # Errors
 /// When the level is none that can be understood.
 pub fn start(section: &LogSection) -> Result<(), Failure> {
-    // html5ever warns of every page that is not well-formed, which is most of the web
-    // at "trace" rmcp repeats whatever agents send
-    let level = format!("html5ever=error,rmcp=info,{}", section.level);
-    let filter = EnvFilter::try_new(level).map_err(|e| Failure::usage(format!("log.level: {e}")))?;
+    let filter = filter(&section.level)?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         // a reader of the log that has gone must not end the crawl
@@ -73,6 +70,15 @@ pub fn start(section: &LogSection) -> Result<(), Failure> {
         }
     };
     Ok(())
+}
+
+/// The filter of a level. Libraries that say more than a user needs are held back.
+fn filter(level: &str) -> Result<EnvFilter, Failure> {
+    // rmcp tells of each session and message; below info it repeats whatever agents send
+    let mcp = if level.trim().eq_ignore_ascii_case("trace") { "info" } else { "warn" };
+    // html5ever warns of every page that is not well-formed, which is most of the web
+    let directives = format!("html5ever=error,rmcp={mcp},{level}");
+    EnvFilter::try_new(directives).map_err(|e| Failure::usage(format!("log.level: {e}")))
 }
 
 /// Writes a field of an event on its line: foreign text begins no other line and commands no terminal.
@@ -115,6 +121,34 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn the_library_of_mcp_says_only_what_went_wrong() {
+        let said = |level: &str| {
+            let out = Arc::new(Mutex::new(Vec::new()));
+            let shared = Arc::clone(&out);
+            let log = tracing_subscriber::fmt()
+                .with_env_filter(filter(level).unwrap())
+                .with_writer(move || Buffer(Arc::clone(&shared)))
+                .without_time()
+                .with_ansi(false)
+                .finish();
+            tracing::subscriber::with_default(log, || {
+                tracing::debug!(target: "rmcp::transport", "a message");
+                tracing::info!(target: "rmcp::service", "a session");
+                tracing::warn!(target: "rmcp::service", "a fault");
+                tracing::debug!(target: "crawl", "ours");
+            });
+            String::from_utf8(out.lock().unwrap().clone()).unwrap()
+        };
+        for level in ["info", "debug"] {
+            let said = said(level);
+            assert!(said.contains("a fault") && !said.contains("a session"), "{level}: {said}");
+            assert_eq!(said.contains("ours"), level == "debug", "{said}");
+        }
+        let traced = said("trace");
+        assert!(traced.contains("a session") && !traced.contains("a message"), "{traced}");
     }
 
     #[test]
