@@ -85,6 +85,15 @@ impl AuthEntry {
     }
 }
 
+/// A text that is sent as a header, or as a part of one.
+pub(super) fn header_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.contains(char::is_control) {
+        return Err(D::Error::custom("must be one line without control characters: it is sent as a header"));
+    }
+    Ok(text)
+}
+
 /// A list of credentials.
 pub(super) fn auth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<AuthEntry>, D::Error> {
     let Value::Array(items) = Value::deserialize(deserializer)? else {

@@ -1,6 +1,6 @@
 //! The sections of `config/crawl.toml` as types.
 
-use super::http::{AuthEntry, auth, headers, proxy, secret};
+use super::http::{AuthEntry, auth, header_text, headers, proxy, secret};
 pub use super::quality::QualitySection;
 pub use super::traps::{CalendarYears, TrapsSection};
 use super::values::{
@@ -176,7 +176,9 @@ pub struct FetchSection {
     pub max_outage: Duration,
     #[serde(deserialize_with = "duration")]
     pub robots_max_age: Duration,
+    #[serde(deserialize_with = "header_text")]
     pub user_agent: String,
+    #[serde(deserialize_with = "header_text")]
     pub contact: String,
     #[serde(deserialize_with = "headers")]
     pub headers: Vec<RequestHeader>,
