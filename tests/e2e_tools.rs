@@ -31,6 +31,19 @@ fn completions_know_the_flags() {
 #[ignore = "needs bash"]
 fn bash_accepts_its_completions() {
     let sandbox = Sandbox::new();
+/// The reader of standard output has gone before the first byte.
+#[test]
+fn completions_end_cleanly_with_their_reader() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.bare();
+    command.args(["completions", "zsh"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let done = command.stdout(writer).stderr(std::process::Stdio::piped()).output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(String::from_utf8_lossy(&done.stderr), "");
+}
+
     let done = run(sandbox.bare().args(["completions", "bash"])).expect(0);
     let script = sandbox.write("crawl.bash", done.stdout);
     let checked = std::process::Command::new("bash").arg("-n").arg(script).output().unwrap();

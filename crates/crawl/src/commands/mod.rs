@@ -66,8 +66,10 @@ pub fn dispatch(cli: Cli) -> Exit {
             write_out(format!("{:#}\n", crawl_output::record_schema()).as_bytes()).map(|()| Exit::Done)
         }
         Some(Command::Completions { shell }) => {
-            clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut io::stdout());
-            Ok(Exit::Done)
+            // into memory: the generator panics if its output is closed
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "crawl", &mut script);
+            write_out(&script).map(|()| Exit::Done)
         }
     };
     outcome.unwrap_or_else(|failure| {
