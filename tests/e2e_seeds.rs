@@ -117,10 +117,60 @@ fn a_url_may_stand_where_the_file_does() {
     crawl(&server.url("/"), "9").expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 5);
     assert_eq!(server.targets().len(), 5, "each page once: {:?}", server.targets());
-    for (seed, told) in [("127.0.0.1", "https://"), ("https://", "--seed https://")] {
+    for (seed, told) in [("nowhere", "a URL such as https://"), ("https://", "--seed https://")] {
         let refused = crawl(seed, "9").expect(2);
         assert!(refused.stderr.contains(told), "{seed}: {}", refused.stderr);
     }
     let nothing = crawl(&server.url("/"), "0").expect(2);
     assert!(nothing.stderr.contains("--limit: crawl.limit: must be at least 1"), "{}", nothing.stderr);
+}
+
+/// URLs, hosts and files need no flag, and `-o -` is standard output.
+#[test]
+fn seeds_need_no_flag() {
+    let (server, sandbox) = (server(), Sandbox::new());
+    sandbox.write("urls.txt", server.url("/listed") + "\n");
+    let crawl = |seeds: &[&str]| {
+        let mut command = sandbox.bare();
+        command.args(seeds).args(["-o", "-", "--delay", "0s", "--allow-address", "127.0.0.0/8"]);
+        command.env("CRAWL_FETCH_BACKOFF", "20ms").env("CRAWL_CRAWL_SOFT404", "false");
+        run(command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false"))
+    };
+    let bare = format!("{}/bare", server.address());
+    for (seeds, paths) in [
+        (&[&*server.url("/one")][..], &["/one"][..]),
+        (&["urls.txt"], &["/listed"]),
+        (
+            &[&*server.url("/two"), "urls.txt", "--seed", &server.url("/three")],
+            &["/listed", "/three", "/two"],
+        ),
+    ] {
+        let done = crawl(seeds).expect(0);
+        let expected = paths.iter().map(|path| (server.url(path), 1)).collect();
+        assert_eq!(url_counts(&run::lines(&done.stdout)), expected, "{seeds:?}");
+    }
+    let done = crawl(&[&bare]).expect(0);
+    assert_eq!(url_counts(&run::lines(&done.stdout)), [(server.url("/bare"), 1)].into(), "{}", done.stderr);
+    assert!(!sandbox.path("-").exists());
+    // the seeds name the state, in any order
+    let status = run(sandbox.bare().args(["status", "--seed", "urls.txt", "--seed"]).args([
+        server.url("/three"),
+        "--seed".to_owned(),
+        server.url("/two"),
+    ]));
+    assert!(status.expect(0).stdout.contains("round 1 is done"));
+    for wrong in ["extrakt", "nowhere.txt"] {
+        let refused = crawl(&[wrong]).expect(2);
+        assert!(refused.stderr.contains(wrong) && refused.stderr.contains("URL"), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn words_behind_an_address_make_a_bad_line() {
+    let (server, sandbox) = (server(), Sandbox::new());
+    sandbox.write("seeds.txt", format!("{} depth=2\n{}\n", server.url("/one"), server.url("/two")));
+    let done = run(&mut crawl(&sandbox, "seeds.txt")).expect(0);
+    assert!(done.stderr.contains("seeds.txt: line 1: "), "{}", done.stderr);
+    assert!(done.stderr.contains("words behind the address"), "{}", done.stderr);
+    assert_eq!(url_counts(&sandbox.records("out.jsonl")), [(server.url("/two"), 1)].into());
 }

@@ -10,7 +10,7 @@ mod replay;
 mod text;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use crawl_engine::config::Override;
+use crawl_engine::{config::Override, seeds};
 use crawl_model::strip_userinfo;
 pub use duplicates::DuplicatesArgs;
 pub use jobs::{
@@ -29,6 +29,7 @@ use url::Url;
 
 const EXAMPLES: &str = "\
 Examples:
+  crawl https://example.org -o pages.jsonl         crawl one site
   crawl --seed urls.txt -o pages.jsonl             crawl the sites of the seeds, one line a page
   crawl --seed urls.txt --limit 100 | jq .text     a first look
   printf 'example.org\\n' | crawl --seed -          seeds from standard input
@@ -154,19 +155,39 @@ fn page_url(text: &str) -> Result<Url, url::ParseError> {
     Ok(url)
 }
 
+/// Reads a seed without a flag. A word that names no file, URL or host is likely a command that is written wrong.
+fn seed_name(text: &str) -> Result<PathBuf, String> {
+    let name = PathBuf::from(text);
+    if let Some(url) = seeds::as_url(&name) {
+        return match crawl_fetch::parse_seed_line(url) {
+            Ok(_) => Ok(name),
+            Err(problem) => Err(problem),
+        };
+    }
+    let is_path = name.extension().is_some() || name.components().count() > 1;
+    let is_file = text == "-" || name.exists() || is_path && !text.contains([':', '@']);
+    if !is_file {
+        return Err("no command, file, URL or host has this name; crawl -h lists the commands".to_owned());
+    }
+    Ok(name)
+}
+
 /// Flags of the main job; all but a few override a key of the configuration.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// File of seeds, or one URL
+    /// URLs, hosts or files of seeds to crawl, as with --seed
+    #[arg(value_name = "URL|FILE", value_parser = seed_name, help_heading = "Input")]
+    pub seeds: Vec<PathBuf>,
+    /// File of seeds, or one URL, also without the flag (repeatable)
     ///
-    /// A line is a URL or a bare host, or a comment after #. A file that ends in .gz is unpacked. - is standard input.
+    /// A line is a URL or a bare host, or a comment that begins with #. A file that ends in .gz is unpacked. - is standard input.
     #[arg(long, value_name = "FILE|URL", help_heading = "Input")]
-    pub seed: Option<PathBuf>,
+    pub seed: Vec<PathBuf>,
     /// Configuration file (TOML; see config/crawl.toml for every key)
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub config: Option<PathBuf>,
 
-    /// Append records to FILE (default: standard output)
+    /// Append records to FILE (default, and -: standard output)
     ///
     /// .gz, .zst and .parquet select the format. DIR/ is a folder of Markdown files.
     #[arg(
@@ -322,12 +343,18 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// Seeds of the run, with and without the flag.
+    #[must_use]
+    pub fn named_seeds(&self) -> Vec<PathBuf> {
+        self.seed.iter().chain(&self.seeds).cloned().collect()
+    }
+
     /// The flags as settings.
     #[must_use]
     pub fn overrides(&self) -> Vec<Override> {
         let mut out = Overrides(Vec::new());
-        out.path("--output", "output.append", self.append.as_ref());
-        out.path("--replace-output", "output.replace", self.replace.as_ref());
+        out.output("--output", "output.append", self.append.as_ref());
+        out.output("--replace-output", "output.replace", self.replace.as_ref());
         // a flag names one output: it must not meet the other kind from the file
         if self.append.is_some() {
             out.set("--output", "output.replace", "");
@@ -419,6 +446,14 @@ impl Overrides {
     fn path(&mut self, flag: &'static str, key: &'static str, value: Option<&PathBuf>) {
         if let Some(value) = value {
             self.set(flag, key, value.to_string_lossy().into_owned());
+        }
+    }
+
+    /// Sets the path of an output; `-` is standard output, as without a path.
+    fn output(&mut self, flag: &'static str, key: &'static str, value: Option<&PathBuf>) {
+        match value {
+            Some(path) if path.as_os_str() == "-" => self.set(flag, key, ""),
+            path => self.path(flag, key, path),
         }
     }
 

@@ -21,7 +21,7 @@ use crawl_engine::{
     threads,
 };
 use crawl_fetch::Seed;
-use crawl_model::{FrontierCounts, hide_userinfo};
+use crawl_model::FrontierCounts;
 use crawl_output::OutputError;
 use crawl_server::metrics::Metrics;
 use std::{
@@ -39,12 +39,14 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     crate::logging::start(&config.log)?;
     crawl_engine::memory::check_address_space(config.extract.threads)?;
     descriptors::check()?;
-    let seed_file = args
-        .seed
-        .as_deref()
-        .ok_or_else(|| Failure::usage("name a file of seeds: crawl --seed urls.txt, or a site: crawl --seed https://example.org/ (see crawl --help)"))?;
-    let seeds = read_seeds(seed_file)?;
-    let dir = state::dir(&config, Some(seed_file))?;
+    let names = args.named_seeds();
+    if names.is_empty() {
+        return Err(Failure::usage(
+            "name a site: crawl https://example.org/, or a file of seeds: crawl --seed urls.txt (see crawl --help)",
+        ));
+    }
+    let seeds = seeds::of_names(&names, |line| say_as(Level::WARN, line))?;
+    let dir = state::dir(&config, &names)?;
     let runtime = threads::runtime()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
@@ -56,31 +58,6 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let metrics = early.map_or_else(|| runtime.block_on(Metrics::open(&config.metrics)), Ok)?;
     upkeep::remove_old(&config.state, &dir, args.quiet);
     runtime.block_on(crawl(config, &seeds, &state, metrics, args.quiet)).map_err(|e| e.in_state(&dir))
-}
-
-fn read_seeds(file: &Path) -> Result<Vec<Seed>, Failure> {
-    if let Some(url) = seeds::as_url(file) {
-        let seed = crawl_fetch::parse_seed_line(url)
-            .map_err(|e| Failure::usage(format!("--seed {}: {e}", hide_userinfo(url))))?;
-        return Ok(vec![seed]);
-    }
-    let found = seeds::read(file).map_err(|e| {
-        let hint = if e.kind() == io::ErrorKind::NotFound {
-            "; --seed takes a file, or one URL with https://"
-        } else {
-            ""
-        };
-        // a URL that is written wrong is taken for the name of a file
-        let failure = Failure::input(Path::new(&*hide_userinfo(&file.to_string_lossy())), &e);
-        Failure::new(failure.exit, format!("{}{hint}", failure.error))
-    })?;
-    for bad in &found.bad {
-        say_as(Level::WARN, &format!("{}: {bad}; skipped", file.display()));
-    }
-    if found.seeds.is_empty() {
-        return Err(Failure::usage(format!("{}: no usable line", file.display())));
-    }
-    Ok(found.seeds)
 }
 
 async fn crawl(

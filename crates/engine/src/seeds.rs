@@ -1,12 +1,14 @@
 //! The seed file: one URL or bare host a line.
 
+use crate::exit::Failure;
 use crawl_fetch::Seed;
 use crawl_model::hide_userinfo;
 use flate2::read::MultiGzDecoder;
 use std::{
     fmt,
     io::{self, BufRead, BufReader, Read},
-    path::Path,
+    net::IpAddr,
+    path::{Path, PathBuf},
 };
 
 /// One line that is no seed.
@@ -39,12 +41,69 @@ pub struct Seeds {
 const MAX_LINE: u64 = 64 * 1024;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// The URL that was named where a file of seeds could be: one site needs no file.
+/// Endings of files of seeds. None is a top-level domain.
+const FILE_ENDINGS: [&str; 12] =
+    ["csv", "gz", "html", "json", "jsonl", "list", "log", "lst", "toml", "tsv", "txt", "urls"];
+
+/// The URL that was named where a file of seeds could be: one site needs no file. Without a scheme it is one
+/// if it begins with a host, and no file has the name.
 #[must_use]
 pub fn as_url(named: &Path) -> Option<&str> {
     let text = named.to_str()?;
-    let scheme = text.split_once("://")?.0;
-    ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)).then_some(text)
+    if let Some((scheme, _)) = text.split_once("://")
+        && ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+    {
+        return Some(text);
+    }
+    (begins_with_host(text) && !named.exists()).then_some(text)
+}
+
+/// Returns true if a text without a scheme begins with the name or address of a host, as `example.org/path`.
+fn begins_with_host(text: &str) -> bool {
+    let host = text.split(['/', '?', '#']).next().unwrap_or_default().trim_end_matches('.');
+    let (name, is_v6) = match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+        Some((address, _)) => (address, true),
+        None => (host.split_once(':').map_or(host, |(name, _)| name), false),
+    };
+    let last = name.rsplit_once('.').map_or("", |(_, last)| last).to_ascii_lowercase();
+    let is_named = name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6() == is_v6)
+        || (last.chars().all(char::is_alphabetic) && last.len() > 1 || last.starts_with("xn--"));
+    is_named && !FILE_ENDINGS.contains(&&*last) && crawl_fetch::parse_seed_line(text).is_ok()
+}
+
+/// Reads what a command line names: URLs, and files of them.
+///
+/// # Errors
+/// When a URL is faulty, a file cannot be read, or one holds no usable line (exit 2).
+pub fn of_names(names: &[PathBuf], mut tell: impl FnMut(&str)) -> Result<Vec<Seed>, Failure> {
+    let mut seeds = Vec::new();
+    for name in names {
+        if let Some(url) = as_url(name) {
+            let seed = crawl_fetch::parse_seed_line(url);
+            seeds.push(seed.map_err(|e| Failure::usage(format!("--seed {}: {e}", hide_userinfo(url))))?);
+            continue;
+        }
+        let found = read(name).map_err(|error| unreadable(name, &error))?;
+        for bad in &found.bad {
+            tell(&format!("{}: {bad}; skipped", name.display()));
+        }
+        if found.seeds.is_empty() {
+            return Err(Failure::usage(format!("{}: no usable line", name.display())));
+        }
+        seeds.extend(found.seeds);
+    }
+    Ok(seeds)
+}
+
+/// The failure to read a file of seeds. A URL or a command that is written wrong is taken for its name.
+fn unreadable(name: &Path, error: &io::Error) -> Failure {
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "; a seed is a file, a URL such as https://example.org/, or a host",
+        _ => "",
+    };
+    let failure = Failure::input(Path::new(&*hide_userinfo(&name.to_string_lossy())), error);
+    Failure::new(failure.exit, format!("{}{hint}", failure.error))
 }
 
 /// Reads a file, or standard input for `-`; gzip is recognised by its first bytes, regardless of the name.
@@ -125,6 +184,49 @@ mod tests {
             [("https://a.test/x", false), ("https://b.test/", true), ("https://c.test:8080/p", true)]
         );
         assert_eq!(seeds.bad.iter().map(|b| b.number).collect::<Vec<_>>(), [5, 6]);
+    }
+
+    #[test]
+    fn a_url_and_a_host_are_told_from_a_file() {
+        let urls = [
+            "https://a.test/x",
+            "HTTP://a.test",
+            "example.org",
+            "example.org/docs/a.txt",
+            "example.org:8080",
+            "127.0.0.1:80/x",
+            "[::1]:80",
+            "localhost:3000/x",
+            "bücher.example",
+            "a.xn--p1ai/",
+        ];
+        for url in urls {
+            assert_eq!(as_url(Path::new(url)), Some(url), "{url}");
+        }
+        let files = [
+            "-",
+            "urls",
+            "urls.txt",
+            "seeds.jsonl",
+            "urls.txt.gz",
+            "docs/example.org",
+            "./example.org",
+            "/srv/example.org",
+            "../a.test",
+            "1.2",
+            "v1.0",
+            "u:s3cret@a.test",
+            "extract",
+            "a b.test",
+            "ftp://a.test/",
+        ];
+        for file in files {
+            assert_eq!(as_url(Path::new(file)), None, "{file}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("example.org");
+        std::fs::write(&file, "a.test\n").unwrap();
+        assert_eq!(as_url(&file), None, "a file has the name");
     }
 
     #[test]

@@ -5,11 +5,11 @@ mod outputs;
 pub use outputs::{damage, forget_damage, note_damage, output_closed, replace_by_nothing};
 
 use crate::{
-    config::Config,
+    config::{Config, Emit},
     exit::{Exit, Failure},
     seeds,
 };
-use crawl_model::{Frontier, RulesVersion, RunStore, Store, StoreError, UrlKey, has_userinfo, hide_userinfo};
+use crawl_model::{Frontier, RequestId, RulesVersion, RunStore, Store, StoreError, UrlKey, has_userinfo, hide_userinfo};
 use crawl_output::absolute;
 use crawl_store::{StateLock, StateStore, private};
 use std::{
@@ -36,14 +36,30 @@ pub struct State {
     _lock: StateLock,
 }
 
-/// The directory for a seed file where none was named: one for each seed file, and each URL in place of one, under
-/// `$XDG_STATE_HOME/crawl`. Seeds from standard input share one for each working directory.
+/// The directory for seeds where none was named: one for each seed file, and each URL in place of one, under
+/// `$XDG_STATE_HOME/crawl`. Several files and URLs have one together, in any order. Seeds from standard input share
+/// one for each working directory.
 ///
 /// # Errors
 /// When neither `XDG_STATE_HOME` nor a home directory is known.
-pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
+pub fn default_dir(seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
     let base = base()?;
-    let (stem, identity) = match seeds::as_url(seed).map(Url::parse) {
+    let mut named = seeds.iter().map(|seed| stem_and_identity(seed)).collect::<Result<Vec<_>, _>>()?;
+    named.sort();
+    named.dedup();
+    let stem = if let [(stem, _)] = named.as_slice() { stem.clone() } else { "seeds".to_owned() };
+    let identities: Vec<String> = named.into_iter().map(|(_, identity)| identity).collect();
+    let hash = UrlKey::of(&identities.join("\n")).to_string();
+    Ok(base.join(format!("{stem}-{}", &hash[..8])))
+}
+
+/// The name of a seed for people, and its identity.
+fn stem_and_identity(seed: &Path) -> Result<(String, String), Failure> {
+    let url = seeds::as_url(seed).map(|text| match text.contains("://") {
+        true => Url::parse(text),
+        false => Url::parse(&format!("https://{text}")),
+    });
+    Ok(match url {
         Some(Ok(url)) if has_userinfo(&url) => {
             return Err(Failure::usage(format!(
                 "--seed {}: credentials are not taken from URLs",
@@ -58,9 +74,7 @@ pub fn default_dir(seed: &Path) -> Result<PathBuf, Failure> {
                 .map_or_else(String::new, |s| hide_userinfo(&s.to_string_lossy()).into_owned());
             (stem, seed.to_string_lossy().into_owned())
         }
-    };
-    let hash = UrlKey::of(&identity).to_string();
-    Ok(base.join(format!("{stem}-{}", &hash[..8])))
+    })
 }
 
 /// Parent of state directories without a given name: `$XDG_STATE_HOME/crawl`.
@@ -80,12 +94,26 @@ pub fn base() -> Result<PathBuf, Failure> {
 ///
 /// # Errors
 /// When neither is given, or [`default_dir`] fails.
-pub fn dir(config: &Config, seed: Option<&Path>) -> Result<PathBuf, Failure> {
-    match (config.state.dir.as_str(), seed) {
-        ("", Some(seed)) => default_dir(seed),
-        ("", None) => Err(Failure::usage("which crawl? Name its seeds with --seed, or its --state-dir")),
-        (dir, _) => Ok(PathBuf::from(dir)),
+pub fn dir(config: &Config, seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
+    match (config.state.dir.as_str(), seeds) {
+        ("", [_, ..]) => default_dir(seeds),
+        ("", []) => Err(Failure::usage("which crawl? Name its seeds with --seed, or its --state-dir")),
+        (dir, _) => {
+            check_is_directory(Path::new(dir))?;
+            Ok(PathBuf::from(dir))
+        }
     }
+}
+
+/// Fails if a file stands in the place of a state directory.
+fn check_is_directory(dir: &Path) -> Result<(), Failure> {
+    if dir.is_dir() || !dir.exists() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "--state-dir {}: it is a file; name a directory, which is made if it does not exist",
+        dir.display()
+    )))
 }
 
 /// Name in the store of the rules that pages were read by.
@@ -194,6 +222,7 @@ impl State {
 
 /// Removes what a state directory knows. The error log goes first: it tells that there was a database.
 fn forget(dir: &Path) -> Result<(), Failure> {
+        check_is_directory(dir)?;
     let log = dir.join(ERROR_LOG);
     match std::fs::remove_file(&log) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

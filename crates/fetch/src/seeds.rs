@@ -39,6 +39,11 @@ pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
     if has_userinfo(&url) {
         return Err(NO_CREDENTIALS.into());
     }
+    if line.contains(char::is_whitespace) {
+        return Err(
+            "there are words behind the address: write one address a line, and a space in it as %20".into()
+        );
+    }
     Ok(Seed { url, bare })
 }
 
@@ -107,6 +112,9 @@ mod tests {
             ("word", "dot"),
             ("https://u:p@a.test/", "credentials"),
             ("a b.test", "not a URL"),
+            ("https://a.test/ depth=2", "words behind"),
+            ("a.test/x depth=2", "words behind"),
+            ("https://a.test/x\thttps://b.test/", "words behind"),
             ("s3cret:p@a.test", "credentials"),
             ("s3cret@a.test/", "credentials"),
             ("//u:s3cret@a.test/", "credentials"),

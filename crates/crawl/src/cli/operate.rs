@@ -8,9 +8,9 @@ use std::path::PathBuf;
 /// State directory.
 #[derive(Debug, Args)]
 pub struct StateArgs {
-    /// The seeds of the crawl, as it was given them: they name its state directory
+    /// The seeds of the crawl, as it was given them: they name its state directory (repeatable)
     #[arg(long, value_name = "FILE|URL")]
-    pub seed: Option<PathBuf>,
+    pub seed: Vec<PathBuf>,
     /// Its state directory, if it was given one
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,

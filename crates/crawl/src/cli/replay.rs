@@ -35,8 +35,8 @@ impl ReplayArgs {
         // the output of the crawl is not meant
         out.set("--output", "output.append", "");
         out.set("--replace-output", "output.replace", "");
-        out.path("--output", "output.append", self.append.as_ref());
-        out.path("--replace-output", "output.replace", self.replace.as_ref());
+        out.output("--output", "output.append", self.append.as_ref());
+        out.output("--replace-output", "output.replace", self.replace.as_ref());
         self.text.overrides(&mut out);
         out.0
     }

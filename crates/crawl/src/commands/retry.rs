@@ -36,7 +36,8 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
             "--fresh forgets what failed: leave it out, or crawl anew without retry-errors",
         ));
     }
-    if args.run.seed.is_none() {
+    let seeds = args.run.named_seeds();
+    if seeds.is_empty() {
         return Err(Failure::usage("name the seeds of the crawl: crawl retry-errors --seed urls.txt"));
     }
     let dir = state::dir(&settings, args.run.seed.as_deref())?;

@@ -33,7 +33,7 @@ pub fn run(args: &StateJobArgs) -> Result<Exit, Failure> {
 
 fn dir_of(args: &StateArgs) -> Result<PathBuf, Failure> {
     let settings = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
-    state::dir(&settings, args.seed.as_deref())
+    state::dir(&settings, &args.seed)
 }
 
 /// A directory without a state is a mistake in the command.

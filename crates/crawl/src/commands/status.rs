@@ -114,7 +114,7 @@ impl HostStatus {
 pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
-    let dir = state::dir(&settings, args.state.seed.as_deref())?;
+    let dir = state::dir(&settings, &args.state.seed)?;
     let status = Status::of(&dir, args, &settings).map_err(|e| e.in_state(&dir))?;
     if args.json {
         let text =
