@@ -11,6 +11,10 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
+use support::{
+    made::page,
+    server::{Request, Response, Server},
+};
 
 fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour").join(path)
@@ -27,10 +31,6 @@ fn completions_know_the_flags() {
     run(sandbox.bare().args(["completions", "cobol"])).expect(2);
 }
 
-#[test]
-#[ignore = "needs bash"]
-fn bash_accepts_its_completions() {
-    let sandbox = Sandbox::new();
 /// The reader of standard output has gone before the first byte.
 #[test]
 fn completions_end_cleanly_with_their_reader() {
@@ -44,6 +44,10 @@ fn completions_end_cleanly_with_their_reader() {
     assert_eq!(String::from_utf8_lossy(&done.stderr), "");
 }
 
+#[test]
+#[ignore = "needs bash"]
+fn bash_accepts_its_completions() {
+    let sandbox = Sandbox::new();
     let done = run(sandbox.bare().args(["completions", "bash"])).expect(0);
     let script = sandbox.write("crawl.bash", done.stdout);
     let checked = std::process::Command::new("bash").arg("-n").arg(script).output().unwrap();
@@ -117,6 +121,33 @@ fn extract_reads_a_file_and_standard_input_alike() {
     assert!(text.contains("sixty-one telephone calls"), "{text}");
     assert!(!text.contains("biscuits"), "the consent banner is no content:\n{text}");
     assert_eq!(record["metadata"]["author"], "Maren Oldcastle");
+}
+
+/// A URL in place of a file is fetched as a crawl would.
+#[test]
+fn extract_fetches_a_url() {
+    let server = Server::start(0, |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /secret\n"),
+        "/page" | "/secret" => Response::html(page("the sheet", &["/next".into()])),
+        _ => Response::status(404),
+    })
+    .unwrap();
+    let sandbox = Sandbox::new();
+    let extract = |arguments: &[&str]| {
+        let mut command = sandbox.bare();
+        command.arg("extract").args(arguments).env("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8");
+        run(command.env("CRAWL_FETCH_DELAY", "0s"))
+    };
+    let url = server.url("/page");
+    let text = extract(&[&url]).expect(0).stdout;
+    assert!(text.contains("the sheet") && !text.starts_with('{'), "{text}");
+    let record: Value = serde_json::from_str(&extract(&[&url, "--format", "json"]).expect(0).stdout).unwrap();
+    assert_eq!(record["url"], url);
+    let refused = extract(&[&server.url("/secret")]).expect(4);
+    assert!(refused.stderr.contains("robots_disallowed"), "{}", refused.stderr);
+    assert!(!server.targets().iter().any(|target| target == "/secret" || target == "/next"));
+    let flag = extract(&[&url, "--select", "p"]).expect(2);
+    assert!(flag.stderr.contains("--select needs the page in a file"), "{}", flag.stderr);
 }
 
 #[test]

@@ -37,7 +37,8 @@ pub struct RulesArgs {
 /// `crawl extract`
 #[derive(Debug, Args)]
 pub struct ExtractArgs {
-    /// The page, or with --jsonl the lines; - or none for standard input
+    /// The page, or with --jsonl the lines; - or none for standard input. An https:// URL is fetched, as robots.txt allows
+    #[arg(value_name = "FILE|URL")]
     pub file: Option<PathBuf>,
     /// The page's address, for dates and for links that are relative, which have no target without it
     #[arg(long, value_parser = super::page_url)]
@@ -51,7 +52,7 @@ pub struct ExtractArgs {
     /// With --jsonl: read all lines first, and extract each page with what the other pages of its host say of its template
     #[arg(long, requires = "jsonl", conflicts_with = "explain")]
     pub by_site: bool,
-    /// json (the default) prints a record. With --jsonl every line is a record, and markdown or text says
+    /// json (the default of files) prints a record, markdown (the default of URLs) its text. With --jsonl every line is a record, and markdown or text says
     /// what its `text` is. With --explain text is the default and json is for programs
     #[arg(long, value_enum)]
     pub format: Option<TextFormat>,

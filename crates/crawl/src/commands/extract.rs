@@ -1,6 +1,7 @@
-//! `crawl extract`: one page, or a JSONL of pages.
+//! `crawl extract`: one page of a file or the web, or a JSONL of pages.
 
 pub(super) mod by_site;
+mod of_url;
 
 use super::{
     explain, jsonl,
@@ -35,6 +36,9 @@ enum Line {
 }
 
 pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
+    if let Some(url) = of_url::named(args)? {
+        return of_url::run(args, url);
+    }
     let options = Options {
         favor: args.favor,
         format: if args.format == Some(TextFormat::Text) { Format::Text } else { Format::Markdown },

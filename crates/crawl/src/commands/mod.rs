@@ -22,6 +22,7 @@ mod serve;
 mod site;
 mod state;
 mod status;
+mod visit;
 
 use crate::{
     cli::{Cli, Command, RulesArgs},

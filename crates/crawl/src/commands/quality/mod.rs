@@ -6,7 +6,7 @@ mod explain;
 mod output;
 mod report;
 
-use super::{documents, write_out, write_text};
+use super::{documents, visit, write_out, write_text};
 use crate::{cli::QualityArgs, logging::say};
 use crawl_archive::{Body, Document, MAX_RECORD_BYTES, ReadOptions};
 use crawl_corpus::Page;
@@ -15,7 +15,6 @@ use crawl_engine::{
     exit::{Exit, Failure},
     judge::Judge,
     page_rules,
-    visit::Visitor,
 };
 use crawl_extract::{PageExtractor, Rules};
 use crawl_quality::{Assessment, RuleSet};
@@ -24,10 +23,8 @@ use explain::Explainer;
 use output::Output;
 use rayon::prelude::*;
 use report::Report;
-use std::{collections::BTreeSet, path::Path, time::Duration};
-
-/// Time limit for a page that is fetched, with all pauses.
-const PATIENCE: Duration = Duration::from_secs(120);
+use serde::Serialize;
+use std::{collections::BTreeSet, path::Path};
 
 /// Origin of a document's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +57,7 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
     if let Some(url) = &args.url {
         // the visit reads them again, and reports faulty lines of lists then
         configured_rules(&config.extract, |_| {})?;
-        return visit(url.clone(), config.clone(), &judge);
+        return explain_url(url.clone(), config.clone(), &judge);
     }
     let rules = configured_rules(&config.extract, say)?;
     let mut job = Job::new(args, &judge, sets)?;
@@ -228,16 +225,8 @@ fn show_config(judge: &Judge) -> Result<Exit, Failure> {
 }
 
 /// Fetches a page as a crawl of one page would, and explains its text.
-fn visit(url: url::Url, config: Config, judge: &Judge) -> Result<Exit, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
-    let visitor = Visitor::new(config, PATIENCE);
-    let record = runtime
-        .block_on(visitor.visit(url, None, None))
-        .map_err(|error| Failure::new(Exit::NoSeed, error.to_string()))?;
+fn explain_url(url: url::Url, config: Config, judge: &Judge) -> Result<Exit, Failure> {
+    let record = visit::page(url, config)?;
     let assessment = judge.assess(&record.text, record.metadata.language.as_deref().unwrap_or_default());
     let document = Page {
         id: record.id,

@@ -1,0 +1,70 @@
+//! `crawl extract URL`: one page from the web.
+
+use super::super::{visit, write_json, write_out};
+use crate::{
+    cli::{ExtractArgs, TextFormat},
+    logging,
+};
+use crawl_engine::{
+    config::{self, Override},
+    exit::{Exit, Failure},
+    seeds,
+};
+use crawl_fetch::parse_seed_line;
+use url::Url;
+
+/// The URL in place of a file, if there is one.
+///
+/// # Errors
+/// When the URL is faulty, or a flag needs a file.
+pub(super) fn named(args: &ExtractArgs) -> Result<Option<Url>, Failure> {
+    let Some(text) = args.file.as_deref().and_then(seeds::as_url).filter(|text| text.contains("://")) else {
+        return Ok(None);
+    };
+    let flag = [
+        (args.jsonl, "--jsonl"),
+        (args.url.is_some(), "--url"),
+        (args.content_type.is_some(), "--content-type"),
+        (args.explain.is_some(), "--explain"),
+        (args.select.is_some(), "--select"),
+        (args.format == Some(TextFormat::Text), "--format text"),
+    ];
+    if let Some((_, flag)) = flag.iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::usage(format!("{flag} needs the page in a file: save it first")));
+    }
+    let seed = parse_seed_line(text).map_err(|problem| Failure::usage(format!("the URL: {problem}")))?;
+    Ok(Some(seed.url))
+}
+
+/// Fetches a page and prints its text, or its record with `--format json`.
+pub(super) fn run(args: &ExtractArgs, url: Url) -> Result<Exit, Failure> {
+    let config = config::load(None, config::environment()?, overrides(args))?;
+    logging::start(&config.log)?;
+    let record = visit::page(url, config)?;
+    if args.format == Some(TextFormat::Json) {
+        let json = serde_json::to_string_pretty(&record);
+        write_json((json.map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n").as_bytes())?;
+    } else {
+        write_out((record.text + "\n").as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The flags as settings of a crawl.
+fn overrides(args: &ExtractArgs) -> Vec<Override> {
+    let mut out = Vec::new();
+    let mut set = |flag, key, value: toml::Value| out.push(Override { flag, key, value });
+    set("--favor", "extract.favor", args.favor.to_string().into());
+    set("--links", "extract.links", args.links.to_string().into());
+    set("--images", "extract.images", args.images.into());
+    set("--no-tables", "extract.tables", (!args.no_tables).into());
+    set("--comments", "extract.comments", args.comments.into());
+    set("--raw-metadata", "extract.raw_metadata", args.raw_metadata.into());
+    let text = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
+    if let Some(rules) = &args.rules.rules {
+        set("--rules", "extract.rules", text(rules).into());
+    }
+    let lists: Vec<String> = args.rules.consent_list.iter().map(text).collect();
+    set("--consent-list", "extract.consent_lists", lists.into());
+    out
+}
