@@ -284,6 +284,13 @@ fn what_failed_is_fetched_again() {
 fn data_of(page: &str) -> Value {
     let (_, rest) = page.split_once("const data = ").unwrap();
     serde_json::Deserializer::from_str(rest).into_iter().next().unwrap().unwrap()
+    let words = status(&sandbox, &[]);
+    assert!(words.contains("round 2: 4 records") && words.contains("4 unchanged, 0 gone"), "{words}");
+    let counts: Value = serde_json::from_str(&status(&sandbox, &["--json"])).unwrap();
+    assert_eq!((&counts["recordsWritten"], &counts["frontier"]["unchanged"]), (&4.into(), &4.into()));
+    // a round of changes has no records of unchanged pages
+    run(crawl().args(["--recrawl", "all"])).expect(0);
+    assert!(status(&sandbox, &[]).contains("round 3: 0 records"), "{}", status(&sandbox, &[]));
 }
 
 #[test]
@@ -327,4 +334,25 @@ fn manual_pages_are_written() {
     assert!(sandbox.read("man/crawl-status.1").contains("state\\-dir"));
     let version = run(sandbox.bare().arg("--version")).expect(0).stdout;
     assert!(version.starts_with(&format!("crawl {}", env!("CARGO_PKG_VERSION"))), "{version}");
+}
+
+/// A file is said to hold changes alone only if there is a page that may be unchanged.
+#[test]
+fn after_rounds_without_records_a_replaced_file_holds_all_pages() {
+    let is_up = Arc::new(AtomicBool::new(false));
+    let up = Arc::clone(&is_up);
+    let tree = Tree::of(3);
+    let handler = move |request: &Request| match up.load(Ordering::Acquire) {
+        true => tree.answer(request),
+        false => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let crawl = |code| run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(code).stderr;
+    crawl(4);
+    is_up.store(true, Ordering::Release);
+    let told = crawl(0);
+    assert!(!told.contains("will hold"), "{told}");
+    assert_eq!(sandbox.records("out.jsonl").len(), 3);
+    let told = crawl(0);
+    assert!(told.contains("new, changed or gone since their last visit"), "{told}");
 }

@@ -231,9 +231,11 @@ fn tell_of_round(context: &Context, state: &State, quiet: bool) {
         );
     }
     let replaces = !context.config.output.replace.is_empty();
-    if replaces && state.new_round && context.recrawl.on && context.config.output.emit == Emit::Changes {
+    let is_of_changes = state.new_round && context.recrawl.on && context.config.output.emit == Emit::Changes;
+    // after rounds without a record every page is new
+    if replaces && is_of_changes && state::has_records(&*state.store).unwrap_or(true) {
         tracing::warn!(
-            "{} will hold the changes since the last round alone; -o adds them to a file, --fresh crawls everything anew",
+            "{} will hold only pages that are new, changed or gone since their last visit; -o adds them to a file, --fresh crawls everything anew",
             context.config.output.replace
         );
     }

@@ -108,6 +108,7 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     shard::put_back_unreadable(context)?;
     context.keep_told();
     context.stats.inherited.add(context.store.counts()?.held);
+    state::note_emit(&*context.store, context.config.output.emit)?;
     Ok(())
 }
 

@@ -122,6 +122,8 @@ const RULES_KEY: &str = "rules";
 const ENDED_KEY: &str = "ended";
 /// Name in the store of the first round whose end is noted. Earlier versions noted none.
 const ENDS_FROM_KEY: &str = "ends_from";
+/// Name in the store of the last round whose unchanged pages are records (`--emit all`).
+const EMITS_ALL_KEY: &str = "emits_all";
 /// Name of the error log in the state directory.
 pub const ERROR_LOG: &str = "errors.jsonl";
 
@@ -164,6 +166,42 @@ pub fn note_end<S: Frontier + RunStore + ?Sized>(store: &S) -> Result<bool, Stor
     Ok(ended)
 }
 
+/// Notes if a run writes unchanged pages of its round as records.
+///
+/// # Errors
+/// When storage fails.
+pub fn note_emit<S: Frontier + RunStore + ?Sized>(store: &S, emit: Emit) -> Result<(), StoreError> {
+    let round = if emit == Emit::All { store.round()? } else { 0 };
+    store.put(EMITS_ALL_KEY, &round.to_string())
+}
+
+/// Counts the records of the current round: new and changed pages, gone ones, and with `--emit all` unchanged ones.
+///
+/// # Errors
+/// When storage fails.
+pub fn records_of_round<S: Frontier + RunStore + ?Sized>(store: &S) -> Result<u64, StoreError> {
+    let FrontierCounts { records, unchanged, gone, .. } = store.counts()?;
+    let emits_all = number(store.get(EMITS_ALL_KEY)?) == Some(store.round()?);
+    Ok(records + gone + if emits_all { unchanged } else { 0 })
+}
+
+/// Returns true if an earlier round has made a record of a page that the state knows.
+///
+/// # Errors
+/// When storage fails.
+pub fn has_records(store: &dyn StateStore) -> Result<bool, StoreError> {
+    const BATCH: usize = 1_000;
+    let mut after = RequestId(0);
+    loop {
+        let known = store.known_next(after, BATCH)?;
+        let Some(last) = known.last() else { return Ok(false) };
+        after = last.id;
+        if known.iter().any(|known| known.history.content_hash.is_some()) {
+            return Ok(true);
+        }
+    }
+}
+
 fn number(text: Option<String>) -> Option<u32> {
     text?.parse().ok()
 }
@@ -184,6 +222,7 @@ impl State {
         let at = |error: &dyn std::fmt::Display| {
             Failure::new(Exit::Storage, format!("{}: {error}", dir.display()))
         };
+        check_is_directory(dir)?;
         private::create_dir_all(dir).map_err(|e| at(&e))?;
         // an earlier version made the folder above it with the mode of the umask
         if let Some(base) = base().ok().filter(|base| dir.parent() == Some(base)) {
@@ -222,7 +261,6 @@ impl State {
 
 /// Removes what a state directory knows. The error log goes first: it tells that there was a database.
 fn forget(dir: &Path) -> Result<(), Failure> {
-        check_is_directory(dir)?;
     let log = dir.join(ERROR_LOG);
     match std::fs::remove_file(&log) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

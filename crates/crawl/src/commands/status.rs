@@ -39,6 +39,8 @@ struct Status {
     /// True if the round has ended.
     finished: bool,
     frontier: FrontierCounts,
+    /// Records that the round has written: those of new, changed and gone pages, and with `--emit all` of unchanged ones.
+    records_written: u64,
     /// Those with most URLs first.
     hosts: Vec<HostStatus>,
     /// Hosts with URLs that have not ended, shown or not.
@@ -151,6 +153,7 @@ impl Status {
             finished,
             next_visits,
             frontier,
+            records_written: state::records_of_round(&*store)?,
             hosts: hosts
                 .into_iter()
                 .map(|places| HostStatus::of(&*store, places, settings))
@@ -168,8 +171,9 @@ impl Status {
 
     fn in_words(&self, dedup: &DedupSection, shown: usize) -> String {
         let mut out = String::new();
-        let FrontierCounts { pending, leased, held, records, failed, skipped, redirected, .. } =
+        let FrontierCounts { pending, leased, held, failed, skipped, redirected, unchanged, gone, .. } =
             &self.frontier;
+        let records = self.records_written;
         let how = match (&self.running, self.finished, self.round) {
             (Some(holder), ..) => format!("running: {holder}"),
             (None, _, 0) => "not begun".into(),
@@ -182,6 +186,9 @@ impl Status {
             "  round {}: {records} records, {failed} failed, {skipped} skipped, {redirected} redirected",
             self.round
         );
+        if unchanged + gone > 0 {
+            let _ = writeln!(out, "  pages of earlier rounds: {unchanged} unchanged, {gone} gone");
+        }
         let _ = writeln!(
             out,
             "  frontier: {pending} queued, {leased} in flight, {held} held until more of their host is known"
