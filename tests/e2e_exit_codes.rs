@@ -145,6 +145,41 @@ fn usage_is_2() {
 }
 
 #[test]
+fn a_file_in_place_of_the_state_directory_is_2() {
+    let sandbox = Sandbox::new();
+    sandbox.write("state", "notes");
+    sandbox.write("seeds.txt", "http://127.0.0.1:9/\n");
+    for job in [&[][..], &["status"], &["retry-errors"], &["report"], &["state", "check"]] {
+        let flags = ["--seed", "seeds.txt", "--state-dir", "state"];
+        let done = run(sandbox.bare().args(job).args(flags)).expect(2);
+        assert!(done.stderr.contains("--state-dir state: it is a file"), "{job:?}: {}", done.stderr);
+    }
+    assert_eq!(sandbox.read("state"), "notes");
+}
+
+#[test]
+fn a_user_agent_that_no_header_can_hold_is_2() {
+    let sandbox = Sandbox::new();
+    for (flag, key) in [("--user-agent", "fetch.user_agent"), ("--contact", "fetch.contact")] {
+        let crawl = || sandbox.crawl(&["http://127.0.0.1:9/".into()], &[flag, "bot\nX-Evil: 1"]);
+        let done = run(&mut crawl()).expect(2);
+        assert!(done.stderr.contains(&format!("{flag}: {key}: must be one line")), "{}", done.stderr);
+        assert!(!sandbox.path("state").exists(), "nothing was begun");
+    }
+}
+
+/// A browser that is named, and needed for every page, has to be there.
+#[test]
+fn a_named_browser_that_is_missing_is_2_if_every_page_needs_it() {
+    let (server, sandbox) = (Server::start(0, Tree::of(1).handler()).unwrap(), Sandbox::new());
+    let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
+    let done = crawl(&["--strategy", "chrome", "--chrome", "/nope"]).expect(2);
+    assert!(done.stderr.contains("--chrome: /nope"), "{}", done.stderr);
+    assert!(server.targets().is_empty() && !sandbox.path("state").exists(), "nothing was begun");
+    crawl(&["--chrome", "/nope"]).expect(0);
+}
+
+#[test]
 fn seeds_without_a_usable_line_are_2() {
     let sandbox = Sandbox::new();
     let done = run(&mut sandbox.crawl(&["# nothing".into(), "mailto:x@y.z".into()], &[])).expect(2);

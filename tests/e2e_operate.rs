@@ -266,6 +266,12 @@ fn what_failed_is_fetched_again() {
     assert_eq!((sandbox.records("out.jsonl").len(), sandbox.errors().len()), (2, 2));
     mended.store(true, Ordering::Release);
     assert!(again(&["--fresh"]).expect(2).stderr.contains("--fresh"));
+    let unknown = again(&["--kind", "dns", "--kind", "foo"]).expect(2);
+    assert!(
+        unknown.stderr.contains("\"foo\" is not a kind") && unknown.stderr.contains("http_status"),
+        "{}",
+        unknown.stderr
+    );
     assert!(again(&["--kind", "timeout"]).expect(0).stderr.contains("nothing failed as timeout"));
     let before = server.targets().len();
     let done = again(&[]).expect(0);
@@ -278,12 +284,6 @@ fn what_failed_is_fetched_again() {
     // the next plain run begins a new round
     run(crawl().args(["--recrawl", "all", "--emit", "all"])).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 4);
-}
-
-/// Data in a report page.
-fn data_of(page: &str) -> Value {
-    let (_, rest) = page.split_once("const data = ").unwrap();
-    serde_json::Deserializer::from_str(rest).into_iter().next().unwrap().unwrap()
     let words = status(&sandbox, &[]);
     assert!(words.contains("round 2: 4 records") && words.contains("4 unchanged, 0 gone"), "{words}");
     let counts: Value = serde_json::from_str(&status(&sandbox, &["--json"])).unwrap();
@@ -291,6 +291,12 @@ fn data_of(page: &str) -> Value {
     // a round of changes has no records of unchanged pages
     run(crawl().args(["--recrawl", "all"])).expect(0);
     assert!(status(&sandbox, &[]).contains("round 3: 0 records"), "{}", status(&sandbox, &[]));
+}
+
+/// Data in a report page.
+fn data_of(page: &str) -> Value {
+    let (_, rest) = page.split_once("const data = ").unwrap();
+    serde_json::Deserializer::from_str(rest).into_iter().next().unwrap().unwrap()
 }
 
 #[test]

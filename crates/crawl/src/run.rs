@@ -15,7 +15,7 @@ use crawl_engine::{
     exit::{Exit, Failure, exit_code},
     platform::Platform,
     seeds,
-    session::{Session, check_outputs, close_outputs, open_state},
+    session::{Session, check_browser, check_outputs, close_outputs, open_state},
     stage_error::StageError,
     state::{self, State},
     threads,
@@ -25,7 +25,6 @@ use crawl_model::FrontierCounts;
 use crawl_output::OutputError;
 use crawl_server::metrics::Metrics;
 use std::{
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -52,6 +51,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     // --fresh removes the state: nothing that the user can mend may fail after that
     check_outputs(&config)?;
+    check_browser(&config)?;
     let early = args.fresh.then(|| runtime.block_on(Metrics::open(&config.metrics))).transpose()?;
     let state = open_state(&config, &dir, args.fresh).map_err(|e| e.in_state(&dir))?;
     // without it a run of the same state is the first thing to tell

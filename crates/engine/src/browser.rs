@@ -1,11 +1,16 @@
 //! The browser of a run: its start, and its availability.
 
-use crate::config::{ChromeSection, Config};
-use crawl_chrome::{Blocked, Budgets, ChromeSettings, ConsentRules, RenderError, Rendered, Renderer};
+use crate::{
+    config::{ChromeSection, Config, StrategyChoice},
+    exit::Failure,
+};
+use crawl_chrome::{
+    Blocked, Budgets, ChromeSettings, ConsentRules, RenderError, Rendered, Renderer, find_browser,
+};
 use crawl_extract::Rules;
 use crawl_fetch::{HttpSettings, ProxyChoice, ProxyUrl, browser_user_agent};
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         OnceLock,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
@@ -38,6 +43,24 @@ pub struct Browser {
     failed_starts: AtomicU32,
     rendered: AtomicU64,
     told: AtomicBool,
+}
+
+/// Fails if the settings name a browser that is missing, and every page needs one.
+///
+/// # Errors
+/// When it is missing (exit 2).
+pub fn check(config: &Config) -> Result<(), Failure> {
+    let path = &config.chrome.path;
+    if path.is_empty() || config.fetch.strategy != StrategyChoice::Chrome {
+        return Ok(());
+    }
+    match find_browser(Some(Path::new(path))) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::usage(format!(
+            "--chrome: {path}: {error}, and --strategy chrome needs it for every page; {}",
+            error.hint()
+        ))),
+    }
 }
 
 impl Browser {

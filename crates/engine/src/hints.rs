@@ -1,6 +1,15 @@
 //! Hints for the user about failures that are not the request's own: one sentence a kind. Those of requests
 //! stand with [`crawl_fetch::FetchError`]; docs/errors.md lists both.
 
+/// Every kind that the error log names, sorted.
+#[must_use]
+pub fn kinds() -> Vec<&'static str> {
+    let mut kinds: Vec<_> =
+        KINDS.iter().map(|(kind, _)| *kind).chain(REQUEST_KINDS.iter().copied()).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
 /// The sentence for a kind of failure; empty for a kind that has its own source of hints.
 #[must_use]
 pub fn of(kind: &str) -> &'static str {
@@ -35,6 +44,34 @@ const KINDS: &[(&str, &str)] = &[
     ("trap_template", "raise traps.template_credit, or name the page as a seed"),
 ];
 
+/// Kinds of a [`crawl_fetch::FetchError`] or a [`crawl_chrome::RenderError`] that end a URL.
+const REQUEST_KINDS: &[&str] = &[
+    "address_blocked",
+    "bad_redirect",
+    "browser_launch",
+    "browser_lost",
+    "browser_missing",
+    "browser_network",
+    "browser_protocol",
+    "browser_sandbox",
+    "connect",
+    "connection_lost",
+    "content_encoding",
+    "dns",
+    "http_status",
+    "invalid_url",
+    "navigation",
+    "page_crashed",
+    "page_hung",
+    "page_memory",
+    "protocol",
+    "renderer_closed",
+    "timeout",
+    "tls",
+    "too_large",
+    "too_slow",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +90,17 @@ mod tests {
 
     fn plain(text: &str) -> String {
         text.replace('`', "")
+    }
+
+    #[test]
+    fn the_known_kinds_are_those_of_the_document() {
+        let mut rows: Vec<&str> = DOCS
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+            .map(|(kind, _)| kind)
+            .collect();
+        rows.sort_unstable();
+        assert_eq!(kinds(), rows);
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod feed_book;
 mod feeds;
 mod fetch_stage;
 mod finished;
-mod hints;
+pub mod hints;
 pub mod host_state;
 pub mod judge;
 mod kept_body;

@@ -3,6 +3,7 @@
 mod build;
 mod outputs;
 
+pub use crate::browser::check as check_browser;
 pub use build::{context, context_on};
 pub use outputs::{check as check_outputs, close as close_outputs};
 
@@ -57,6 +58,7 @@ impl Session {
         platform: &Platform,
         on_recalled: impl FnOnce(&Context),
     ) -> Result<Self, Failure> {
+        check_browser(&config)?;
         let context = Arc::new(full_context(config, state, platform)?);
         context.strategies.browser.reap();
         recall(&context, state)?;
@@ -106,9 +108,9 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     context.recall_scope(state.new_round && !context.recrawl.on)?;
     context.recall_told()?;
     shard::put_back_unreadable(context)?;
+    state::note_emit(&*context.store, context.config.output.emit)?;
     context.keep_told();
     context.stats.inherited.add(context.store.counts()?.held);
-    state::note_emit(&*context.store, context.config.output.emit)?;
     Ok(())
 }
 

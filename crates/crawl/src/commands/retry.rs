@@ -4,7 +4,7 @@ use crate::{cli::RetryArgs, logging::say, run};
 use crawl_engine::{
     config,
     exit::{Exit, Failure},
-    state,
+    hints, state,
 };
 use crawl_model::{StoreError, UrlKey};
 use crawl_output::error_line;
@@ -40,7 +40,8 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
     if seeds.is_empty() {
         return Err(Failure::usage("name the seeds of the crawl: crawl retry-errors --seed urls.txt"));
     }
-    let dir = state::dir(&settings, args.run.seed.as_deref())?;
+    check_kinds(&args.kind)?;
+    let dir = state::dir(&settings, &seeds)?;
     let Found { reopened, unfinished } = reopen(&dir, &args.kind).map_err(|e| e.in_state(&dir))?;
     if reopened == 0 && !unfinished {
         let of = if args.kind.is_empty() { String::new() } else { format!(" as {}", args.kind.join(" or ")) };
@@ -51,6 +52,18 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
         say(&format!("{reopened} URLs that failed are fetched again"));
     }
     run::run(&args.run)
+}
+
+/// Fails if no error log names one of these kinds.
+fn check_kinds(kinds: &[String]) -> Result<(), Failure> {
+    let known = hints::kinds();
+    match kinds.iter().find(|kind| !known.contains(&kind.as_str())) {
+        None => Ok(()),
+        Some(kind) => Err(Failure::usage(format!(
+            "--kind: \"{kind}\" is not a kind of errors.jsonl; known are: {}",
+            known.join(", ")
+        ))),
+    }
 }
 
 /// State of the last round.

@@ -23,7 +23,6 @@ use explain::Explainer;
 use output::Output;
 use rayon::prelude::*;
 use report::Report;
-use serde::Serialize;
 use std::{collections::BTreeSet, path::Path};
 
 /// Origin of a document's text.
