@@ -104,7 +104,7 @@ impl ScopeSet {
 #[must_use]
 pub fn domain(url: &Url) -> Option<&str> {
     match url.host()? {
-        Host::Domain(name) => Some(psl::domain_str(name).unwrap_or(name)),
+        Host::Domain(name) => Some(crawl_model::registrable_domain(name).unwrap_or(name)),
         _ => url.host_str(),
     }
 }

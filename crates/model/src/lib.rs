@@ -9,6 +9,7 @@
 
 mod blocking;
 mod clock;
+mod domain;
 mod extracted;
 mod history;
 mod keys;
@@ -25,6 +26,7 @@ mod userinfo;
 
 pub use blocking::{AsyncMark, assert_may_block, mark_async, mark_async_thread};
 pub use clock::{Simulation, SimulationGuard, instant, now_ms, random, rfc3339, simulate, system_time};
+pub use domain::registrable_domain;
 pub use extracted::{
     AuthorUrl, Block, BySite, Confidence, Directives, ExtractedPage, Extraction, Extractor, HiddenText,
     Hreflang, KeptBody, Link, LinkKind, Media, MediaKind, MetadataConfidence, MetadataSources, PageMetadata,

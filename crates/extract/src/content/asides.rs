@@ -208,7 +208,7 @@ fn leads_within(page: &Page<'_>, nodes: Range<u32>) -> bool {
 
 /// Registrable domain of a host; a public suffix or an address is returned unchanged.
 fn site(host: &str) -> &str {
-    psl::domain_str(host).unwrap_or(host)
+    crawl_model::registrable_domain(host).unwrap_or(host)
 }
 
 /// Returns true if the title is a heading followed by others of its level: one section of the text.
