@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
         let (start, end) = PAGE.split_once("<p id=one").expect("the page has that paragraph");
         format!("<!doctype html><html lang=en>{start}<p style=\"{css}\" id=one{end}")
     };
-    let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html; charset=utf-8") };
+    let input = Input::new(html.as_bytes()).with_content_type("text/html; charset=utf-8");
     let found = in_linear_time(html.len(), || EXTRACTOR.extract(&input));
     assert_eq!(format!("{found:?}"), format!("{:?}", EXTRACTOR.extract(&input)));
     // style hides text and adds none

@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let html = format!("<!doctype html><title>t</title><body>{before}{data}{behind}<p>Text.</p>");
     let input =
-        Input { bytes: html.as_bytes(), url: Some(&ADDRESS), content_type: Some("text/html; charset=utf-8") };
+        Input::new(html.as_bytes()).with_url(&ADDRESS).with_content_type("text/html; charset=utf-8");
     let found = in_linear_time(html.len(), || EXTRACTOR.extract(&input));
     assert_eq!(format!("{found:?}"), format!("{:?}", EXTRACTOR.extract(&input)));
     assert!(found.content.len() <= GROWTH * html.len() + 1024, "{} bytes", found.content.len());

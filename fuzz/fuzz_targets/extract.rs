@@ -9,15 +9,9 @@ use std::sync::LazyLock;
 use url::Url;
 
 static EXTRACTORS: LazyLock<Vec<PageExtractor>> = LazyLock::new(|| {
-    let plain = Options { format: Format::Text, blocks: true, ..Options::default() };
-    let everything = Options {
-        images: true,
-        comments: true,
-        blocks: true,
-        links: LinkStyle::Reference,
-        ..Options::default()
-    };
-    let bare = Options { tables: false, links: LinkStyle::Strip, ..Options::default() };
+    let plain = Options::default().with_format(Format::Text).with_blocks(true);
+    let everything = Options::default().with_images(true).with_comments(true).with_blocks(true).with_links(LinkStyle::Reference);
+    let bare = Options::default().with_tables(false).with_links(LinkStyle::Strip);
     let all = [Options::default(), plain, everything, bare];
     all.into_iter()
         .map(|options| PageExtractor::new(options).expect("the built-in rules are right"))
@@ -34,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = data.split_first() else { return };
     let extractor = &EXTRACTORS[usize::from(*choice) % EXTRACTORS.len()];
     let content_type = if choice & 0x10 == 0 { Some("text/html; charset=utf-8") } else { None };
-    let input = Input { bytes, url: (choice & 0x20 == 0).then_some(&*ADDRESS), content_type };
+    let input = Input::new(bytes).with_url((choice & 0x20 == 0).then_some(&*ADDRESS)).with_content_type(content_type);
     let found = in_linear_time(bytes.len(), || extractor.extract(&input));
     let again = extractor.extract(&input);
     assert_eq!(format!("{found:?}"), format!("{again:?}"));

@@ -28,8 +28,8 @@ fn apply(list: &[u8]) -> (String, ListReport) {
     let report = rules.list_report().expect("there is a list").clone();
     let rules = Arc::new(rules);
     let input =
-        Input { bytes: PAGE.as_bytes(), url: Some(&ADDRESS), content_type: Some("text/html; charset=utf-8") };
-    let options = Options { links: LinkStyle::Strip, ..Options::default() };
+        Input::new(PAGE.as_bytes()).with_url(&ADDRESS).with_content_type("text/html; charset=utf-8");
+    let options = Options::default().with_links(LinkStyle::Strip);
     let extractor = PageExtractor::from_rules(Arc::clone(&rules), options);
     let found = in_linear_time(list.len() + PAGE.len(), || extractor.extract(&input));
     drop(extractor);

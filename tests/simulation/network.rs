@@ -113,7 +113,7 @@ impl Network {
     async fn get(self: &Arc<Self>, url: &Url, headers: &HeaderMap) -> Result<Answer, FetchError> {
         let name = url.host_str().unwrap_or_default().to_owned();
         let Some(host) = self.host(url) else {
-            return Err(FetchError::Dns { host: name, reason: "no such name".into() });
+            return Err(FetchError::Dns { host: name, reason: "no such name".into(), is_unknown: false });
         };
         let (going, hit) = self.arrived(host, url);
         let mut rng = Rng::new(self.seed ^ hit as u64, url.as_str());
@@ -250,7 +250,8 @@ impl Transport for Wire {
     fn locate<'a>(&'a self, url: &'a Url) -> Waiting<'a, Option<IpAddr>> {
         let found = self.0.host(url).map(|host| host.address);
         let host = url.host_str().unwrap_or_default().to_owned();
-        let found = found.map(Some).ok_or(FetchError::Dns { host, reason: "no such name".into() });
+        let found =
+            found.map(Some).ok_or(FetchError::Dns { host, reason: "no such name".into(), is_unknown: false });
         Box::pin(std::future::ready(found))
     }
 

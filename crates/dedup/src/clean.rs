@@ -47,7 +47,13 @@ impl Cleaned {
     #[must_use]
     pub fn into_record(self) -> (String, BoilerplateInfo) {
         let Self { text, blocks_removed, bytes_removed, fingerprint, status, pages, removed } = self;
-        (text, BoilerplateInfo { status, fingerprint, pages, blocks_removed, bytes_removed, removed })
+        let mut info = BoilerplateInfo::new(status);
+        info.fingerprint = fingerprint;
+        info.pages = pages;
+        info.blocks_removed = blocks_removed;
+        info.bytes_removed = bytes_removed;
+        info.removed = removed;
+        (text, info)
     }
 
     /// A page that was not judged, since its host has only `pages` pages.

@@ -16,6 +16,7 @@ use std::{io, path::Path};
 /// Exit code of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Exit {
     /// All done.
     Done = 0,
@@ -94,6 +95,7 @@ fn way_in(error: &io::Error) -> Option<&'static str> {
 
 /// An error of the whole program with the code it ends with.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Failure {
     /// The code.
     pub exit: Exit,

@@ -265,7 +265,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     let so_far = strategies::so_far(context, &page.request)?;
     let known_as = known_as(context, &page);
     let probe = soft404::is_probe(&page.request);
-    let input = Input { bytes: &page.body.bytes, url: Some(&page.final_url), content_type };
+    let input = Input::new(&page.body.bytes).with_url(&page.final_url).with_content_type(content_type);
     let words_before = so_far.as_ref().and_then(SoFar::visible_words);
     let (mut extraction, kept_body) = if probe {
         (context.reading.extractor.extract(&input), None)

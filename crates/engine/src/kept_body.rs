@@ -33,21 +33,22 @@ pub fn bytes(kept: &KeptBody) -> io::Result<Vec<u8>> {
 /// Returns a kept body as the extractor takes it; `bytes` are its [bytes].
 #[must_use]
 pub fn input<'a>(kept: &'a KeptBody, bytes: &'a [u8]) -> Input<'a> {
-    Input { bytes, url: Some(&kept.url), content_type: kept.content_type.as_deref() }
+    Input::new(bytes).with_url(&kept.url).with_content_type(kept.content_type.as_deref())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use url::Url;
 
     #[test]
     fn a_body_comes_back_as_it_was_and_a_large_one_is_not_kept() {
-        let url = "https://a.test/1".parse().unwrap();
+        let url: Url = "https://a.test/1".parse().unwrap();
         let html = "<p>text</p>".repeat(9_000);
-        let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+        let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
         let kept = keep(&input, false).unwrap();
         assert!(kept.zstd.len() < 1_000 && bytes(&kept).unwrap() == html.as_bytes());
         assert!(bytes(&KeptBody { zstd: "AAAA".into(), ..kept }).is_err());
-        assert!(keep(&Input { bytes: &vec![b' '; MAX_BODY + 1], ..input }, false).is_none());
+        assert!(keep(&Input::new(&vec![b' '; MAX_BODY + 1]), false).is_none());
     }
 }

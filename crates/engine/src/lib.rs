@@ -1,8 +1,47 @@
-//! The engine of the crawler: the pipeline from a frontier to outputs, its stages, and what they share. [`pipeline`] shows the flow,
-//! `config/crawl.toml` every setting.
+//! Engine of the crawler: the pipeline from a frontier to outputs, its stages, and what they share.
 //!
-//! A program crawls with [`Crawl`], whose state lies in memory, or with [`session::Session`], which resumes from a state
-//! directory. [`visit::Visitor`] fetches and extracts one page at a time.
+//! A program crawls with [`Crawl`], whose state lies in memory:
+//!
+//! ```no_run
+//! use crawl_engine::{Crawl, config::{Config, Limit}};
+//! use crawl_model::Record;
+//! use crawl_output::{Nowhere, OutputError, RecordOutput};
+//!
+//! /// Output that prints the URL of each record.
+//! struct Urls;
+//!
+//! impl RecordOutput for Urls {
+//!     fn push(&mut self, record: &Record) -> Result<(), OutputError> {
+//!         println!("{}", record.url);
+//!         Ok(())
+//!     }
+//!
+//!     fn name(&self) -> &str {
+//!         "urls"
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut config = Config::defaults()?;
+//! config.crawl.limit = Limit(Some(10));
+//! let crawl = Crawl::new(config).seed("https://example.org/".parse()?);
+//! let ending = crawl.run(Box::new(Urls), Box::new(Nowhere)).await.map_err(|failure| failure.error)?;
+//! println!("{ending:?}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | To | use |
+//! |---|---|
+//! | crawl from a program | [`Crawl`] |
+//! | crawl with a state directory and resume | [`session::Session`] |
+//! | fetch and extract one page at a time | [`visit::Visitor`] |
+//! | extract an archive again without requests | [`replay`] |
+//! | read or change settings | [`config::Config`], documented in `config/crawl.toml` |
+//!
+//! The example `crawl_into_channel` sends records to another thread. [`pipeline`] shows the flow of a page
+//! through the stages. Results and errors that may grow are `#[non_exhaustive]`.
 
 pub mod archive;
 pub mod bounds;

@@ -4,9 +4,8 @@ use crate::finished::KnownEnd;
 use crawl_extract::{count_words, reading_time_minutes};
 use crawl_fetch::OptOut;
 use crawl_model::{
-    BoilerplateInfo, BoilerplateStatus, Change, CleanPage, ContentHash, CrawlRequest, ExtractedPage,
-    Extraction, Extractor, HiddenText, HostKey, MetadataConfidence, MetadataSources, Outcome, PageType,
-    Record, RecordMetadata, SCHEMA_VERSION, Strategy, UrlKey, Warning, rfc3339,
+    Change, CleanPage, ContentHash, CrawlRequest, ExtractedPage, Extraction, HostKey, Outcome, Record,
+    RecordMetadata, Strategy, Warning, rfc3339,
 };
 use crawl_projects::DEFAULT_PROJECT;
 use url::Url;
@@ -47,21 +46,15 @@ pub fn record(page: CleanPage) -> Record {
     metadata.depth = request.depth;
     metadata.project = Some(request.project.to_string()).filter(|name| name != DEFAULT_PROJECT);
     metadata.source_group = request.source_group.map(|group| group.to_string());
-    let url = String::from(final_url);
-    let id = UrlKey::of(&url).to_string();
-    Record {
-        schema_version: SCHEMA_VERSION,
-        id,
-        url,
-        text,
-        content,
-        metadata,
-        boilerplate,
-        quality,
-        warnings,
-        links: outgoing,
-        media,
-    }
+    let mut record = Record::new(String::from(final_url), metadata);
+    record.text = text;
+    record.content = content;
+    record.boilerplate = boilerplate;
+    record.quality = quality;
+    record.warnings = warnings;
+    record.links = outgoing;
+    record.media = media;
+    record
 }
 
 /// The record of a page that is unchanged or gone: its known metadata, without its text.
@@ -72,7 +65,7 @@ pub fn known_record(end: &KnownEnd) -> Record {
     let hash = history.content_hash.or(before.map(|before| before.content_hash));
     let gone = *outcome == Outcome::Gone;
     let seen = if gone { before.and_then(|before| before.seen_at_ms) } else { history.fetched_at_ms };
-    let mut metadata = nothing_known(hash.map(|hash| hash.to_string()).unwrap_or_default());
+    let mut metadata = RecordMetadata::new(hash.map(|hash| hash.to_string()).unwrap_or_default());
     metadata.source_url = first_url(request);
     metadata.status_code = history.status.unwrap_or_default();
     metadata.strategy = before.and_then(|before| before.strategy).unwrap_or(Strategy::Static);
@@ -83,20 +76,7 @@ pub fn known_record(end: &KnownEnd) -> Record {
     metadata.depth = request.depth;
     metadata.project = Some(request.project.to_string()).filter(|name| name != DEFAULT_PROJECT);
     metadata.source_group = request.source_group.as_ref().map(ToString::to_string);
-    let url = request.url.to_string();
-    Record {
-        schema_version: SCHEMA_VERSION,
-        id: UrlKey::of(&url).to_string(),
-        url,
-        text: String::new(),
-        content: String::new(),
-        metadata,
-        boilerplate: not_cleaned(),
-        quality: None,
-        warnings: Vec::new(),
-        links: Vec::new(),
-        media: Vec::new(),
-    }
+    Record::new(request.url.to_string(), metadata)
 }
 
 /// The record of a page that came from a file, with its text after the last pass. Nothing was fetched, and
@@ -115,30 +95,13 @@ pub fn page_record(mut extraction: Extraction, text: String, url: Option<&Url>) 
     metadata.domain = url.and_then(HostKey::of).map_or_else(String::new, |host| host.to_string());
     let url = url.map_or_else(String::new, Url::to_string);
     metadata.source_url.clone_from(&url);
-    Record {
-        schema_version: SCHEMA_VERSION,
-        id: UrlKey::of(&url).to_string(),
-        text,
-        content,
-        metadata,
-        boilerplate: not_cleaned(),
-        quality: None,
-        warnings,
-        links,
-        media,
-        url,
-    }
-}
-
-const fn not_cleaned() -> BoilerplateInfo {
-    BoilerplateInfo {
-        status: BoilerplateStatus::Off,
-        fingerprint: None,
-        pages: 0,
-        blocks_removed: 0,
-        bytes_removed: 0,
-        removed: Vec::new(),
-    }
+    let mut record = Record::new(url, metadata);
+    record.text = text;
+    record.content = content;
+    record.warnings = warnings;
+    record.links = links;
+    record.media = media;
+    record
 }
 
 /// Stands for the address of a page that has none.
@@ -157,94 +120,38 @@ fn described(
     let Extraction { content, metadata, extractor, article_score, is_article, warnings, directives, .. } =
         extraction;
     let ai_opt_out = directives.noai.then(|| OptOut::NoAi.name().to_owned());
-    let metadata = RecordMetadata {
-        canonical: metadata.canonical,
-        title: metadata.title,
-        description: metadata.description,
-        author: (!metadata.authors.is_empty()).then(|| metadata.authors.join(", ")),
-        published: metadata.published,
-        modified: metadata.modified,
-        language: metadata.language,
-        site_name: metadata.site_name,
-        image: metadata.image,
-        keywords: metadata.keywords,
-        authors: metadata.authors,
-        article_score,
-        is_article,
-        word_count: words,
-        reading_time_minutes: reading_time_minutes(words),
-        extractor,
-        language_detected: metadata.language_detected,
-        licence: metadata.licence,
-        breadcrumbs: metadata.breadcrumbs,
-        sources: metadata.sources,
-        confidence: metadata.confidence,
-        author_urls: metadata.author_urls,
-        section: metadata.section,
-        is_accessible_for_free: metadata.is_accessible_for_free,
-        structured: metadata.structured,
-        json_ld: metadata.json_ld,
-        open_graph: metadata.open_graph,
-        by_site: metadata.by_site,
-        hidden_text: metadata.hidden_text,
-        ai_opt_out: ai_opt_out.into_iter().collect(),
-        ..nothing_known(content_hash.to_string())
-    };
-    (content, warnings, metadata)
-}
-
-/// Metadata of a page of which nothing is known but the hash of its content.
-fn nothing_known(content_hash: String) -> RecordMetadata {
-    RecordMetadata {
-        source_url: String::new(),
-        canonical: None,
-        title: None,
-        description: None,
-        author: None,
-        published: None,
-        modified: None,
-        language: None,
-        site_name: None,
-        image: None,
-        keywords: Vec::new(),
-        authors: Vec::new(),
-        status_code: 0,
-        content_type: None,
-        fetched_at: String::new(),
-        strategy: Strategy::Static,
-        attempts: Vec::new(),
-        page_type: PageType::Unknown,
-        article_score: 0,
-        is_article: false,
-        word_count: 0,
-        reading_time_minutes: reading_time_minutes(0),
-        extractor: Extractor::None,
-        language_detected: None,
-        content_hash,
-        duplicate_of: None,
-        similarity: None,
-        similarity_estimate: None,
-        change: None,
-        previous_content_hash: None,
-        last_seen: None,
-        domain: String::new(),
-        depth: 0,
-        licence: None,
-        breadcrumbs: Vec::new(),
-        sources: MetadataSources::default(),
-        confidence: MetadataConfidence::default(),
-        author_urls: Vec::new(),
-        section: None,
-        is_accessible_for_free: None,
-        structured: None,
-        json_ld: None,
-        open_graph: None,
-        by_site: None,
-        hidden_text: HiddenText::default(),
-        ai_opt_out: Vec::new(),
-        project: None,
-        source_group: None,
-    }
+    let mut known = RecordMetadata::new(content_hash.to_string());
+    known.canonical = metadata.canonical;
+    known.title = metadata.title;
+    known.description = metadata.description;
+    known.author = (!metadata.authors.is_empty()).then(|| metadata.authors.join(", "));
+    known.published = metadata.published;
+    known.modified = metadata.modified;
+    known.language = metadata.language;
+    known.site_name = metadata.site_name;
+    known.image = metadata.image;
+    known.keywords = metadata.keywords;
+    known.authors = metadata.authors;
+    known.article_score = article_score;
+    known.is_article = is_article;
+    known.word_count = words;
+    known.reading_time_minutes = reading_time_minutes(words);
+    known.extractor = extractor;
+    known.language_detected = metadata.language_detected;
+    known.licence = metadata.licence;
+    known.breadcrumbs = metadata.breadcrumbs;
+    known.sources = metadata.sources;
+    known.confidence = metadata.confidence;
+    known.author_urls = metadata.author_urls;
+    known.section = metadata.section;
+    known.is_accessible_for_free = metadata.is_accessible_for_free;
+    known.structured = metadata.structured;
+    known.json_ld = metadata.json_ld;
+    known.open_graph = metadata.open_graph;
+    known.by_site = metadata.by_site;
+    known.hidden_text = metadata.hidden_text;
+    known.ai_opt_out = ai_opt_out.into_iter().collect();
+    (content, warnings, known)
 }
 
 /// The URL that was asked for first, before any redirect.

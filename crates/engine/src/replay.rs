@@ -56,6 +56,7 @@ const FIELDS: u64 = 1 << 20;
 
 /// The outcome of a replay.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Replayed {
     /// Records that were written.
     pub records: u64,

@@ -13,6 +13,7 @@ use std::{
 
 /// One line that is no seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BadLine {
     /// Line number, from 1.
     pub number: usize,
@@ -30,6 +31,7 @@ impl fmt::Display for BadLine {
 
 /// Contents of a seed file.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Seeds {
     /// Usable lines in order.
     pub seeds: Vec<Seed>,

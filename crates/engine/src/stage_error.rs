@@ -7,6 +7,7 @@ use std::time::Duration;
 
 /// Reason why a stage ended before its input did.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StageError {
     /// Storage failed.
     #[error(transparent)]

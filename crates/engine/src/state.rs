@@ -9,7 +9,10 @@ use crate::{
     exit::{Exit, Failure},
     seeds,
 };
-use crawl_model::{Frontier, RulesVersion, RunStore, Store, StoreError, UrlKey, has_userinfo, hide_userinfo};
+use crawl_model::{
+    Frontier, FrontierCounts, RequestId, RulesVersion, RunStore, Store, StoreError, UrlKey, has_userinfo,
+    hide_userinfo,
+};
 use crawl_output::absolute;
 use crawl_store::{StateLock, StateStore, private};
 use std::{

@@ -41,6 +41,7 @@ impl Count {
 
 /// Costs and results of a host.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct HostFigures {
     /// Requests answered, and how long they took.
     pub latency: Latency,
@@ -54,6 +55,7 @@ pub struct HostFigures {
 
 /// Counts of a run.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Stats {
     /// Start of the run.
     pub started: Instant,
@@ -321,6 +323,7 @@ impl Stats {
 
 /// A failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Example {
     /// The URL that failed.
     pub url: String,

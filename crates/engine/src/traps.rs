@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_maze_whose_link_texts_are_their_slugs_is_poor() {
         let traps = Traps::new(TrapSettings::default(), 2026);
-        let options = Options { links: LinkStyle::Once, ..Options::default() };
+        let options = Options::default().with_links(LinkStyle::Once);
         let extractor = PageExtractor::new(options).unwrap();
         let of = |n: usize, text: &str| {
             let links: String = (0..40)
@@ -208,7 +208,7 @@ mod tests {
                 .collect();
             let html = format!("<main><h1>Maze</h1>{links}<p>{text}</main>");
             let url = Url::parse(&format!("http://h.test/maze/{n}")).unwrap();
-            let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+            let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
             let extraction = extractor.extract(&input);
             assert!(!extraction.content.contains("]("), "no address is spelled");
             assert!(prose_of(&extraction.content).words >= POOR_WORDS, "the text itself looks rich");

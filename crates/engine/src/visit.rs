@@ -34,6 +34,7 @@ const FORGET_AFTER: u32 = 1_000;
 
 /// Error of a visit.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum VisitError {
     /// The page was left out, or could not be fetched.
     #[error("{0}")]

@@ -48,15 +48,14 @@ fn by_size(criterion: &mut Criterion) {
     group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
     let deadline = Some(Duration::from_secs(60));
     for (name, options) in
-        [("whole", Options::default()), ("with a deadline", Options { deadline, ..Options::default() })]
+        [("whole", Options::default()), ("with a deadline", Options::default().with_deadline(deadline))]
     {
         let extractor = PageExtractor::new(options).unwrap();
         for kilobytes in [10, 100, 1_000, 5_000] {
             let page = page(&bodies, kilobytes * 1_000);
             group.throughput(Throughput::Bytes(page.len().try_into().unwrap()));
             group.bench_with_input(BenchmarkId::new(name, format!("{kilobytes} kB")), &page, |b, page| {
-                let input =
-                    Input { bytes: page.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+                let input = Input::new(page.as_bytes()).with_url(&url).with_content_type("text/html");
                 b.iter(|| extractor.extract(black_box(&input)));
             });
         }

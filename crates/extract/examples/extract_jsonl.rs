@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| args.iter().any(|a| a == flag);
     let [input, output, ..] = args.as_slice() else { return Err("two files are needed".into()) };
-    let mut options = Options { format: Format::Text, ..Options::default() };
+    let mut options = Options::default().with_format(Format::Text);
     if has("--markdown") {
         options.format = Format::Markdown;
     }
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let row: serde_json::Value = serde_json::from_str(&line?)?;
         let (body, url) = (body(&row)?, url(&row));
         let before = ThreadTime::now();
-        let input = Input { bytes: &body, url: url.as_ref(), content_type: None };
+        let input = Input::new(&body).with_url(url.as_ref());
         let site = url.as_ref().and_then(HostKey::of).and_then(|host| sites.get(&host));
         let page = match site {
             Some(site) => extractor.extract_by_site(&input, site),
@@ -97,7 +97,7 @@ fn evidence(
         let row: serde_json::Value = serde_json::from_str(&line?)?;
         let (body, url) = (body(&row)?, url(&row));
         let Some(host) = url.as_ref().and_then(HostKey::of) else { continue };
-        let input = Input { bytes: &body, url: url.as_ref(), content_type: None };
+        let input = Input::new(&body).with_url(url.as_ref());
         sites.entry(host).or_default().observe(&extractor.count_blocks(&input));
     }
     sites.values_mut().for_each(SiteEvidence::settle);

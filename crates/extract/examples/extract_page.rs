@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // one extractor serves all pages and all threads
     let extractor = PageExtractor::new(Options::default())?;
-    let extraction = extractor.extract(&Input { bytes: &bytes, url: url.as_ref(), content_type: None });
+    let extraction = extractor.extract(&Input::new(&bytes).with_url(url.as_ref()));
 
     let mut out = io::stdout().lock();
     writeln!(out, "{}\n", extraction.metadata.title.as_deref().unwrap_or("(no title)"))?;

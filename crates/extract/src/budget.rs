@@ -154,7 +154,7 @@ mod tests {
     fn a_page_may_end_at_any_look_at_the_clock() {
         let extractor = PageExtractor::new(Options::default()).unwrap();
         let html = page();
-        let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
+        let input = Input::new(html.as_bytes()).with_content_type("text/html");
         let run = |budget: &Budget| {
             extractor.run_within(&input, Trace::default(), budget, &mut crate::site::SiteUse::None).0
         };
@@ -175,10 +175,10 @@ mod tests {
     #[test]
     fn a_deadline_ends_a_large_page_soon() {
         let html = "<div><p>A paragraph, <b>with</b> <a href=/x>some words</a>.</p></div>".repeat(60_000);
-        let options = Options { deadline: Some(Duration::from_millis(20)), ..Options::default() };
+        let options = Options::default().with_deadline(Some(Duration::from_millis(20)));
         let extractor = PageExtractor::new(options).unwrap();
         let started = cpu_time::ThreadTime::now();
-        let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
+        let input = Input::new(html.as_bytes()).with_content_type("text/html");
         let cut = extractor.extract(&input);
         assert!(cut.warnings.contains(&Warning::DeadlineExceeded));
         // Without a deadline a debug build takes seconds for these 4 MB.

@@ -24,6 +24,7 @@ pub enum Source {
 
 /// Text and how it was decoded.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Decoded<'a> {
     /// Text; borrowed if the bytes are valid UTF-8.
     pub text: Cow<'a, str>,

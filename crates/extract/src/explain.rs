@@ -23,6 +23,7 @@ use std::cell::RefCell;
 /// Explanation of an extraction, which itself names the extractor and the reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Explanation {
     /// Evidence for the type of page, in sentences.
     pub evidence: Vec<String>,
@@ -44,6 +45,7 @@ pub struct Explanation {
 
 /// A part of the article score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Points {
     /// Points, possibly negative.
     pub points: i32,
@@ -54,6 +56,7 @@ pub struct Points {
 /// A candidate for the content, with the features that decide.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Candidate {
     /// Method that found it.
     pub name: String,
@@ -77,6 +80,7 @@ pub struct Candidate {
 
 /// Something that was taken out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Removal {
     /// The rule that did it.
     pub rule: String,
@@ -90,6 +94,7 @@ pub struct Removal {
 
 /// Source of a field of the metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Source {
     /// `title`, `authors`, `published`, `modified`.
     pub field: &'static str,

@@ -19,12 +19,13 @@ use crate::{
     site::SiteUse,
     text, visibility, words,
 };
-use crawl_model::{Directives, Extraction, Extractor, Media, PageMetadata, PageSignals, Prose, Warning};
+use crawl_model::{Extraction, Extractor, Media, PageMetadata, Prose, Warning};
 use std::{borrow::Cow, path::Path, sync::Arc};
 use url::Url;
 
-/// A page to extract.
+/// A page to extract: its bytes and, if known, its URL and `Content-Type`.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Input<'a> {
     /// Body after content decoding, before charset decoding.
     pub bytes: &'a [u8],
@@ -32,6 +33,28 @@ pub struct Input<'a> {
     pub url: Option<&'a Url>,
     /// The raw value of the `Content-Type` header.
     pub content_type: Option<&'a str>,
+}
+
+impl<'a> Input<'a> {
+    /// A page with these bytes, without URL and `Content-Type`.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, url: None, content_type: None }
+    }
+
+    /// Sets [`url`](Self::url).
+    #[must_use]
+    pub fn with_url(mut self, url: impl Into<Option<&'a Url>>) -> Self {
+        self.url = url.into();
+        self
+    }
+
+    /// Sets [`content_type`](Self::content_type).
+    #[must_use]
+    pub fn with_content_type(mut self, content_type: impl Into<Option<&'a str>>) -> Self {
+        self.content_type = content_type.into();
+        self
+    }
 }
 
 /// Extracts pages by one set of options and rules. Immutable; one serves all threads of a process.
@@ -191,7 +214,7 @@ impl PageExtractor {
         }
         let mut page = Page::new(parsed.dom, &self.rules, url, budget);
         page.trace = trace;
-        let mut extraction = without_content();
+        let mut extraction = Extraction::without_content("its time was up");
         let in_time = self.read(&mut page, &mut extraction, warnings, site);
         let explanation = std::mem::take(&mut page.trace).finish(&page);
         if in_time.is_none() {
@@ -362,28 +385,6 @@ fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static s
     None
 }
 
-/// Extraction of a page before it is read.
-fn without_content() -> Extraction {
-    Extraction {
-        content: String::new(),
-        blocks: Vec::new(),
-        metadata: PageMetadata::default(),
-        links: Vec::new(),
-        media: Vec::new(),
-        feeds: Vec::new(),
-        directives: Directives::default(),
-        signals: PageSignals::default(),
-        extractor: Extractor::None,
-        reason: "its time was up".to_owned(),
-        article_score: 0,
-        is_article: false,
-        word_count: 0,
-        prose: None,
-        charset: "",
-        warnings: Vec::new(),
-    }
-}
-
 /// Extracts plain text, which is its own content with paragraphs as blocks.
 fn extract_plain(raw: &str, options: &Options, warnings: &mut Vec<Warning>) -> Extraction {
     let mut content = plain::normalise(raw);
@@ -395,15 +396,14 @@ fn extract_plain(raw: &str, options: &Options, warnings: &mut Vec<Warning>) -> E
     if options.format == Format::Markdown {
         content = plain::to_markdown(&content);
     }
-    Extraction {
-        extractor: if content.is_empty() { Extractor::None } else { Extractor::PlainText },
-        content,
-        blocks,
-        signals: PageSignals { body_word_count: words, visible_word_count: words, ..PageSignals::default() },
-        reason: "plain text".to_owned(),
-        word_count: words,
-        ..without_content()
-    }
+    let mut extraction = Extraction::without_content("plain text");
+    extraction.extractor = if content.is_empty() { Extractor::None } else { Extractor::PlainText };
+    extraction.content = content;
+    extraction.blocks = blocks;
+    extraction.signals.body_word_count = words;
+    extraction.signals.visible_word_count = words;
+    extraction.word_count = words;
+    extraction
 }
 
 /// Language of a text by its letters, if the identification is reliable.

@@ -1,9 +1,33 @@
 //! Extraction of a page's content, metadata, links and signals.
 //!
-//! One call, [`PageExtractor::extract`], does everything. It is synchronous and pure, without I/O, and uses a
-//! clock only for the optional deadline ([`Options::deadline`]). It never fails and never panics on any
-//! input; a page without content gives empty text with a reason. A page is parsed once, and every step takes
-//! linear time.
+//! ```
+//! use crawl_extract::{Input, Options, PageExtractor};
+//! use url::Url;
+//!
+//! let url: Url = "https://example.org/harbour".parse()?;
+//! let html = b"<title>Harbour</title><nav><a href=/>Home</a></nav>
+//!     <article><h1>Harbour</h1><p>The ferry leaves at nine, and the last one returns at six.</p></article>";
+//!
+//! // one extractor serves all pages and all threads
+//! let extractor = PageExtractor::new(Options::default())?;
+//! let page = extractor.extract(&Input::new(html).with_url(&url));
+//!
+//! assert_eq!(page.metadata.title.as_deref(), Some("Harbour"));
+//! assert!(page.content.contains("The ferry leaves at nine"));
+//! assert_eq!(page.links[0].url, "https://example.org/");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`PageExtractor::extract`] is synchronous and pure, without I/O. It uses a clock only for the optional
+//! deadline ([`Options::deadline`]). It never fails and never panics on any input. A page without content
+//! gives empty text with a reason. A page is parsed once, and every step takes linear time.
+//!
+//! [`Options`] choose the format and the parts of a page that are kept. [`Rules`] hold selectors, words and
+//! weights, and can be completed by a directory of files. [`PageExtractor::explain`] says how the content was
+//! chosen. [`SiteEvidence`] improves the choice by other pages of the same site.
+//!
+//! Structs and enums that may grow are `#[non_exhaustive]`. Options and inputs are made by `new` or `default`
+//! and `with_*` methods.
 //!
 //! Steps:
 //!
@@ -43,6 +67,8 @@ mod text;
 mod visibility;
 mod words;
 
+#[doc(hidden)]
+pub use dom::parse_only;
 pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, Source, Span};
 pub use extractor::{Input, PageExtractor, is_html};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};

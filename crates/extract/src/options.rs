@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 
 /// Error of a name that an option does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("\"{given}\" is not one of {known}")]
 pub struct ParseOptionError {
     /// Given name.
@@ -17,6 +18,7 @@ macro_rules! choice {
     ($(#[$doc:meta])* $type:ident { $($(#[$vdoc:meta])* $variant:ident = $name:literal),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum $type { $($(#[$vdoc])* $variant),+ }
 
         impl fmt::Display for $type {
@@ -78,7 +80,17 @@ choice! {
 }
 
 /// Options of extraction, for all pages of an extractor.
+///
+/// Begin with [`Options::default`] and change what differs:
+///
+/// ```
+/// use crawl_extract::{Format, Options};
+///
+/// let options = Options::default().with_format(Format::Text).with_comments(true);
+/// assert!(options.comments && options.tables);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// Preference for precision or recall.
     pub favor: Favor,
@@ -121,6 +133,58 @@ impl Default for Options {
             limits: Limits::default(),
             deadline: None,
         }
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $setter:ident: $field:ident, $type:ty;)+) => {
+        impl Options {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $setter(mut self, $field: $type) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )+
+        }
+    };
+}
+
+setters! {
+    /// Sets [`favor`](Self::favor).
+    with_favor: favor, Favor;
+    /// Sets [`format`](Self::format).
+    with_format: format, Format;
+    /// Sets [`links`](Self::links).
+    with_links: links, LinkStyle;
+    /// Sets [`images`](Self::images).
+    with_images: images, bool;
+    /// Sets [`tables`](Self::tables).
+    with_tables: tables, bool;
+    /// Sets [`comments`](Self::comments).
+    with_comments: comments, bool;
+    /// Sets [`raw_metadata`](Self::raw_metadata).
+    with_raw_metadata: raw_metadata, bool;
+    /// Sets [`blocks`](Self::blocks).
+    with_blocks: blocks, bool;
+    /// Sets [`limits`](Self::limits).
+    with_limits: limits, Limits;
+}
+
+impl Options {
+    /// Sets [`product_token`](Self::product_token).
+    #[must_use]
+    pub fn with_product_token(mut self, product_token: impl Into<String>) -> Self {
+        self.product_token = product_token.into();
+        self
+    }
+
+    /// Sets [`deadline`](Self::deadline).
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: impl Into<Option<Duration>>) -> Self {
+        self.deadline = deadline.into();
+        self
     }
 }
 

@@ -26,7 +26,7 @@ mod tests {
 
     fn prose(html: &str, options: Options) -> Prose {
         let url = Url::parse("https://quay.test/page").unwrap();
-        let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+        let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
         PageExtractor::new(options).unwrap().extract(&input).prose.unwrap()
     }
 
@@ -37,8 +37,8 @@ mod tests {
             format!("<main><h1>Quay</h1><p>{text}<p>{text} <a href='/{link}'>{link}</a> ends here.</main>")
         };
         let styles = [LinkStyle::Once, LinkStyle::Keep, LinkStyle::Strip, LinkStyle::Reference];
-        let markdown = styles.map(|links| Options { links, ..Options::default() });
-        for options in markdown.into_iter().chain([Options { format: Format::Text, ..Options::default() }]) {
+        let markdown = styles.map(|links| Options::default().with_links(links));
+        for options in markdown.into_iter().chain([Options::default().with_format(Format::Text)]) {
             let of = |link: &str| prose(&page(link), options.clone());
             assert_eq!(of("iron-bridge"), of("a-boat-of-wood"), "{options:?}");
             assert_eq!(of("iron-bridge").words, 1 + 2 * 8 * 12 + 2, "{options:?}");

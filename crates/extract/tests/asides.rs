@@ -7,7 +7,7 @@ use crawl_extract::{Input, Options, PageExtractor};
 fn extract_with(html: &str, options: Options) -> String {
     let url = url::Url::parse("https://harbour.example/news/2026/05/ferry-timetable").unwrap();
     let extractor = PageExtractor::new(options).unwrap();
-    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
     extractor.extract(&input).content
 }
 
@@ -108,7 +108,7 @@ fn comments_are_known_by_their_title() {
         let page = article(&format!("<div class=k><div>{title}</div>{comments}</div>"));
         let content = extract(&page);
         assert!(content.contains("bicycles") && !content.contains("Bread"), "{title}: {content}");
-        let asked = extract_with(&page, Options { comments: true, ..Options::default() });
+        let asked = extract_with(&page, Options::default().with_comments(true));
         assert!(asked.contains("Bread"), "{title}: {asked}");
     }
 }

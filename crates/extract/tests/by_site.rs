@@ -13,7 +13,7 @@ const NOTICE: &str = "<p>The harbour office is open on weekdays from nine to fou
     <p>Dogs are kept on a lead, fires are lit on the beach alone, and the crane is moved by the harbour master, nobody else.</p>";
 
 fn extractor() -> PageExtractor {
-    PageExtractor::new(Options { format: Format::Text, ..Options::default() }).unwrap()
+    PageExtractor::new(Options::default().with_format(Format::Text)).unwrap()
 }
 
 /// Own words of a page, with spelled digits since digits are masked.
@@ -43,7 +43,8 @@ fn url(n: usize) -> Url {
 fn evidence(extractor: &PageExtractor, pages: impl IntoIterator<Item = (usize, String)>) -> SiteEvidence {
     let mut evidence = SiteEvidence::default();
     for (n, page) in pages {
-        let input = Input { bytes: page.as_bytes(), url: Some(&url(n)), content_type: Some("text/html") };
+        let url = url(n);
+        let input = Input::new(page.as_bytes()).with_url(&url).with_content_type("text/html");
         evidence.observe(&extractor.count_blocks(&input));
     }
     evidence.settle();
@@ -55,7 +56,7 @@ fn by_site(pages: &[String]) -> Vec<(Extraction, Extraction)> {
     let evidence = evidence(&extractor, pages.iter().cloned().enumerate());
     let extracted = |(n, page): (usize, &String)| {
         let url = url(n);
-        let input = Input { bytes: page.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+        let input = Input::new(page.as_bytes()).with_url(&url).with_content_type("text/html");
         (extractor.extract(&input), extractor.extract_by_site(&input, &evidence))
     };
     pages.iter().enumerate().map(extracted).collect()
@@ -80,7 +81,8 @@ fn content_that_the_rules_miss_on_a_whole_site_is_taken() {
             assert_eq!(mended.extractor, Extractor::SiteTemplate);
             let (tag, class) = open.trim_matches(['<', '>']).split_once(" class=").unwrap();
             let template = Some(format!("body > {tag}.{class}"));
-            let by_site = BySite { pages: 12, rebuilt: true, template, ..BySite::default() };
+            let mut by_site = BySite::of_pages(12);
+            (by_site.rebuilt, by_site.template) = (true, template);
             assert_eq!(mended.metadata.by_site, Some(by_site));
             assert!(mended.reason.contains("12 pages of the site"), "{}", mended.reason);
         }
@@ -109,7 +111,7 @@ fn lines_beside_a_block_are_taken_whole() {
         let template = mended.metadata.by_site.as_ref().unwrap().template.as_deref();
         assert_eq!(template, Some("body > div.related-posts"));
         let url = url(n);
-        let input = Input { bytes: pages[n].as_bytes(), url: Some(&url), content_type: None };
+        let input = Input::new(pages[n].as_bytes()).with_url(&url);
         assert_eq!(extractor.outline(&input, &evidence).unwrap().selector, "div.related-posts");
     }
 }
@@ -229,7 +231,7 @@ proptest! {
         let sorted = evidence(&extractor, pages.iter().cloned().enumerate());
         for (n, page) in pages.iter().enumerate() {
             let url = url(n);
-            let input = Input { bytes: page.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+            let input = Input::new(page.as_bytes()).with_url(&url).with_content_type("text/html");
             let [a, b] = [&shuffled, &sorted].map(|evidence| extractor.extract_by_site(&input, evidence));
             prop_assert_eq!(a.content, b.content);
         }

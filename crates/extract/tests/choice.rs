@@ -8,7 +8,7 @@ use crawl_model::Extraction;
 fn extract_with(html: &str, options: Options) -> Extraction {
     let url = url::Url::parse("https://harbour.example/news/2026/05/ferry-timetable").unwrap();
     let extractor = PageExtractor::new(options).unwrap();
-    extractor.extract(&Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") })
+    extractor.extract(&Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html"))
 }
 
 fn extract(html: &str) -> Extraction {
@@ -65,7 +65,7 @@ fn boxes_with_a_time_each_are_left_out_of_an_article() {
         );
         let content = extract(&page).content;
         assert!(content.contains("bicycles") && !content.contains("Bread"), "{stamp}: {content}");
-        let comments = extract_with(&page, Options { comments: true, ..Options::default() }).content;
+        let comments = extract_with(&page, Options::default().with_comments(true)).content;
         assert!(comments.contains("Bread"), "{stamp}: {comments}");
     }
 }

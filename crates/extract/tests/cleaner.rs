@@ -8,7 +8,7 @@ use crawl_model::{Extraction, Extractor};
 fn extract(html: &str) -> Extraction {
     let url = url::Url::parse("https://harbour.example/x/y").unwrap();
     let extractor = PageExtractor::new(Options::default()).unwrap();
-    extractor.extract(&Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") })
+    extractor.extract(&Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html"))
 }
 
 const PROSE: &str = "<p>The ferry leaves at seven and at nine, and on Sundays not before ten; bring coins, since the machine \

@@ -7,7 +7,7 @@ use crawl_extract::{Input, Options, PageExtractor};
 fn content(html: &str) -> String {
     let url = url::Url::parse("https://harbour.example/kitchen/bread-soup").unwrap();
     let extractor = PageExtractor::new(Options::default()).unwrap();
-    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
     extractor.extract(&input).content
 }
 

@@ -8,7 +8,7 @@ use crawl_model::Extraction;
 fn explain(html: &str) -> (Extraction, Explanation) {
     let url = url::Url::parse("https://example.org/news/2026/03/harbour-wall.html").unwrap();
     let extractor = PageExtractor::new(Options::default()).unwrap();
-    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
     let (extraction, explanation) = extractor.explain(&input);
     assert_eq!(extraction.content, extractor.extract(&input).content, "explaining changes nothing");
     assert_eq!(
@@ -64,7 +64,7 @@ fn each_part_of_an_article_is_explained() {
 #[test]
 fn plain_text_has_nothing_to_explain() {
     let extractor = PageExtractor::new(Options::default()).unwrap();
-    let input = Input { bytes: b"Only text.", url: None, content_type: Some("text/plain") };
+    let input = Input::new(b"Only text.").with_content_type("text/plain");
     assert_eq!(extractor.explain(&input).1, Explanation::default());
 }
 

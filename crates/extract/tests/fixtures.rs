@@ -43,7 +43,7 @@ fn check(folder: &Path) -> Result<(), String> {
     };
     let url = take(&mut expected, "url").map(|url| url::Url::parse(&url).unwrap());
     let content_type = take(&mut expected, "contentType");
-    let mut options = Options { blocks: true, ..Options::default() };
+    let mut options = Options::default().with_blocks(true);
     if let Some(format) = take(&mut expected, "format") {
         options.format = format.parse().unwrap();
     }
@@ -51,11 +51,8 @@ fn check(folder: &Path) -> Result<(), String> {
         options.links = links.parse().unwrap();
     }
     let extractor = PageExtractor::new(options).unwrap();
-    let page = extractor.extract(&Input {
-        bytes: &source,
-        url: url.as_ref(),
-        content_type: content_type.as_deref(),
-    });
+    let page = extractor
+        .extract(&Input::new(&source).with_url(url.as_ref()).with_content_type(content_type.as_deref()));
     let record = json!({
         "metadata": page.metadata,
         "signals": page.signals,

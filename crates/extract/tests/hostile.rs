@@ -9,14 +9,13 @@ use std::{fs, path::Path, time::Duration};
 
 fn extract(bytes: &[u8]) -> Extraction {
     let url = url::Url::parse("https://example.org/a/b").unwrap();
-    extractor().extract(&Input { bytes, url: Some(&url), content_type: Some("text/html") })
+    extractor().extract(&Input::new(bytes).with_url(&url).with_content_type("text/html"))
 }
 
 fn extractor() -> &'static PageExtractor {
     static EXTRACTOR: std::sync::OnceLock<PageExtractor> = std::sync::OnceLock::new();
-    EXTRACTOR.get_or_init(|| {
-        PageExtractor::new(Options { images: true, blocks: true, ..Options::default() }).unwrap()
-    })
+    EXTRACTOR
+        .get_or_init(|| PageExtractor::new(Options::default().with_images(true).with_blocks(true)).unwrap())
 }
 
 /// Time limit: debug builds are about ten times slower than release builds.

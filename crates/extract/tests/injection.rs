@@ -17,11 +17,11 @@ const PROSE: &str = "<p>The ferry leaves the north quay at six in the morning an
 const TAG: &str = "&lt;img src=x onerror=alert(1)&gt;";
 
 static EXTRACTOR: LazyLock<PageExtractor> =
-    LazyLock::new(|| PageExtractor::new(Options { images: true, ..Options::default() }).unwrap());
+    LazyLock::new(|| PageExtractor::new(Options::default().with_images(true)).unwrap());
 
 fn extracted(bytes: &[u8], content_type: &str) -> Extraction {
     let url = url::Url::parse("https://harbour.example/a/b").unwrap();
-    EXTRACTOR.extract(&Input { bytes, url: Some(&url), content_type: Some(content_type) })
+    EXTRACTOR.extract(&Input::new(bytes).with_url(&url).with_content_type(content_type))
 }
 
 /// Markdown of a page with a fragment in its article, after the last pass.
@@ -93,20 +93,19 @@ fn plain_text_is_no_markdown() {
         [y]: javascript:alert(1)\n\n[y] and `code";
     let page = extracted(text.as_bytes(), "text/plain");
     assert_eq!(live(&page.content), [""; 0], "{}", page.content);
-    let options = Options { format: Format::Text, ..Options::default() };
-    let input = Input { bytes: text.as_bytes(), url: None, content_type: Some("text/plain") };
+    let options = Options::default().with_format(Format::Text);
+    let input = Input::new(text.as_bytes()).with_content_type("text/plain");
     assert_eq!(PageExtractor::new(options).unwrap().extract(&input).content, text);
 }
 
 #[test]
 fn an_address_below_the_text_is_one_address() {
-    let extractor =
-        PageExtractor::new(Options { links: LinkStyle::Reference, ..Options::default() }).unwrap();
+    let extractor = PageExtractor::new(Options::default().with_links(LinkStyle::Reference)).unwrap();
     let address = "https://a.test/?)[x](javascript:alert(1))";
     let html = format!(
         "<article><h1>The ferry</h1>{PROSE}<p>Words <a href='{address}'>of a link</a></p>{PROSE}</article>"
     );
-    let page = extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: None });
+    let page = extractor.extract(&Input::new(html.as_bytes()));
     assert_eq!(live(&page.content), [address.replace("](", "%5D(")], "{}", page.content);
 }
 
@@ -129,7 +128,7 @@ fn an_address_that_is_read_as_text_holds_no_link_and_no_code() {
 #[test]
 fn addresses_of_other_schemes_are_no_links_in_any_style() {
     for links in [LinkStyle::Keep, LinkStyle::Once, LinkStyle::Reference] {
-        let extractor = PageExtractor::new(Options { links, images: true, ..Options::default() }).unwrap();
+        let extractor = PageExtractor::new(Options::default().with_links(links).with_images(true)).unwrap();
         let hostile = [
             "javascript:alert(1)",
             " java\nscript:alert(1)",
@@ -143,7 +142,7 @@ fn addresses_of_other_schemes_are_no_links_in_any_style() {
             )
         });
         let html = format!("<article><h1>The ferry</h1>{PROSE}{}{PROSE}</article>", hostile.concat());
-        let page = extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: None });
+        let page = extractor.extract(&Input::new(html.as_bytes()));
         assert_eq!(live(&page.content), [""; 0], "{}", page.content);
         assert_eq!(page.content.matches("of a link").count(), 5, "{}", page.content);
     }
@@ -169,14 +168,12 @@ fn records_hold_no_control_characters() {
          <table><tr><th>{controls}<th>b<tr><td>c<td>d</table>{PROSE}</article>"
     );
     for links in [LinkStyle::Keep, LinkStyle::Once, LinkStyle::Reference] {
-        let options = Options { links, images: true, raw_metadata: true, ..Options::default() };
+        let options = Options::default().with_links(links).with_images(true).with_raw_metadata(true);
         let extractor = PageExtractor::new(options).unwrap();
         let url = url::Url::parse("https://harbour.example/a/b").unwrap();
-        let page = extractor.extract(&Input {
-            bytes: html.as_bytes(),
-            url: Some(&url),
-            content_type: Some("text/html; charset=utf-8"),
-        });
+        let page = extractor.extract(
+            &Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html; charset=utf-8"),
+        );
         let mut strings = Vec::new();
         strings_of(&serde_json::to_value(&page).unwrap(), "", &mut strings);
         assert!(strings.len() > 20, "{strings:?}");

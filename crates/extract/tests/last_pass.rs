@@ -16,7 +16,7 @@ fn last_pass(text: &str) -> String {
 fn extracted(html: &str, options: Options) -> String {
     let extractor = PageExtractor::new(options).unwrap();
     let url = url::Url::parse("https://harbour.example/a/b").unwrap();
-    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
     let found = extractor.extract(&input);
     extractor.last_pass(found.content, found.extractor)
 }
@@ -120,7 +120,7 @@ fn pictures_that_count_readers_go() {
     let html = format!(
         "<article><h1>The ferry</h1><p>{PROSE}</p><img src=/c.gif width=1 height=1><img src=/q.jpg alt=Quay width=600><p>{PROSE}</p></article>"
     );
-    let text = extracted(&html, Options { images: true, ..Options::default() });
+    let text = extracted(&html, Options::default().with_images(true));
     assert!(text.contains("![Quay](https://harbour.example/q.jpg)") && !text.contains("c.gif"), "{text}");
 }
 
@@ -133,7 +133,7 @@ fn addresses_go_with_their_references() {
     let touching = format!("{PROSE} [the][1][map][2].\n\n[All ferries][3]\n\n[1]: /t\n[2]: /m\n[3]: /f");
     assert_eq!(last_pass(&touching), format!("{PROSE} [the][1][map][2].\n\n[1]: /t\n[2]: /m"));
     let html = format!("<article><p>{PROSE}</p><p>See <a href=/m>the map</a> of the harbour.</p></article>");
-    let text = extracted(&html, Options { links: LinkStyle::Reference, ..Options::default() });
+    let text = extracted(&html, Options::default().with_links(LinkStyle::Reference));
     assert!(text.ends_with("[1]: https://harbour.example/m"), "{text}");
 }
 

@@ -9,7 +9,7 @@ use crawl_model::{Extraction, Warning};
 use std::{sync::LazyLock, time::Duration};
 
 static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| {
-    let options = Options { images: true, comments: true, blocks: true, ..Options::default() };
+    let options = Options::default().with_images(true).with_comments(true).with_blocks(true);
     PageExtractor::new(options).unwrap()
 });
 
@@ -21,8 +21,7 @@ fn cost(page: &str, times: usize) -> (Duration, Extraction) {
 
 fn cost_at(url: &str, page: &str, times: usize) -> (Duration, Extraction) {
     let url = url::Url::parse(url).unwrap();
-    let input =
-        Input { bytes: page.as_bytes(), url: Some(&url), content_type: Some("text/html; charset=utf-8") };
+    let input = Input::new(page.as_bytes()).with_url(&url).with_content_type("text/html; charset=utf-8");
     let run = || {
         let start = ThreadTime::now();
         let found = EXTRACTOR.extract(&input);

@@ -14,9 +14,8 @@ fn extract(inside: &str) -> Extraction {
          <article><h1>The crane</h1>{PROSE}{inside}{PROSE}</article></body></html>"
     );
     let url = url::Url::parse("https://harbour.example/crane/").unwrap();
-    let input =
-        Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html; charset=utf-8") };
-    let options = Options { links: LinkStyle::Keep, ..Options::default() };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html; charset=utf-8");
+    let options = Options::default().with_links(LinkStyle::Keep);
     PageExtractor::new(options).unwrap().extract(&input)
 }
 
@@ -136,7 +135,7 @@ fn notes_that_stand_outside_of_the_content_are_written_with_it() {
         "<body><article><h1>The crane</h1>{PROSE}<p>It lifted nine tons<sup>1</sup>.</p>{PROSE}</article>\
          <footer><ol><li id=footnote-1>It was sold in 1950.</li></ol></footer></body>"
     );
-    let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
+    let input = Input::new(html.as_bytes()).with_content_type("text/html");
     let content = PageExtractor::new(Options::default()).unwrap().extract(&input).content;
     assert!(content.contains("nine tons[^1]."), "{content}");
     assert!(content.ends_with("[^1]: It was sold in 1950."), "{content}");
@@ -150,8 +149,8 @@ fn a_label_that_leads_to_several_places_is_text_where_links_are_spelled_once() {
     let html =
         format!("<body><article>{PROSE}{}{}{}{PROSE}</article></body>", row("old"), row("new"), row("tall"));
     let url = url::Url::parse("https://harbour.example/crane/").unwrap();
-    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
-    let options = Options { links: LinkStyle::Once, ..Options::default() };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
+    let options = Options::default().with_links(LinkStyle::Once);
     let content = PageExtractor::new(options).unwrap().extract(&input).content;
     assert!(content.contains("[tall crane](https://harbour.example/tall) Last post"), "{content}");
 }

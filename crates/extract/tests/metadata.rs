@@ -7,7 +7,7 @@ use crawl_model::{Confidence, MetadataConfidence, PageMetadata, Warning};
 fn metadata(url: &str, html: &str) -> PageMetadata {
     let extractor = PageExtractor::new(Options::default()).unwrap();
     let url = url::Url::parse(url).unwrap();
-    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
     extractor.extract(&input).metadata
 }
 
@@ -370,7 +370,7 @@ fn recipes_and_products_are_passed_on_as_json() {
 }
 
 fn confidence(html: &str) -> [Option<Confidence>; 4] {
-    let MetadataConfidence { title, authors, published, modified } =
+    let MetadataConfidence { title, authors, published, modified, .. } =
         metadata("http://holm.example/2026/ferry", html).confidence;
     [title, authors, published, modified]
 }
@@ -473,8 +473,8 @@ fn all_data_is_passed_on_where_it_is_asked_for() {
          <meta property=og:image content=a.png><meta property=og:image content=b.png><meta name=viewport content=wide></head><p>Noon."
     );
     let extracted = |raw_metadata: bool| {
-        let extractor = PageExtractor::new(Options { raw_metadata, ..Options::default() }).unwrap();
-        extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") })
+        let extractor = PageExtractor::new(Options::default().with_raw_metadata(raw_metadata)).unwrap();
+        extractor.extract(&Input::new(html.as_bytes()).with_content_type("text/html"))
     };
     let page = extracted(true);
     assert_eq!(page.metadata.json_ld.as_deref(), Some("[{\"@type\":\"Thing\"}]"));

@@ -11,7 +11,7 @@ fn metadata(url: &str, head: &str, body: &str) -> PageMetadata {
 fn extracted(url: &str, html: &str) -> PageMetadata {
     let extractor = PageExtractor::new(Options::default()).unwrap();
     let url = url::Url::parse(url).unwrap();
-    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
     extractor.extract(&input).metadata
 }
 

@@ -130,7 +130,7 @@ fn share(pages: &[Vec<u8>], extractor: &PageExtractor, numbers: impl Iterator<It
             damage(&mut page, other, &mut random);
         }
         let content_type = content_type(&mut random);
-        let input = Input { bytes: &page, url: Some(&url), content_type: content_type.as_deref() };
+        let input = Input::new(&page).with_url(&url).with_content_type(content_type.as_deref());
         // A panic reports the page's number, with which debugging can begin.
         let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| extractor.extract(&input)));
         assert!(found.is_ok(), "page {number} of {} bytes panicked", page.len());
@@ -147,7 +147,7 @@ fn share(pages: &[Vec<u8>], extractor: &PageExtractor, numbers: impl Iterator<It
 #[test]
 fn ten_thousand_damaged_pages() {
     let pages = fixtures();
-    let options = Options { images: true, blocks: true, deadline: Some(DEADLINE), ..Options::default() };
+    let options = Options::default().with_images(true).with_blocks(true).with_deadline(Some(DEADLINE));
     let extractor = PageExtractor::new(options).unwrap();
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::thread::scope(|scope| {

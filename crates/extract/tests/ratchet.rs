@@ -103,7 +103,7 @@ impl Mean {
 }
 
 fn score() -> Baseline {
-    let extractor = PageExtractor::new(Options { format: Format::Text, ..Options::default() }).unwrap();
+    let extractor = PageExtractor::new(Options::default().with_format(Format::Text)).unwrap();
     let mut corpus = Sha256::new();
     let mut by_type: BTreeMap<String, Mean> = BTreeMap::new();
     let mut metadata: BTreeMap<String, Mean> = BTreeMap::new();
@@ -124,7 +124,8 @@ fn score() -> Baseline {
         let url = gold.url.as_deref().map(|url| url::Url::parse(url).unwrap());
         let content_type =
             Some(if is_html { "text/html; charset=utf-8" } else { "text/plain; charset=utf-8" });
-        let page = extractor.extract(&Input { bytes: &source, url: url.as_ref(), content_type });
+        let page =
+            extractor.extract(&Input::new(&source).with_url(url.as_ref()).with_content_type(content_type));
 
         let f1 = f1(&page.content, &String::from_utf8(text).unwrap());
         by_type.entry(gold.r#type.clone()).or_default().add(f1);

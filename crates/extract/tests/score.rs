@@ -8,7 +8,7 @@ fn score(url: &str, html: &str) -> i32 {
     let url = url::Url::parse(url).unwrap();
     let extractor = PageExtractor::new(Options::default()).unwrap();
     extractor
-        .extract(&Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") })
+        .extract(&Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html"))
         .article_score
 }
 
@@ -93,7 +93,7 @@ fn signals_of_the_url_alone() {
 fn extraction(url: &str, html: &str) -> crawl_model::Extraction {
     let url = url::Url::parse(url).unwrap();
     let extractor = PageExtractor::new(Options::default()).unwrap();
-    extractor.extract(&Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") })
+    extractor.extract(&Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html"))
 }
 
 #[test]

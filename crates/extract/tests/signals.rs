@@ -8,8 +8,7 @@ use serde_json::Value;
 
 fn signals(html: &str) -> (PageSignals, u32) {
     let extractor = PageExtractor::new(Options::default()).unwrap();
-    let extraction =
-        extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") });
+    let extraction = extractor.extract(&Input::new(html.as_bytes()).with_content_type("text/html"));
     (extraction.signals, extraction.word_count)
 }
 

@@ -7,10 +7,10 @@ use crawl_model::Extraction;
 use std::sync::LazyLock;
 
 static EXTRACTOR: LazyLock<PageExtractor> =
-    LazyLock::new(|| PageExtractor::new(Options { format: Format::Text, ..Options::default() }).unwrap());
+    LazyLock::new(|| PageExtractor::new(Options::default().with_format(Format::Text)).unwrap());
 
 fn extract(html: &str, content_type: Option<&str>) -> Extraction {
-    EXTRACTOR.extract(&Input { bytes: html.as_bytes(), url: None, content_type })
+    EXTRACTOR.extract(&Input::new(html.as_bytes()).with_content_type(content_type))
 }
 
 fn text(html: &str) -> String {

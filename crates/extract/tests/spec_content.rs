@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| PageExtractor::new(Options::default()).unwrap());
 
 fn extract(html: &str) -> Extraction {
-    EXTRACTOR.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") })
+    EXTRACTOR.extract(&Input::new(html.as_bytes()).with_content_type("text/html"))
 }
 
 fn words(word: &str, count: usize) -> String {

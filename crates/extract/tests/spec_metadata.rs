@@ -7,7 +7,7 @@ use crawl_model::PageMetadata;
 
 fn metadata(html: &str) -> PageMetadata {
     let extractor = PageExtractor::new(Options::default()).unwrap();
-    extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") }).metadata
+    extractor.extract(&Input::new(html.as_bytes()).with_content_type("text/html")).metadata
 }
 
 const LOCALE: &str = "<meta property=og:locale content=fr_FR>";
@@ -47,7 +47,7 @@ fn a_language_that_is_not_declared_is_not_guessed() {
 fn title(url: &str, html: &str) -> Option<String> {
     let extractor = PageExtractor::new(Options::default()).unwrap();
     let url = url::Url::parse(url).unwrap();
-    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
     extractor.extract(&input).metadata.title
 }
 

@@ -13,7 +13,7 @@ const PLAIN: &str = "/x/y";
 
 fn extract(path: &str, html: &str) -> Extraction {
     let url = url::Url::parse(&format!("https://example.org{path}")).unwrap();
-    EXTRACTOR.extract(&Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") })
+    EXTRACTOR.extract(&Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html"))
 }
 
 /// Points of a path beyond the plain one.

@@ -10,7 +10,7 @@ static EXTRACTOR: LazyLock<PageExtractor> = LazyLock::new(|| PageExtractor::new(
 
 fn signals(html: &str) -> PageSignals {
     let url = url::Url::parse("https://example.org/x/y").unwrap();
-    let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
     EXTRACTOR.extract(&input).signals
 }
 

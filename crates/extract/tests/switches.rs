@@ -21,8 +21,7 @@ fn page() -> String {
 
 fn extract(html: &str, options: Options) -> Extraction {
     let url = url::Url::parse("https://harbour.example/crane/").unwrap();
-    let input =
-        Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html; charset=utf-8") };
+    let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html; charset=utf-8");
     PageExtractor::new(options).unwrap().extract(&input)
 }
 
@@ -66,7 +65,7 @@ fn lines_of_highlighted_code_are_lines() {
             "<article><p>Make a new project and go there, as the first step of all.</p><pre>{lines}</pre></article>"
         );
         let extractor = PageExtractor::new(Options::default()).unwrap();
-        let input = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
+        let input = Input::new(html.as_bytes()).with_content_type("text/html");
         let content = extractor.extract(&input).content;
         assert!(content.contains(expected), "{content}");
     }
@@ -74,7 +73,7 @@ fn lines_of_highlighted_code_are_lines() {
 
 #[test]
 fn links_are_kept_stripped_or_gathered() {
-    let with = |links| content(Options { links, ..Options::default() });
+    let with = |links| content(Options::default().with_links(links));
     assert!(with(LinkStyle::Keep).contains("[painted again](https://harbour.example/crane/history)"));
     let stripped = with(LinkStyle::Strip);
     assert!(
@@ -96,17 +95,17 @@ fn tables_images_and_comments_are_switched() {
             && !plain.contains("crane.jpg")
             && !plain.contains("grandfather")
     );
-    let images = content(Options { images: true, ..Options::default() });
+    let images = content(Options::default().with_images(true));
     assert!(images.contains("![The crane in 1911](https://harbour.example/crane.jpg)"), "{images}");
-    let bare = content(Options { tables: false, ..Options::default() });
+    let bare = content(Options::default().with_tables(false));
     assert!(!bare.contains("nine tons") && bare.contains("herring"), "{bare}");
-    let talk = content(Options { comments: true, ..Options::default() });
+    let talk = content(Options::default().with_comments(true));
     assert!(talk.contains("My grandfather drove it"), "{talk}");
 }
 
 #[test]
 fn plain_text_has_the_words_without_the_marks() {
-    let text = content(Options { format: Format::Text, images: true, ..Options::default() });
+    let text = content(Options::default().with_format(Format::Text).with_images(true));
     assert!(text.starts_with("The crane\n"), "{text}");
     assert!(text.contains("to be painted again this summer"), "{text}");
     for mark in ["#", "](", "|", "!["] {
@@ -120,7 +119,7 @@ fn recall_keeps_at_least_as_much_as_precision() {
     let links = "<div><a href=/1>The great steam crane</a>, moved in 1955, <a href=/2>the old coal crane</a>, scrapped then, \
         <a href=/3>the crane of Vik</a>, which still lifts.</div>";
     let html = page().replace("<table>", &format!("{links}<table>"));
-    let words = |favor| extract(&html, Options { favor, ..Options::default() }).word_count;
+    let words = |favor| extract(&html, Options::default().with_favor(favor)).word_count;
     let (precision, balanced, recall) =
         (words(Favor::Precision), words(Favor::Balanced), words(Favor::Recall));
     assert!(precision <= balanced && balanced <= recall, "{precision} {balanced} {recall}");
@@ -141,7 +140,7 @@ fn plain_text_is_recognised_with_and_without_its_type() {
     let text = "Wind: west,  5\r\n\r\n\r\n\r\nSea: rough   \r\nif a < b and c > d\r\n";
     let extractor = PageExtractor::new(Options::default()).unwrap();
     for content_type in [Some("text/plain"), Some("text/plain; charset=iso-8859-1"), None] {
-        let page = extractor.extract(&Input { bytes: text.as_bytes(), url: None, content_type });
+        let page = extractor.extract(&Input::new(text.as_bytes()).with_content_type(content_type));
         assert_eq!(page.content, "Wind: west,  5\n\nSea: rough\nif a < b and c > d", "{content_type:?}");
         assert_eq!(page.extractor, Extractor::PlainText);
     }
@@ -149,11 +148,10 @@ fn plain_text_is_recognised_with_and_without_its_type() {
 
 #[test]
 fn the_same_page_gives_the_same_bytes_in_every_run_and_thread() {
-    let extractor =
-        PageExtractor::new(Options { images: true, comments: true, ..Options::default() }).unwrap();
+    let extractor = PageExtractor::new(Options::default().with_images(true).with_comments(true)).unwrap();
     let html = page();
     let once = || {
-        let page = extractor.extract(&Input { bytes: html.as_bytes(), url: None, content_type: None });
+        let page = extractor.extract(&Input::new(html.as_bytes()));
         serde_json::to_string(&page).unwrap()
     };
     let first = once();

@@ -37,6 +37,7 @@ pub enum Extractor {
 /// Condition that a reader of the record should know. Serialised by name into `warnings`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Warning {
     /// Everything on the page was boilerplate: the text is empty.
     AllBoilerplate,
@@ -74,6 +75,7 @@ pub enum Warning {
 /// Kind of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum LinkKind {
     /// `<a href>`.
     Anchor,
@@ -168,6 +170,7 @@ pub struct Hreflang {
 /// Metadata that the page declares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct PageMetadata {
     /// Title without the site's name.
     pub title: Option<String>,
@@ -230,6 +233,7 @@ pub struct PageMetadata {
 /// Text that a reader cannot see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct HiddenText {
     /// Words of the content that a style or an attribute hides. They were left out.
     pub words: u32,
@@ -251,6 +255,7 @@ impl HiddenText {
 /// Changes that evidence from other pages of the site made to a page's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct BySite {
     /// Number of the site's pages in the evidence.
     pub pages: u32,
@@ -266,10 +271,19 @@ pub struct BySite {
     pub template: Option<String>,
 }
 
+impl BySite {
+    /// No change yet, by the evidence of this many pages.
+    #[must_use]
+    pub const fn of_pages(pages: u32) -> Self {
+        Self { pages, added: 0, dropped: 0, rebuilt: false, template: None }
+    }
+}
+
 /// Place that gave each field of the metadata: `json_ld`, `meta`, `twitter`, `rdfa`, `title_element`,
 /// `heading`, `element`, `post`, `text`, `script`, `url`, `site` (other pages of the host).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct MetadataSources {
     /// Place of the title.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -296,6 +310,7 @@ impl MetadataSources {
 /// Certainty of a field of the metadata. docs/record.md gives the share of correct values per level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Confidence {
     /// The place may hold a name or a date of something else.
     Low,
@@ -308,6 +323,7 @@ pub enum Confidence {
 /// Certainty of title, authors and dates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct MetadataConfidence {
     /// Certainty of the title.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -343,6 +359,7 @@ pub struct AuthorUrl {
 /// Kind of an image, a video or the like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum MediaKind {
     /// A picture.
     Image,
@@ -389,6 +406,7 @@ pub struct Prose {
 
 /// Result of extracting the bytes of one page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Extraction {
     /// Main content as Markdown.
     pub content: String,
@@ -428,6 +446,31 @@ pub struct Extraction {
     pub charset: &'static str,
     /// Conditions that a reader should know.
     pub warnings: Vec<Warning>,
+}
+
+impl Extraction {
+    /// An extraction without content, for this reason.
+    #[must_use]
+    pub fn without_content(reason: impl Into<String>) -> Self {
+        Self {
+            content: String::new(),
+            blocks: Vec::new(),
+            metadata: PageMetadata::default(),
+            links: Vec::new(),
+            media: Vec::new(),
+            feeds: Vec::new(),
+            directives: Directives::default(),
+            signals: PageSignals::default(),
+            extractor: Extractor::None,
+            reason: reason.into(),
+            article_score: 0,
+            is_article: false,
+            word_count: 0,
+            prose: None,
+            charset: "",
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// Body of a held page, kept to extract the page again when more pages of its site are known.

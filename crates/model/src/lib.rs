@@ -17,6 +17,8 @@ mod language;
 mod page;
 mod projects;
 mod record;
+#[cfg(test)]
+mod record_doc;
 mod request;
 mod signals;
 mod storage;

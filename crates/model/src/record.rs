@@ -1,6 +1,9 @@
 //! Records: the output of a crawl.
 
-use crate::{ContentHash, ExtractedPage, LeaseToken, RequestId, Sketch, Strategy, UrlKey, Warning};
+use crate::{
+    ContentHash, ExtractedPage, Extractor, HiddenText, LeaseToken, MetadataConfidence, MetadataSources,
+    PageType, RequestId, Sketch, Strategy, UrlKey, Warning,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,6 +14,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Effect of the site's fingerprint on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum BoilerplateStatus {
     /// The fingerprint was applied (it may have removed nothing).
     Applied,
@@ -23,6 +27,7 @@ pub enum BoilerplateStatus {
 /// Removal of the site's boilerplate from a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct BoilerplateInfo {
     /// Effect of the fingerprint.
     pub status: BoilerplateStatus,
@@ -39,6 +44,14 @@ pub struct BoilerplateInfo {
     /// Removed parts, in order, as positions in `content`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub removed: Vec<RemovedSpan>,
+}
+
+impl BoilerplateInfo {
+    /// Information on a page from which nothing was removed.
+    #[must_use]
+    pub const fn new(status: BoilerplateStatus) -> Self {
+        Self { status, fingerprint: None, pages: 0, blocks_removed: 0, bytes_removed: 0, removed: Vec::new() }
+    }
 }
 
 /// A part of `content` that is not in `text`.
@@ -191,6 +204,7 @@ pub struct Attempt {
 /// `metadata` of a record. Field names are camelCase, as other tools expect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct RecordMetadata {
     /// The requested URL.
     #[serde(rename = "sourceURL")]
@@ -229,7 +243,7 @@ pub struct RecordMetadata {
     /// Everything that was tried.
     pub attempts: Vec<Attempt>,
     /// Kind of page with regard to fetching.
-    pub page_type: crate::PageType,
+    pub page_type: PageType,
     /// Heuristics reference §1.
     pub article_score: i32,
     /// True if `article_score` reaches the threshold of the rules, 35, and the content is no list of other
@@ -240,7 +254,7 @@ pub struct RecordMetadata {
     /// Reading time at 200 words a minute, at least 1.
     pub reading_time_minutes: u32,
     /// The selected extractor.
-    pub extractor: crate::Extractor,
+    pub extractor: Extractor,
     /// Language identified from the text if none is declared.
     pub language_detected: Option<String>,
     /// 64 hex digits: the whole SHA-256 of the unchanged `content`.
@@ -272,10 +286,10 @@ pub struct RecordMetadata {
     pub breadcrumbs: Vec<String>,
     /// Place that gave title, authors and dates.
     #[serde(skip_serializing_if = "crate::MetadataSources::is_empty", default)]
-    pub sources: crate::MetadataSources,
+    pub sources: MetadataSources,
     /// Certainty of title, authors and dates.
     #[serde(skip_serializing_if = "crate::MetadataConfidence::is_empty", default)]
-    pub confidence: crate::MetadataConfidence,
+    pub confidence: MetadataConfidence,
     /// Pages about the authors.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub author_urls: Vec<crate::AuthorUrl>,
@@ -299,7 +313,7 @@ pub struct RecordMetadata {
     pub by_site: Option<crate::BySite>,
     /// Hidden text of the content that was left out.
     #[serde(skip_serializing_if = "crate::HiddenText::is_empty", default)]
-    pub hidden_text: crate::HiddenText,
+    pub hidden_text: HiddenText,
     /// Places in which the site opts out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`,
     /// `ai_txt`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -310,6 +324,63 @@ pub struct RecordMetadata {
     /// Source group, if one was named.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub source_group: Option<String>,
+}
+
+impl RecordMetadata {
+    /// Metadata of a page of which nothing is known but the hash of its content, which may be empty.
+    #[must_use]
+    pub fn new(content_hash: String) -> Self {
+        Self {
+            source_url: String::new(),
+            canonical: None,
+            title: None,
+            description: None,
+            author: None,
+            published: None,
+            modified: None,
+            language: None,
+            site_name: None,
+            image: None,
+            keywords: Vec::new(),
+            authors: Vec::new(),
+            status_code: 0,
+            content_type: None,
+            fetched_at: String::new(),
+            strategy: Strategy::Static,
+            attempts: Vec::new(),
+            page_type: PageType::Unknown,
+            article_score: 0,
+            is_article: false,
+            word_count: 0,
+            reading_time_minutes: 1,
+            extractor: Extractor::None,
+            language_detected: None,
+            content_hash,
+            duplicate_of: None,
+            similarity: None,
+            similarity_estimate: None,
+            change: None,
+            previous_content_hash: None,
+            last_seen: None,
+            domain: String::new(),
+            depth: 0,
+            licence: None,
+            breadcrumbs: Vec::new(),
+            sources: MetadataSources::default(),
+            confidence: MetadataConfidence::default(),
+            author_urls: Vec::new(),
+            section: None,
+            is_accessible_for_free: None,
+            structured: None,
+            json_ld: None,
+            open_graph: None,
+            by_site: None,
+            hidden_text: HiddenText::default(),
+            ai_opt_out: Vec::new(),
+            project: None,
+            source_group: None,
+        }
+    }
 }
 
 /// Source of the language for which the quality of a text was assessed.
@@ -367,6 +438,7 @@ pub struct Quality {
 
 /// One line of the output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Record {
     /// Version of this shape, [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -392,6 +464,26 @@ pub struct Record {
     /// Images, videos, sounds and players of the content, each URL once, in document order.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub media: Vec<crate::Media>,
+}
+
+impl Record {
+    /// A record of this version without text, links, media and warnings, of a page that was not cleaned.
+    #[must_use]
+    pub fn new(url: String, metadata: RecordMetadata) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            id: UrlKey::of(&url).to_string(),
+            url,
+            text: String::new(),
+            content: String::new(),
+            metadata,
+            boilerplate: BoilerplateInfo::new(BoilerplateStatus::Off),
+            quality: None,
+            warnings: Vec::new(),
+            links: Vec::new(),
+            media: Vec::new(),
+        }
+    }
 }
 
 /// Stage in which a page failed.

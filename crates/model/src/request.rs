@@ -69,6 +69,7 @@ pub enum Discovery {
 /// Error of a name that is not in an enumeration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{given}\" is not a {what}")]
+#[non_exhaustive]
 pub struct ParseNameError {
     /// Expected item, as a noun.
     pub what: &'static str,

@@ -8,6 +8,7 @@ pub const WAY_OUT: &str = "free disk space, or remove the file or folder that bl
 
 /// Reasons for which an output cannot be opened or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OutputError {
     /// The output cannot be written.
     #[error("{name}: cannot be written; {WAY_OUT}")]

@@ -322,7 +322,7 @@ fn entry(out: &mut String, name: &str, value: &RawValue) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::tests::record;
+    use crate::lines::tests::{record, record_at};
 
     fn open(path: &Path, before: Before) -> MarkdownFolder {
         MarkdownFolder::open(path, before, None).unwrap()
@@ -374,7 +374,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pages");
         let mut output = open(&path, Before::Unknown);
-        output.push(&Record { url: "https://a.test/old/page".into(), ..record("1") }).unwrap();
+        output.push(&record_at("https://a.test/old/page", "1")).unwrap();
         output.commit().unwrap();
         drop(output);
         fs::write(path.join("a.test/mine.md"), "mine").unwrap();
@@ -385,7 +385,7 @@ mod tests {
         fs::write(path.join(INDEX), index).unwrap();
         let mut again = open(&path, Before::Replace);
         assert!(again.index().is_stale() && path.join("a.test/old/page.md").exists());
-        again.push(&Record { url: "https://a.test/new".into(), ..record("2") }).unwrap();
+        again.push(&record_at("https://a.test/new", "2")).unwrap();
         again.commit().unwrap();
         assert!(!path.join("a.test/old").exists() && path.join("a.test/new.md").exists());
         assert!(path.join("a.test/mine.md").exists() && outside.exists());
@@ -397,7 +397,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pages");
         let id = "0123456789abcdef0123456789abcdef";
-        let mut made = Record { url: "https://a.test/Con".into(), ..record(id) };
+        let mut made = record_at("https://a.test/Con", id);
         fs::create_dir_all(path.join("a.test")).unwrap();
         fs::write(path.join("a.test/Con.md"), format!("---\nid: \"{id}\"\n---\n\nPears\n")).unwrap();
         fs::write(path.join("a.test/Other.md"), "---\nid: \"7\"\n---\n\nmine\n").unwrap();
@@ -418,7 +418,7 @@ mod tests {
         let path = directory.path().join("pages");
         let mut output = open(&path, Before::Unknown);
         let of = |url: &str, id: &str, change| {
-            let mut made = Record { url: format!("https://a.test/{url}"), ..record(id) };
+            let mut made = record_at(&format!("https://a.test/{url}"), id);
             made.metadata.change = change;
             made
         };

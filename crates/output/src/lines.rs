@@ -83,7 +83,15 @@ pub(crate) mod tests {
 
     /// A record with an `id` of the test's choice.
     pub(crate) fn record(id: &str) -> Record {
-        let record: Record = serde_json::from_str(include_str!("../tests/record.json")).unwrap();
-        Record { id: id.to_owned(), ..record }
+        let mut record: Record = serde_json::from_str(include_str!("../tests/record.json")).unwrap();
+        id.clone_into(&mut record.id);
+        record
+    }
+
+    /// A record with an `id` and a URL of the test's choice.
+    pub(crate) fn record_at(url: &str, id: &str) -> Record {
+        let mut record = record(id);
+        url.clone_into(&mut record.url);
+        record
     }
 }

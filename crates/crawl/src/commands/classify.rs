@@ -46,7 +46,7 @@ fn classify(
     url: Option<&Url>,
     content_type: Option<&str>,
 ) -> Line {
-    let extraction = extractor.extract(&Input { bytes, url, content_type });
+    let extraction = extractor.extract(&Input::new(bytes).with_url(url).with_content_type(content_type));
     let fallback = crawl_engine::record::no_url();
     let url = url.unwrap_or(&fallback);
     let classification =

@@ -75,7 +75,7 @@ pub(super) fn read(
 
 /// Takes plain text from pages.
 pub(super) fn extractor(rules: Rules, favor: Favor) -> PageExtractor {
-    PageExtractor::from_rules(rules, Options { format: Format::Text, favor, ..Options::default() })
+    PageExtractor::from_rules(rules, Options::default().with_format(Format::Text).with_favor(favor))
 }
 
 /// A document as a page: its text as it is, or what extraction takes from its bytes.
@@ -100,7 +100,8 @@ pub(super) fn page_and_language(document: Document, extractor: &PageExtractor) -
         Body::Html(bytes) => {
             let url = Url::parse(&page.url).ok();
             let content_type = Some(page.content_type.as_str()).filter(|t| !t.is_empty());
-            let extraction = extractor.extract(&Input { bytes: &bytes, url: url.as_ref(), content_type });
+            let extraction =
+                extractor.extract(&Input::new(&bytes).with_url(url.as_ref()).with_content_type(content_type));
             let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);
             let record = page_record(extraction, text, url.as_ref());
             page.text = record.text;

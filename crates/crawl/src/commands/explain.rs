@@ -41,12 +41,13 @@ pub fn run(args: &ExtractArgs, form: ExplainForm, extractor: &PageExtractor) -> 
     if args.jsonl {
         return jsonl::each(jsonl::Lines::open(args.file.as_deref())?, |page| {
             let content_type = page.content_type.as_deref();
-            let input = Input { bytes: &page.bytes, url: page.url.as_ref(), content_type };
+            let input = Input::new(&page.bytes).with_url(page.url.as_ref()).with_content_type(content_type);
             explain(extractor, page.id, &input)
         });
     }
     let bytes = read_document(args.file.as_deref())?;
-    let input = Input { bytes: &bytes, url: args.url.as_ref(), content_type: args.content_type.as_deref() };
+    let input =
+        Input::new(&bytes).with_url(args.url.as_ref()).with_content_type(args.content_type.as_deref());
     let explained = explain(extractor, Value::Null, &input);
     let mut out = match args.format {
         _ if form == ExplainForm::Html => {
@@ -149,7 +150,7 @@ fn candidate(out: &mut String, candidate: &Candidate) -> std::fmt::Result {
 }
 
 fn removal(out: &mut String, removal: &Removal) -> std::fmt::Result {
-    let Removal { rule, element, words, starts } = removal;
+    let Removal { rule, element, words, starts, .. } = removal;
     writeln!(out, "  {element} ({words} words) \"{starts}\"\n    by {rule}")
 }
 

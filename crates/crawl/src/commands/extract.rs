@@ -39,16 +39,14 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
     if let Some(url) = of_url::named(args)? {
         return of_url::run(args, url);
     }
-    let options = Options {
-        favor: args.favor,
-        format: if args.format == Some(TextFormat::Text) { Format::Text } else { Format::Markdown },
-        links: args.links,
-        images: args.images,
-        tables: !args.no_tables,
-        comments: args.comments,
-        raw_metadata: args.raw_metadata,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_favor(args.favor)
+        .with_format(if args.format == Some(TextFormat::Text) { Format::Text } else { Format::Markdown })
+        .with_links(args.links)
+        .with_images(args.images)
+        .with_tables(!args.no_tables)
+        .with_comments(args.comments)
+        .with_raw_metadata(args.raw_metadata);
     let mut rules = rules(&args.rules)?;
     let select = args.select.as_deref().map(Select::parse).transpose()?;
     if select.is_some() {
@@ -72,7 +70,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
     }
     let bytes = read_page(args.file.as_deref())?;
     let mut input =
-        Input { bytes: &bytes, url: args.url.as_ref(), content_type: args.content_type.as_deref() };
+        Input::new(&bytes).with_url(args.url.as_ref()).with_content_type(args.content_type.as_deref());
     let marked = select.as_ref().map(|select| select.mark(&input));
     if let Some(marked) = &marked {
         (input.bytes, input.content_type) = (marked, Some(select::CONTENT_TYPE));

@@ -113,7 +113,7 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// The page as the extractor takes it.
     pub fn input(&self) -> Input<'_> {
-        Input { bytes: &self.bytes, url: self.url.as_ref(), content_type: self.content_type.as_deref() }
+        Input::new(&self.bytes).with_url(self.url.as_ref()).with_content_type(self.content_type.as_deref())
     }
 }
 

@@ -215,7 +215,7 @@ impl<'a> Source<'a> {
                     let url = Url::parse(&document.url).ok()?;
                     let content_type =
                         Some(document.content_type.as_str()).filter(|declared| !declared.is_empty());
-                    let input = Input { bytes, url: Some(&url), content_type };
+                    let input = Input::new(bytes).with_url(&url).with_content_type(content_type);
                     Some(work(&SourcePage { host: HostKey::of(&url)?, url: &url, input }))
                 };
                 documents::read(path, &options, &mut |batch| {

@@ -26,7 +26,7 @@ pub fn again(
     content_type: &str,
 ) -> Result<ExtractedPage, StoreError> {
     let content_type = Some(content_type).filter(|declared| !declared.is_empty());
-    let input = Input { bytes: body, url: Some(url), content_type };
+    let input = Input::new(body).with_url(url).with_content_type(content_type);
     let (mut extraction, kept_body) = by_site(context, &input, &page.request, &page.final_url, None)?;
     for warning in page.warnings {
         if !extraction.warnings.contains(&warning) {

@@ -118,8 +118,7 @@ fn reading(
     rules: Arc<Rules>,
     product_token: &str,
 ) -> Result<Reading, Failure> {
-    let options =
-        Options { deadline: Some(platform.page_deadline), ..extraction(&config.extract, product_token) };
+    let options = extraction(&config.extract, product_token).with_deadline(Some(platform.page_deadline));
     Ok(Reading {
         extractor: PageExtractor::from_rules(rules, options),
         sites: SiteBook::default(),
@@ -170,16 +169,14 @@ fn link_policy(config: &Config, traps: &Arc<Traps>) -> Result<LinkPolicy, Failur
 
 /// The options of extraction.
 fn extraction(settings: &ExtractSection, product_token: &str) -> Options {
-    Options {
-        favor: settings.favor,
-        links: settings.links,
-        images: settings.images,
-        tables: settings.tables,
-        comments: settings.comments,
-        raw_metadata: settings.raw_metadata,
-        product_token: product_token.to_owned(),
-        ..Options::default()
-    }
+    Options::default()
+        .with_favor(settings.favor)
+        .with_links(settings.links)
+        .with_images(settings.images)
+        .with_tables(settings.tables)
+        .with_comments(settings.comments)
+        .with_raw_metadata(settings.raw_metadata)
+        .with_product_token(product_token.to_owned())
 }
 
 /// The product token that robots.txt is asked for: the user agent up to its first slash or space (RFC 9309 §2.2.1).

@@ -122,7 +122,7 @@ impl Site {
 
     /// Takes a page that was counted.
     pub(super) fn arrived(&mut self, visit: &Visit<'_>, counted: CountedExtraction) -> SitePage {
-        let CountedExtraction { extraction, blocks, is_doubtful } = counted;
+        let CountedExtraction { extraction, blocks, is_doubtful, .. } = counted;
         let key = UrlKey::of(visit.url);
         // another form of the page came before
         self.unjudged.remove(&key);

@@ -31,7 +31,7 @@ impl Crawl {
     fn read(&self, book: &SiteBook, url: &str, html: &str, words_before: Option<u32>) -> SitePage {
         let url = Url::parse(url).unwrap();
         let host = HostKey::of(&url).unwrap();
-        let input = Input { bytes: html.as_bytes(), url: Some(&url), content_type: Some("text/html") };
+        let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
         let visit = Visit { host: &host, url: url.as_str(), is_known: false, words_before };
         book.extract(&self.store, &self.extractor, &input, &visit).unwrap()
     }

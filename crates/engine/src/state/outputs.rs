@@ -198,8 +198,10 @@ mod tests {
 
     /// A record with an `id` of the test's choice.
     fn record(id: &str) -> Record {
-        let record: Record = serde_json::from_str(include_str!("../../../output/tests/record.json")).unwrap();
-        Record { id: id.to_owned(), ..record }
+        let mut record: Record =
+            serde_json::from_str(include_str!("../../../output/tests/record.json")).unwrap();
+        id.clone_into(&mut record.id);
+        record
     }
 
     /// Opens an output as a run does.
@@ -326,7 +328,9 @@ mod tests {
             }
             let mut ended = Vec::new();
             for (lease, url) in leased {
-                output.push(&Record { url, ..record("1") }).unwrap();
+                let mut page = record("1");
+                page.url = url;
+                output.push(&page).unwrap();
                 ended.push(Settlement { lease, outcome: Outcome::Record, history: PageHistory::default() });
             }
             let offset = output.commit().unwrap().unwrap();

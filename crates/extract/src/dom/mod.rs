@@ -23,6 +23,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Bounds on the parser's work. The time of html5ever is quadratic in open elements and in attributes of a
 /// tag, so both are cut first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Maximum depth; deeper elements are flattened into their ancestor.
     pub max_depth: u16,
@@ -32,10 +33,40 @@ pub struct Limits {
     pub max_nodes: u32,
 }
 
+impl Limits {
+    /// Sets [`max_depth`](Self::max_depth).
+    #[must_use]
+    pub const fn with_max_depth(mut self, max_depth: u16) -> Self {
+        self.max_depth = max_depth;
+        self
+    }
+
+    /// Sets [`max_attributes`](Self::max_attributes).
+    #[must_use]
+    pub const fn with_max_attributes(mut self, max_attributes: usize) -> Self {
+        self.max_attributes = max_attributes;
+        self
+    }
+
+    /// Sets [`max_nodes`](Self::max_nodes).
+    #[must_use]
+    pub const fn with_max_nodes(mut self, max_nodes: u32) -> Self {
+        self.max_nodes = max_nodes;
+        self
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { max_depth: 512, max_attributes: 256, max_nodes: 400_000 }
     }
+}
+
+/// Parses a page with the default limits and returns its number of nodes. It serves the bench of the tree.
+#[doc(hidden)]
+#[must_use]
+pub fn parse_only(html: &str) -> u32 {
+    parse(html, &Limits::default()).dom.len()
 }
 
 /// An element, or a run of text.

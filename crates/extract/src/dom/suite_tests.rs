@@ -144,10 +144,10 @@ fn trees_are_those_of_the_standard() {
 #[test]
 fn every_case_is_extracted() {
     let cases = cases();
-    let extractor = PageExtractor::new(Options { images: true, blocks: true, ..Options::default() }).unwrap();
+    let extractor = PageExtractor::new(Options::default().with_images(true).with_blocks(true)).unwrap();
     for case in &cases {
         let bytes = STANDARD.decode(case["data_b64"].as_str().unwrap()).unwrap();
-        let input = Input { bytes: &bytes, url: None, content_type: Some("text/html") };
+        let input = Input::new(&bytes).with_content_type("text/html");
         let found = extractor.extract(&input);
         assert_eq!(format!("{found:?}"), format!("{:?}", extractor.extract(&input)));
         assert!(found.blocks.len() <= bytes.len());

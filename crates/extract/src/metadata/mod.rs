@@ -203,20 +203,18 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
     let site_name = site_name(s);
     let language = language::declared(s);
     let order = published::order_of(language.as_deref());
-    let mut metadata = PageMetadata {
-        title: title::find(s, site_name.as_deref()),
-        description: described(s),
-        authors: authors::find(s),
-        published: published::published(s, order),
-        modified: changed::modified(s, order),
-        language,
-        site_name,
-        image: image(s),
-        keywords: keywords(s),
-        breadcrumbs: breadcrumbs(s),
-        og_type: s.metas.get("og:type").map(str::to_owned),
-        ..PageMetadata::default()
-    };
+    let mut metadata = PageMetadata::default();
+    metadata.title = title::find(s, site_name.as_deref());
+    metadata.description = described(s);
+    metadata.authors = authors::find(s);
+    metadata.published = published::published(s, order);
+    metadata.modified = changed::modified(s, order);
+    metadata.language = language;
+    metadata.site_name = site_name;
+    metadata.image = image(s);
+    metadata.keywords = keywords(s);
+    metadata.breadcrumbs = breadcrumbs(s);
+    metadata.og_type = s.metas.get("og:type").map(str::to_owned);
     for node in &s.nodes {
         for kind in types(node) {
             if metadata.json_ld_types.len() < MAX_LIST && !metadata.json_ld_types.iter().any(|t| t == kind) {

@@ -21,7 +21,7 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded().unwrap());
 
 /// Markdown of a whole HTML fragment.
 fn markdown_of(body: &str, links: LinkStyle, images: bool) -> String {
-    let options = Options { links, images, ..Options::default() };
+    let options = Options::default().with_links(links).with_images(images);
     let url = Url::parse("https://quay.test/dir/page").unwrap();
     let budget = Budget::unlimited();
     let parsed = dom::parse(&format!("<!doctype html><body>{body}</body>"), &Limits::default());

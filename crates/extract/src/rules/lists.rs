@@ -15,6 +15,7 @@ use std::{
 
 /// Counts of the lists' lines by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ListReport {
     /// Hiding rules for all sites.
     pub generic: usize,

@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 /// All problems of the rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.problems.join("\n"))]
+#[non_exhaustive]
 pub struct RulesError {
     /// One line per problem: file, line, key and problem.
     pub problems: Vec<String>,
@@ -36,6 +37,7 @@ pub struct RulesError {
 
 /// Signs of consent banners: `consent.toml`, and `cookie_wall` of `frameworks.toml`.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ConsentBanners<'a> {
     /// CSS selectors of banners: the managers' by name, then the generic ones.
     pub selectors: Vec<&'a str>,

@@ -122,7 +122,8 @@ fn choose(
         );
         let selection = rebuilt(page, blocks);
         let template = selection.roots.first().map(|root| template(page, *root));
-        let changes = BySite { pages: evidence.pages(), rebuilt: true, template, ..BySite::default() };
+        let mut changes = BySite::of_pages(evidence.pages());
+        (changes.rebuilt, changes.template) = (true, template);
         return (Chosen { selection, extractor: Extractor::SiteTemplate, reason, ..chosen }, Some(changes));
     }
     corrected(page, blocks, evidence, chosen)
@@ -218,7 +219,9 @@ fn corrected(
         format!("{}; {added} blocks added and {dropped} dropped by {pages} pages of the site", chosen.reason);
     let Selection { roots, drop, .. } = chosen.selection;
     chosen.selection = Selection::new(page, roots, drop);
-    (chosen, Some(BySite { pages, added, dropped, ..BySite::default() }))
+    let mut changes = BySite::of_pages(pages);
+    (changes.added, changes.dropped) = (added, dropped);
+    (chosen, Some(changes))
 }
 
 /// Flags by node: true if the selection contains it.

@@ -33,6 +33,7 @@ pub struct CountedBlock {
 
 /// Verdict on the extraction of a page by the evidence of its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SiteJudgement {
     /// It took less than a fifth of the page's own text, without repeated text.
     Missed,

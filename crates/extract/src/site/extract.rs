@@ -119,6 +119,7 @@ impl SiteUse<'_> {
 
 /// A page that was extracted while further pages of its site are expected.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CountedExtraction {
     /// The extraction.
     pub extraction: Extraction,

@@ -29,6 +29,7 @@ pub enum SiteArea {
 
 /// Outline of a page by its site.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PageOutline {
     /// Position of the smallest element with nine tenths of the text that differs from other pages, including
     /// links. Written as tags and first classes; empty for a page without such text.
@@ -47,6 +48,7 @@ pub struct PageOutline {
 
 /// A block of a page.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct OutlineBlock {
     /// Number of ancestors, from the body down.
     pub depth: u32,

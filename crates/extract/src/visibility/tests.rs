@@ -3,7 +3,7 @@ use crawl_model::{Extraction, Warning};
 use std::sync::LazyLock;
 
 static EXTRACTOR: LazyLock<PageExtractor> =
-    LazyLock::new(|| PageExtractor::new(Options { format: Format::Text, ..Options::default() }).unwrap());
+    LazyLock::new(|| PageExtractor::new(Options::default().with_format(Format::Text)).unwrap());
 
 fn text(head: &str, snippet: &str) -> String {
     extract(head, snippet).content
@@ -18,7 +18,7 @@ fn extract(head: &str, snippet: &str) -> Extraction {
         prose.repeat(3),
         prose.repeat(3)
     );
-    EXTRACTOR.extract(&Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") })
+    EXTRACTOR.extract(&Input::new(html.as_bytes()).with_content_type("text/html"))
 }
 
 const SENTENCE: &str = "FINDME a sentence of some length that stands in the middle of the article, for you.";
@@ -234,9 +234,8 @@ fn style_sheets_are_applied_only_where_the_rules_ask_for_it() {
     let with = |style_sheets: bool| {
         let mut rules = Rules::embedded().unwrap();
         rules.extraction.visibility.style_sheets = style_sheets;
-        let extractor =
-            PageExtractor::from_rules(rules, Options { format: Format::Text, ..Options::default() });
-        let page = Input { bytes: html.as_bytes(), url: None, content_type: Some("text/html") };
+        let extractor = PageExtractor::from_rules(rules, Options::default().with_format(Format::Text));
+        let page = Input::new(html.as_bytes()).with_content_type("text/html");
         extractor.extract(&page).content
     };
     assert!(with(false).contains("FINDME in a sheet"));

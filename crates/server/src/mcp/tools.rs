@@ -61,17 +61,15 @@ impl Tools {
         let overlay = Some(extract.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
         let extractor = |format| -> Result<_, Failure> {
             let rules = page_rules::load(overlay, &extract.consent_lists, |line| tracing::warn!("{line}"))?;
-            let options = Options {
-                format,
-                favor: extract.favor,
-                links: extract.links,
-                images: extract.images,
-                tables: extract.tables,
-                comments: extract.comments,
-                raw_metadata: extract.raw_metadata,
-                deadline: Some(PAGE_DEADLINE),
-                ..Options::default()
-            };
+            let options = Options::default()
+                .with_format(format)
+                .with_favor(extract.favor)
+                .with_links(extract.links)
+                .with_images(extract.images)
+                .with_tables(extract.tables)
+                .with_comments(extract.comments)
+                .with_raw_metadata(extract.raw_metadata)
+                .with_deadline(Some(PAGE_DEADLINE));
             Ok(Arc::new(PageExtractor::from_rules(rules, options)))
         };
         Ok(Self {
@@ -209,11 +207,8 @@ impl Tools {
         };
         let _place = self.pool.ready().await;
         let told = self.pool.run(move || {
-            let input = Input {
-                bytes: asked.html.as_bytes(),
-                url: url.as_ref(),
-                content_type: Some(page_rules::HTML),
-            };
+            let input =
+                Input::new(asked.html.as_bytes()).with_url(url.as_ref()).with_content_type(page_rules::HTML);
             let extraction = extractor.extract(&input);
             let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);
             PageTold::of_record(page_record(extraction, text, url.as_ref()), part)

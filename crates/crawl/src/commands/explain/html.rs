@@ -112,7 +112,7 @@ fn write_block(out: &mut String, block: &Shown, label: Option<usize>) -> std::fm
         None => block.element.clone(),
     };
     write!(out, "<div class=\"b {fate} {}\" dir=\"auto\" title=\"{}\">", escape(&block.tag), escape(&tip))?;
-    for Span { text, dropped } in &block.spans {
+    for Span { text, dropped, .. } in &block.spans {
         match dropped {
             None => out.push_str(&escape(text)),
             Some(reason) => {
@@ -263,11 +263,8 @@ mod tests {
 
     #[test]
     fn a_reason_stands_once_for_a_run_of_blocks_and_beside_a_part_of_one() {
-        let span = |text: &str, dropped: Option<&str>| Span {
-            text: text.to_owned(),
-            dropped: dropped.map(str::to_owned),
-        };
-        let block = |spans| Shown { tag: "p".to_owned(), element: "p.x".to_owned(), spans };
+        let span = |text: &str, dropped: Option<&str>| Span::new(text, dropped.map(str::to_owned));
+        let block = |spans| Shown::new("p", "p.x", spans);
         let blocks = [
             block(vec![span("one", Some("the element nav"))]),
             block(vec![span("two", Some("the element nav"))]),

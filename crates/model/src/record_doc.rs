@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
-use crawl_model::{
+use crate::{
     Attempt, AuthorUrl, BoilerplateInfo, BoilerplateStatus, BySite, Change, Confidence, Extractor,
     HiddenText, LanguageSource, Media, MediaKind, MetadataConfidence, MetadataSources, PageType, Quality,
     Record, RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
