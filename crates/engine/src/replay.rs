@@ -91,7 +91,7 @@ impl Index {
         })?;
         let in_scratch =
             |error: Failure| Failure { error: error.error.context(state_words(scratch.path())), ..error };
-        // a failure of an output or an archive names that
+        // the error of an output or an archive already names its file
         let in_store =
             |error: Failure| if error.error.is::<StoreError>() { in_scratch(error) } else { error };
         let store = crawl_store::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
@@ -102,7 +102,7 @@ impl Index {
         context.control.cancel = stop;
         let context = Arc::new(context);
         crate::duplicates::open(&context).map_err(|e| in_store(e.into()))?;
-        // every host that is left when the last page has come is complete
+        // after the last page every remaining host is complete
         let _ = context.control.ending.set(Ending::Drained);
         match pipeline(Arc::clone(&context), self, records).await {
             // the reader of standard output has stopped reading
@@ -153,7 +153,7 @@ async fn pipeline(
         stages.thread("dedup", shard::run(context, index, queue, finished))?;
     }
     drop(finished);
-    // what failed then is not told again
+    // failures of the crawl are not reported again
     let sink = Sink::new(context, records, Box::new(crawl_output::Nowhere));
     stages.thread("sink", sink.run(finished_queue))?;
     threads::join(stages).await
@@ -324,7 +324,7 @@ fn records(
     Ok(std::iter::from_fn(move || {
         loop {
             let next = reader.next()?;
-            // it was not the last one
+            // a record follows the unfinished one
             if let Some(error) = unfinished.take() {
                 tell(true, &error);
             }
@@ -379,7 +379,7 @@ impl Replay {
                             steps.push_back(step);
                         }
                     }
-                    // what is left of earlier rounds is part of a host that the last one completes
+                    // pages of earlier rounds belong to hosts that the last round completes
                     Some(Decision::HostDrained { host }) if runs > self.archive.earlier_runs => {
                         steps.push_back(Step::Drained(HostKey::from_stored(&host)));
                     }
@@ -411,7 +411,7 @@ impl Replay {
             tracing::warn!(url = %page.final_url, "the archive has lost the bytes of this page, it is left out");
             return Ok(None);
         };
-        // what came before is no part of the replay: the page counts and is written whatever it was
+        // earlier rounds are not replayed, so the page is written without comparison
         page.request.before = None;
         let (context, request) = (Arc::clone(&self.context), page.request.clone());
         let cap = self.context.config.fetch.max_body.as_u64();
@@ -472,7 +472,7 @@ fn lease(context: &Context, request: &CrawlRequest) -> Result<Option<CrawlReques
         if leased.is_empty() {
             return Ok(None);
         }
-        // what else there is are requests that nobody makes here
+        // a replay makes no other requests
         if let Some(found) = leased.into_iter().find(|leased| leased.url == request.url) {
             return Ok(Some(found));
         }

@@ -97,7 +97,7 @@ impl Sink {
     pub async fn run(mut self, mut finished: Receiver<Finished>) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
         while let Some(first) = finished.recv().await {
-            // what is in the batch is still leased when it is settled
+            // pages of the batch stay leased until they are settled
             let _fence = context.records.leases.hold().await;
             self.take(first)?;
             let until = Instant::now() + GATHER;
@@ -111,7 +111,7 @@ impl Sink {
             }
             self.commit()?;
         }
-        // an output that is finished cannot be cut back: the store must not forget what is settled
+        // a finished output cannot be truncated, so the settlement must be durable first
         self.context.store.sync()?;
         let offset = self.records.finish()?;
         self.context.store.settle(&[], &Vec::from_iter(mark(self.records.name(), offset)))?;
@@ -166,7 +166,7 @@ impl Sink {
                 Prepared::Record(history, record) => (history, record),
             },
             Err(panicked) => {
-                // others are compared with texts of records alone
+                // other pages are compared only with texts of records
                 self.duplicates.truncate(texts);
                 return self.take(page_work::ended(Stage::Sink, &request, Some(status), &panicked));
             }
@@ -198,7 +198,7 @@ impl Sink {
         error_line::push(&mut self.error_lines, &line)?;
         tracing::info!(url = line.url, kind = line.kind, "{}", line.message);
         self.context.stats.by_kind(line.kind, 1);
-        // no hash of its content: the next visit has to judge it again, whatever has become of what it repeats
+        // without a hash of its content, so that the next visit compares it again
         let history = PageHistory {
             status: Some(page.page.status),
             fetched_at_ms: Some(page.page.timings.started_at_ms),
@@ -245,7 +245,7 @@ impl Sink {
     }
 
     fn commit(&mut self) -> Result<(), StageError> {
-        // first: no line is written of a page that is not in the archive
+        // the archive is synced first, so that every record has its page there
         let mut marks = Vec::new();
         if let Some(archive) = &self.context.records.archive
             && let Some(reach) = archive.sync()?
@@ -267,12 +267,12 @@ impl Sink {
         self.context.stats.written_bytes.add(written as u64);
         let mut texts = self.duplicates.take();
         if let Some(keeper) = &self.context.records.keeper {
-            // before the leases end: what is written again after a crash replaces itself
+            // before the leases end: after a crash, storing the source again replaces it
             keeper
                 .keep(&self.sources, &texts)
                 .map_err(|source| StageError::Project { name: keeper.name.clone(), source })?;
             self.sources.clear();
-            // they are the project's
+            // the counts belong to the project
             texts.clear();
         }
         let stale = self.context.store.settle_with_texts(&self.settlements, &marks, &texts)?;
@@ -290,7 +290,7 @@ impl Sink {
         let Tally { records, ended, failed, probes } = std::mem::take(&mut self.tally);
         let stats = &self.context.stats;
         stats.records.add(records);
-        // before the ends are counted: from then on none of them may seem to be waiting
+        // before the ends are counted, so that no ended URL counts as waiting
         stats.probes_ended.add(probes);
         stats.ended.add(ended);
         stats.failed.add(failed);

@@ -93,7 +93,7 @@ impl SiteBook {
         let mut counted = extractor.extract_and_count(input, evidence.as_deref());
         self.with(store, visit.host, |site| site.count(store, visit, &counted))?;
         loop {
-            // this page or others may have brought the evidence up to date meanwhile
+            // this page or another one may have updated the evidence meanwhile
             let newer = |site: &mut Site| Ok(site.missed_by_newer(evidence.as_ref(), &counted));
             let Some(newer) = self.with(store, visit.host, newer)? else { break };
             counted.extraction = extractor.extract_if_missed(input, &newer);

@@ -39,7 +39,7 @@ impl RecordColumns {
                     Shape::Text | Shape::Other | Shape::Object => ColumnKind::Text,
                 };
                 let name = name(&field.path);
-                // a moment that cannot be read, and a list of objects that a record lacks, are null
+                // an invalid time, and an absent list of objects, are null
                 let nullable = field.optional || field.shape == Shape::Moment;
                 let column = Column { name, kind, nullable: nullable && kind != ColumnKind::TextList };
                 let path = field.path.split('.').map(str::to_owned).collect();

@@ -53,7 +53,7 @@ impl FileOutput {
             && opened.length > 0
             && !ends_a_line(path, opened.length).map_err(|e| opened.fail(e))?
         {
-            // the last line was cut off: a record must not be appended to it
+            // the last line is incomplete, so no record is appended to it
             opened.write(b"\n")?;
         }
         Ok(opened)
@@ -209,8 +209,8 @@ impl Output for FileOutput {
             self.file.set_len(0).map_err(|e| self.fail(e))?;
         }
         self.file.write_all(lines).map_err(|source| {
-            // a full disk takes a part of the lines, and who reads the file meanwhile must not meet half of one; that this
-            // fails too is mended by the next run, which cuts the file back
+            // a full disk takes a part of the lines, and a reader must not see half a line. If the truncation
+            // fails too, the next run truncates the file
             if self.regular {
                 let _ = self.file.set_len(self.length);
             }

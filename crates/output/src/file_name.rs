@@ -41,7 +41,7 @@ fn path(url: &str, id: &str, portable: bool) -> String {
         ("https", None) => url.host_str().unwrap_or_default().to_owned(),
         (scheme, port) => {
             let default = if scheme == "http" { 80 } else { 0 };
-            // by its name https on a port could be http on the same one
+            // the name of https on a port could be that of http on the same port
             name.exact &= scheme == "http";
             format!("{}+{}", url.host_str().unwrap_or_default(), port.unwrap_or(default))
         }
@@ -61,7 +61,7 @@ fn path(url: &str, id: &str, portable: bool) -> String {
         "" => "index".to_owned(),
         last => {
             let page = name.clean(&decoded(last));
-            // that name belongs to the folder itself
+            // the folder uses that name itself
             name.exact &= page != "index";
             page
         }
@@ -243,7 +243,7 @@ mod tests {
         fn two_urls_are_two_files(a in urls(), b in urls()) {
             let parse = |url: &str| Url::parse(url).map(|mut url| { url.set_fragment(None); url.to_string() });
             let (Ok(a), Ok(b)) = (parse(&a), parse(&b)) else { return Ok(()) };
-            // as canonical URLs are: escapes that say the same are written in one way
+            // the canonical form: equal escapes are written in one way
             let one = |url: &str| url.replace("%c3", "%C3").replace("%2e", "%2E").replace("%2f", "%2F").replace("%5c", "%5C");
             let (a, b) = (one(&a), one(&b));
             if a != b {

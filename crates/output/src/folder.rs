@@ -90,7 +90,7 @@ impl MarkdownFolder {
                 }
                 _ => {}
             }
-            // those that are not empty stay
+            // folders that are not empty stay
             for parent in path.ancestors().skip(1).filter(|parent| *parent != Path::new("")) {
                 if fs::remove_dir(self.folder.join(parent)).is_err() {
                     break;
@@ -112,7 +112,7 @@ impl MarkdownFolder {
     fn rename_page(&self, record: &Record, path: &str) -> io::Result<()> {
         let Some(earlier) = earlier_path(&record.url, &record.id) else { return Ok(()) };
         let (earlier, target) = (self.folder.join(earlier), self.folder.join(path));
-        // where a file system knows no case, the file may be that of another page
+        // on a file system without case the file may belong to another page
         if target.exists() || !holds_page(&earlier, &record.id) {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl RecordOutput for MarkdownFolder {
             self.removed = true;
             return self.remove_page(&path).map_err(|e| self.fail(e));
         }
-        // the record of an unchanged page has no text: its file does
+        // the record of an unchanged page has no text, but its file has
         if change != Some(Change::Unchanged) || !self.folder.join(&path).exists() {
             let page = page(record, self.fields.as_ref()).map_err(unwritable)?;
             self.write_page(&path, &page).map_err(|e| self.fail(e))?;
@@ -163,7 +163,7 @@ impl RecordOutput for MarkdownFolder {
             self.remove_old().map_err(|e| self.fail(e))?;
         }
         if std::mem::take(&mut self.removed) || !self.lines.is_empty() {
-            // all files of the batch at once: each by itself would cost the disk as much as the whole batch
+            // one sync for all files of the batch: a sync of one file costs as much
             let synced = File::open(&self.folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
             synced.map_err(|e| self.fail(e))?;
         }
@@ -264,7 +264,7 @@ fn page(record: &Record, fields: Option<&Fields>) -> Result<String, serde_json::
         if matches!(name.as_str(), "text" | "content") {
             continue;
         }
-        // what most readers want: all metadata, not what stands in the text again or explains how it was made
+        // all metadata but the fields that repeat the text or explain the extraction
         let usual = matches!(name.as_str(), "id" | "url" | "metadata" | "warnings");
         let wanted = |path: &str| fields.map_or(usual, |fields| fields.has(path));
         if name != "metadata" {

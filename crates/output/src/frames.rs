@@ -189,7 +189,7 @@ mod tests {
                     Part::Whole(_) => None,
                 });
                 let damaged: Vec<_> = damaged.collect();
-                // some bytes of a gzip header may be anything
+                // some bytes of a gzip header have no fixed value
                 if damaged.is_empty() {
                     continue;
                 }

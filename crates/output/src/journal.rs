@@ -38,7 +38,7 @@ pub(super) struct Journal {
 impl Journal {
     /// Opens a journal, cut back as `before` says.
     pub(super) fn open(path: &Path, before: Before) -> Result<Self, OutputError> {
-        // locked before anything is read of it, and cut back when it is known that its records are in no table
+        // locked before it is read, and truncated once its records are known to be in no table
         let mut file = FileOutput::open_bytes(path, Before::Unknown)?;
         let head = head_of(&file).map_err(|e| file.fail(e))?;
         let compressor = zstd_frames().map_err(|e| file.fail(e))?;

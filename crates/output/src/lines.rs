@@ -53,7 +53,7 @@ pub(super) fn push_record(
     record: &Record,
     fields: Option<&Fields>,
 ) -> Result<(), OutputError> {
-    // Of a large page; a buffer that grows by doubling would take its memory three times.
+    // a buffer that grows by doubling would take three times the memory of a large page
     lines.reserve((record.text.len() + record.content.len()) / 16 * 17 + 1024);
     match fields {
         None => push_line(lines, record),

@@ -186,7 +186,7 @@ mod tests {
             let mut text = String::new();
             for (length, batch) in settled {
                 text.push_str(batch);
-                // killed somewhere in the batch behind it
+                // a kill during the next batch
                 for cut in [length, (length + 7).min(whole.len() as u64)] {
                     fs::write(&path, &whole[..usize::try_from(cut).unwrap()]).unwrap();
                     let mut again = open(Before::CutOff(length));
@@ -222,7 +222,7 @@ mod tests {
             output.write(b"two\n").unwrap();
             drop(output);
             let whole = fs::read(&path).unwrap();
-            // whatever is known of the file: nothing, that it was whole here, or that it was longer once
+            // the known length is absent, equal, or longer
             for before in [Before::Unknown, Before::Closed(first), Before::Closed(3), Before::CutOff(1000)] {
                 fs::write(&path, &whole[..whole.len() - 3]).unwrap();
                 let mut again = open(before);
@@ -232,7 +232,7 @@ mod tests {
             }
             let aside = fs::read(directory.path().join("out.damaged-4")).unwrap();
             assert_eq!(aside, &whole[usize::try_from(first).unwrap()..whole.len() - 3], "it is kept");
-            // what is damaged in the middle, or is nothing compressed, is not ours to cut
+            // a file that is damaged in the middle, or not compressed, is not truncated
             for bytes in [b"plain text\n".to_vec(), [&whole[..9], &[0x55; 4], &whole[13..]].concat()] {
                 fs::write(&path, &bytes).unwrap();
                 let refused = PackedOutput::open(&path, Before::Unknown, packing(zstd)).err().unwrap();

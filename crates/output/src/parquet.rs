@@ -73,7 +73,7 @@ impl ParquetRecords {
         let replaced = before == Before::Replace || head.replaces;
         let table = match table(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(self.fail(error)),
-            // whether its rows are in the table cannot be said any more: that table goes
+            // the table may lack its rows, so it is moved aside
             Err(_) if before == Before::Replace && !head.replaces => {
                 let aside = move_aside(&self.path).map_err(|e| self.fail(e))?;
                 tracing::warn!(
@@ -94,7 +94,7 @@ impl ParquetRecords {
                 self.note_missing();
                 self.journal.cut_back(settled)
             }
-            // left by a state that is gone, or by a round that ended
+            // left by a removed state or by a finished round
             _ => {
                 let damaged = self.make_table(Some(&head))?;
                 self.note_damage(&damaged, before)?;

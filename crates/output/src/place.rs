@@ -130,7 +130,7 @@ mod tests {
             let place = Place::of(&dir.join("deep/out.gz"));
             assert_eq!(place, Place { kind: Kind::Gzip, path: dir.join("deep/out.gz") });
             assert_eq!(Place::of(&dir.join("deep/../short/out.gz")), place);
-            // the name that was given says what is written
+            // the given name sets the format
             let link = Place::of(&dir.join("link.jsonl"));
             assert_eq!(link, Place { kind: Kind::Lines, ..place });
         }

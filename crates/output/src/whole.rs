@@ -14,7 +14,7 @@ use std::{
 /// # Errors
 /// When it cannot be written; nothing is left beside it then.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // a link stays one: what it leads to is replaced
+    // a symbolic link stays, and its target is replaced
     let Ok(path) = fs::canonicalize(path) else {
         return if path.is_symlink() { fs::write(path, bytes) } else { replace_file(path, bytes, None) };
     };
@@ -90,7 +90,7 @@ impl Replacement {
     /// # Errors
     /// When nothing can be written there.
     pub fn create(path: &Path) -> io::Result<Self> {
-        // a link stays one: what it leads to is replaced
+        // a symbolic link stays, and its target is replaced
         let resolved = fs::canonicalize(path);
         let found = resolved.as_ref().ok().and_then(|path| fs::metadata(path).ok());
         let (file, names) = match (resolved, &found) {
@@ -152,7 +152,7 @@ fn remove_leftovers(path: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.strip_prefix(&start)?.parse::<u32>().ok());
-        // without /proc nothing is known of other processes
+        // without /proc other processes are unknown
         if owner.is_some_and(|pid| {
             Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{pid}")).exists()
         }) {

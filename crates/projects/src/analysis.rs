@@ -155,7 +155,7 @@ fn analyze_domain(
         Fingerprint::Site(_) => ascending(&removed),
     };
     done.blocks_boilerplate = hashes.len() as u64;
-    // in the mode `site` lines and short blocks go too, which are no blocks of the specification
+    // the mode `site` also removes lines and short blocks, which the specification does not count as blocks
     let blocks_total = (distinct.len() as u64).max(done.blocks_boilerplate);
     reading.put_domain(findings(asked, &done, hashes, blocks_total))?;
     Ok(done)

@@ -64,7 +64,7 @@ pub fn check(database: &str) -> Result<(CheckReport, PathBuf), DatabaseError> {
 fn prepare(database: &str) -> Result<PathBuf, DatabaseError> {
     let path = self::database(database)?;
     if let Some(folder) = path.parent().filter(|_| database.is_empty()) {
-        // an earlier version made it with the mode of the umask
+        // an earlier version created it with the mode of the umask
         private::tighten(folder);
     }
     Ok(path)

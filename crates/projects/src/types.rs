@@ -96,7 +96,7 @@ impl Source {
             source_group: page.source_group,
             content: page.content,
             cleaned_content: page.cleaned_content,
-            // the database holds nothing else than JSON there
+            // this column holds JSON only
             metadata: serde_json::from_str(&page.metadata).unwrap_or_default(),
             created_at: rfc3339(created_at_ms),
             updated_at: rfc3339(updated_at_ms),

@@ -61,7 +61,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: 
         tokio::spawn(async move {
             tokio::select! {
                 ended = connection => if let Err(error) = ended {
-                    // a client that breaks off is its own business
+                    // a client that closes its connection is no error of the server
                     tracing::debug!(%error, "a connection ended early");
                 },
                 () = visitor.dismissed() => tracing::debug!("a connection without a token is closed"),

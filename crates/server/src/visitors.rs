@@ -237,7 +237,7 @@ mod tests {
         trusted.pass().show_token();
         let one = visitors.enter(address(1)).await;
         let two = visitors.enter(address(1)).await;
-        // half of the places for an address
+        // one address has at most half of the places
         let three = visitors.enter(address(1)).await;
         assert!(is_now(one.dismissed()).await && !is_now(two.dismissed()).await);
         let other = visitors.enter(address(2)).await;

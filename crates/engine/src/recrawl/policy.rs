@@ -65,7 +65,7 @@ impl Policy {
     pub fn due(&self, known: &KnownUrl, now_ms: i64) -> Due {
         match (self.mode, known.url.discovery) {
             (_, Discovery::Probe) => return Due::Never,
-            // only what they list tells of new pages
+            // new pages are found only by their lists
             (_, Discovery::SitemapFile) | (RecrawlMode::All, _) => return Due::Always,
             (RecrawlMode::None, _) => return Due::Never,
             (RecrawlMode::Auto | RecrawlMode::Changed, _) => {}
@@ -100,9 +100,9 @@ impl Policy {
         let stood = (fetched_at - changed) as f64;
         let (n, x) = (f64::from(visits.visits), f64::from(visits.changes));
         let interval = match (visits.visits, visits.changes) {
-            // nothing is known of it: the first look is soon
+            // a page without history is visited soon
             (0, _) => self.min_age_ms,
-            // a rate of 0: only what follows bounds it
+            // at a rate of 0 only the bounds below apply
             (_, 0) => f64::INFINITY,
             _ => {
                 let mean = (fetched_at - first) as f64 / n;
@@ -271,7 +271,7 @@ mod tests {
         let mut other_links = recent.clone();
         other_links.history.rules = Some(RulesVersion::new(1, 2));
         assert_eq!(modes(&other_links), [true, true, true, false]);
-        // its links were not followed since it was as deep as the limit of that time
+        // its links were not followed, because its depth was the limit of that run
         other_links.history.rules = Some(RULES.of_page(false));
         assert_eq!(modes(&other_links), [true, true, true, false]);
         other_links.url.depth = 9;

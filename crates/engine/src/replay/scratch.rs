@@ -134,7 +134,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let other = Scratch::new(base.path(), "crawl-test-").unwrap();
         fs::write(other.path().join("data"), "in use").unwrap();
-        // as a killed process leaves it: nothing holds the lock
+        // a folder of a killed process: its lock is free
         let left = base.path().join("crawl-test-left");
         for folder in [&left, &base.path().join("another")] {
             fs::create_dir(folder).unwrap();

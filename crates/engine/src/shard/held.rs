@@ -20,7 +20,7 @@ impl Held {
             return Err("its checksum is wrong".into());
         }
         let mut page: ExtractedPage = serde_json::from_slice(&entry.page).map_err(|e| e.to_string())?;
-        // the token may have moved on since the page was stored
+        // the lease may have a newer token than the stored page
         (page.request.id, page.request.token) = (entry.lease.id, entry.lease.token);
         Ok(Self { page, order: entry.order })
     }

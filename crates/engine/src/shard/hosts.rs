@@ -179,7 +179,7 @@ pub(super) fn save_news(context: &Context, host: &HostKey, state: &mut Host) -> 
 
 pub(super) fn save(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
     if state.kept.is_some() {
-        // what earlier rounds have left stays until it is decided what replaces it
+        // the state of earlier rounds stays until its replacement is settled
         return Ok(());
     }
     let fingerprint = state.stream.fingerprint();

@@ -41,7 +41,7 @@ impl Host {
         let (changed, still) = (self.changed, context.recrawl.still(host));
         let share = |all: u64| changed as f64 >= dedup.threshold_pct * all as f64;
         let enough = changed >= dedup.min_pages as u64;
-        // while pages are still to come, what this process has counted stands for them
+        // the counts of this process are used until all pages have arrived
         let seen = changed + still;
         enough && (share(seen.max(kept.state().pages())) || (context.recrawl.whole && share(seen)))
     }
@@ -219,7 +219,7 @@ impl Shard {
             let Some(kept) = &state.kept else { return Ok(()) };
             let text = text_of(&held.page);
             let fingerprint = state.stream.fingerprint();
-            // a page that panics here fails where it is judged
+            // a page that panics here fails at its judgement
             let novelty = page_work::guarded(Stage::Dedup, &held.page.request, || {
                 fingerprint.novelty(kept, &text, &fingerprint.read(&text))
             });

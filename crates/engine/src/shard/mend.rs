@@ -18,7 +18,7 @@ impl Shard {
                 let body = kept_body::bytes(kept).unwrap_or_default();
                 context.reading.extractor.count_blocks(&kept_body::input(kept, &body))
             };
-            // a page that panics here goes on as it was extracted before
+            // a page that panics here keeps its first extraction
             move || page_work::guarded(Stage::Extract, &page.request, count).unwrap_or_default()
         });
         Ok(context.reading.sites.is_unjudged(&*context.store, host, page.request.url.as_str(), blocks)?)
@@ -76,7 +76,7 @@ impl Shard {
             }
         };
         let work = || context.reading.extractor.extract_if_missed(&kept_body::input(kept, &body), &evidence);
-        // a page that panics here stays as it was extracted before
+        // a page that panics here keeps its first extraction
         let Ok(mut new) = page_work::guarded(Stage::Extract, &page.request, work) else { return Ok(true) };
         if new.extractor != Extractor::SiteTemplate {
             return Ok(true);

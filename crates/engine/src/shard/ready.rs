@@ -59,7 +59,7 @@ impl Shard {
             () if claim.first != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
             () => traps::worth(&context.admission.traps, &page.final_url, &page.extraction, page.leads_on),
         };
-        // what was a page before has not paid
+        // traps learn from new pages only
         if page.request.before.is_none() {
             traps::learn(&self.context.admission.traps, &page.request, &page.final_url, worth);
         }
@@ -127,7 +127,7 @@ impl Shard {
         } else if page.extraction.content.is_empty() {
             tracing::warn!(url = %page.final_url, "scripts fill the page, and no browser has rendered it: its text is empty");
         }
-        // most copies need none
+        // most copies need no sketch
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
         let duplicate = canonical.map(|of| Duplicate { of, similarity: None, estimate: None });
         let quality = self.context.reading.quality.as_ref().map(|judge| {

@@ -116,7 +116,7 @@ async fn a_page_that_panics_is_one_failed_page_and_the_others_are_cleaned_withou
     }
     undisturbed.settle(HOST).await;
     disturbed.settle(HOST).await;
-    // one that comes to a settled host
+    // a page of a settled host
     disturbed.come(HOST, "bad-last").await;
     let (pages, failed) = disturbed.sent();
     assert_eq!(pages, undisturbed.sent().0);
@@ -133,7 +133,7 @@ async fn a_held_page_that_panics_fails_alone() {
         bench.come(HOST, n).await;
     }
     panic_for(Stage::Dedup, "/late");
-    // as in a new process: the host is made again from its held pages
+    // a new process rebuilds the host from its held pages
     bench.shard.hosts.clear();
     bench.settle(HOST).await;
     let (pages, failed) = bench.sent();
@@ -212,7 +212,7 @@ async fn a_saved_host_counts_what_came_after_it_was_saved() {
     for n in 4..8 {
         bench.come(HOST, &n.to_string()).await;
     }
-    // as after a kill: what is in memory is lost, what was saved is older than the held pages
+    // after a kill: memory is lost, and the saved state is older than the held pages
     bench.shard.hosts.clear();
     assert_eq!(bench.shard.host(&host).unwrap().stream.fingerprint().state().pages(), 8);
     assert_eq!(bench.shard.read_back, 4);

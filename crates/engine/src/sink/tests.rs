@@ -80,7 +80,7 @@ impl RecordOutput for AtTheEnd {
 
     fn finish(&mut self) -> Result<Option<u64>, OutputError> {
         let copy = tempfile::tempdir().unwrap();
-        // without its log the database is as at the last sync
+        // without its log the database has the state of the last sync
         std::fs::copy(self.0.join("crawl.sqlite"), copy.path().join("crawl.sqlite")).unwrap();
         assert_eq!(SqliteStore::open(copy.path()).unwrap().counts().unwrap().skipped, 1);
         Ok(Some(7))

@@ -96,7 +96,7 @@ pub(super) fn save_unjudged(store: &Store, host: &HostKey, urls: &[&str]) -> Res
 pub(super) fn note_due_again(store: &Store, host: &HostKey, urls: Vec<String>) -> Result<usize, StoreError> {
     let (name, round) = (format!("{AGAIN}{host}"), store.round()?);
     let mut rounds: Again = read_or_forget(store, &name)?.unwrap_or_default();
-    // this round reads those of the one before
+    // this round reads the entries of the previous round
     rounds.retain(|kept, _| kept + 1 >= round);
     let again = rounds.entry(round).or_default();
     let before = again.len();

@@ -124,7 +124,7 @@ impl Site {
     pub(super) fn arrived(&mut self, visit: &Visit<'_>, counted: CountedExtraction) -> SitePage {
         let CountedExtraction { extraction, blocks, is_doubtful, .. } = counted;
         let key = UrlKey::of(visit.url);
-        // another form of the page came before
+        // an earlier version of the page was counted
         self.unjudged.remove(&key);
         self.verdicts.remove(&key);
         let mut is_unjudged = false;
@@ -176,7 +176,7 @@ impl Site {
         }
         let left = std::mem::take(&mut self.left_unjudged);
         self.written_changed |= !left.is_empty();
-        // their blocks are gone with the process that counted them
+        // their blocks were in the memory of an earlier process
         if self.templates.values().any(|template| template.round == self.round) {
             self.due.extend(left);
         }

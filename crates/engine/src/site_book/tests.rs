@@ -53,7 +53,7 @@ fn pages_are_judged_by_those_that_come_after_them() {
         let read = crawl.read(&book, &url(n), &page(n), None);
         assert!(read.is_unjudged && read.is_doubtful, "{n}");
     }
-    // written before it was judged
+    // written before its judgement
     assert_eq!(crawl.verdict(&book, &url(0)), Verdict::Unjudged);
     let fifth = crawl.read(&book, &url(4), &page(4), None);
     assert_eq!(fifth.extraction.extractor, Extractor::SiteTemplate);
@@ -71,7 +71,7 @@ fn the_form_that_comes_last_is_judged() {
     let (crawl, book) = (Crawl::new(), SiteBook::default());
     let url = |n: usize| format!("https://harbour.example/log/{n}");
     crawl.read(&book, &url(0), &page(0), None);
-    // rendered, the text stands where the rules take it
+    // in the rendered page the rules find the text
     let rendered = page(0).replace("<aside class=sidebar>", "<article>").replace("</aside>", "</article>");
     crawl.read(&book, &url(0), &rendered, Some(30));
     (1..8).for_each(|n| drop(crawl.read(&book, &url(n), &page(n), None)));

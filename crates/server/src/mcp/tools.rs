@@ -182,7 +182,7 @@ impl Tools {
             ),
         };
         let visitor = Arc::clone(&self.visitor);
-        // a visit comes to its own end, also when nobody waits for it any more
+        // a visit runs to its end even after the client has cancelled the call
         let visit = tokio::spawn(async move {
             visitor.visit(url, keeper, asked.source_group.as_deref()).await.map_err(|e| e.to_string())
         });

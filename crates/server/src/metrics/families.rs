@@ -27,7 +27,7 @@ pub async fn text(context: &Arc<Context>) -> anyhow::Result<String> {
     families.extend(state(&counts, context));
     families.push(response_times(&context.stats.latency()));
     families.extend(ProcessCollector::for_self().collect());
-    // one without a sample, as that of errors by kind before the first of them, is an error to the encoder
+    // the encoder refuses a family without a sample, such as errors by kind before the first error
     families.retain(|family| !family.get_metric().is_empty());
     let mut out = Vec::new();
     TextEncoder::new().encode(&families, &mut out)?;
@@ -120,7 +120,7 @@ fn response_times(latency: &Latency) -> MetricFamily {
         bucket
     });
     let mut histogram = Histogram::default();
-    // the last one is open: the encoder adds it
+    // the encoder adds the last bucket, +Inf
     histogram.set_bucket(buckets.take(BUCKETS - 1).collect());
     histogram.set_sample_count(latency.count());
     histogram.set_sample_sum(seconds(latency.total_ms()));

@@ -102,7 +102,7 @@ async fn rewrite(path: PathBuf, context: Arc<Context>, done: CancellationToken) 
             () = tokio::time::sleep(REWRITE) => false,
         };
         if let Err(error) = write(&path, &context).await {
-            // a run is worth more than its figures
+            // a run does not fail for its metrics
             tracing::warn!(path = %path.display(), %error, "the metrics cannot be written");
         }
         if last {

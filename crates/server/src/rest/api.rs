@@ -259,7 +259,7 @@ fn no_job() -> Problem {
 }
 
 fn location(path: &str) -> HeaderValue {
-    // a path of ours and a UUID: always a header value
+    // a fixed path and a UUID are always a valid header value
     HeaderValue::from_str(path).unwrap_or_else(|_| HeaderValue::from_static("/"))
 }
 

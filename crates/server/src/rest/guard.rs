@@ -79,7 +79,7 @@ async fn discard(body: Body) {
             left = rest;
         }
     };
-    // a client that is slower has to do without the answer
+    // a slower client gets no answer
     let _ = tokio::time::timeout(DISCARD_TIME, read).await;
 }
 

@@ -86,7 +86,7 @@ fn field_problem<E: std::fmt::Display>(error: &serde_path_to_error::Error<E>) ->
     let field = match (named, path.as_str()) {
         (Some(name), _) => name.to_owned(),
         (None, "." | "?") => "body".to_owned(),
-        // the entry of a list: the list is what was given
+        // an error of a list's entry names the list
         (None, path) => path.split('[').next().unwrap_or(path).to_owned(),
     };
     Problem::field(field, said)

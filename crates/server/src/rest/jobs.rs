@@ -247,7 +247,7 @@ mod tests {
         let jobs = Jobs::new(pool.clone());
         let params = AnalysisParams { mode: Some(AnalysisMode::Exact), ..AnalysisParams::default() };
         let analysis = |id| projects.analysis(id, &params).unwrap();
-        // nothing can run yet
+        // no job has been started yet
         let place = pool.ready().await;
         let first = jobs.start(&projects, analysis(ids[0])).unwrap();
         assert_eq!(first.told().status, JobStatus::Queued);

@@ -33,7 +33,7 @@ impl Token {
             ("", "") => made(&default_file()?, tell),
             (token, "") => checked(token, "serve.token"),
             ("", file) => {
-                // the name of the file may be the token itself, put there by mistake
+                // the given file name may be the token itself, so it is not printed
                 let text = fs::read_to_string(file).map_err(|e| Failure::input(Path::new(FILE_KEY), &e))?;
                 checked(text.trim(), FILE_KEY)
             }
@@ -76,7 +76,7 @@ fn made(file: &Path, tell: &dyn Fn(&str)) -> Result<Token, Failure> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|e| at(&e))?;
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    // readable by its owner alone from the first moment on
+    // created with the mode of its owner alone
     match private::options().write(true).create_new(true).open(file) {
         Ok(mut made) => {
             writeln!(made, "{token}").and_then(|()| made.sync_all()).map_err(|e| at(&e))?;
