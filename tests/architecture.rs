@@ -276,7 +276,7 @@ const CIRCLES: [(&str, &[&[&str]]); 7] = [
     ("fetch", &[&["http", "politeness"]]),
     ("model", &[&["extracted", "record"], &["history", "request", "storage"]]),
     ("quality", &[&["c4", "fineweb", "gopher_quality", "gopher_repetition", "repetition", "rule"]]),
-    ("store", &[&["lock", "private", "sqlite"]]),
+    ("store", &[&["lock", "sqlite"]]),
 ];
 
 /// Sources of the crates of the workspace by their folder.
