@@ -38,7 +38,7 @@ fn main() {
             if host.observe(&text, &read) {
                 host.hold(&text, &read, n);
             } else {
-                removed += black_box(host.judge(&text, &read)).bytes_removed;
+                removed += black_box(host.clean(&text, &read)).bytes_removed;
             }
             most = most.max(host.waiting());
             let due = host.due();
@@ -52,7 +52,7 @@ fn main() {
                 let read = host.fingerprint().read(&text);
                 if due || host.is_stable(&text, &read) {
                     host.let_go(&n);
-                    removed += black_box(host.judge(&text, &read)).bytes_removed;
+                    removed += black_box(host.clean(&text, &read)).bytes_removed;
                 }
                 time += started.elapsed().as_secs_f64();
             }

@@ -120,7 +120,7 @@ fn streamed<'a>(
             host.hold(page, &read, at);
             held.entry(*name).or_default().0 += 1;
         } else {
-            cleaned[at] = Some(host.judge(page, &read));
+            cleaned[at] = Some(host.clean(page, &read));
         }
         for at in host.due() {
             cleaned[at] = Some(judged(host, &texts[at].1));
@@ -130,7 +130,7 @@ fn streamed<'a>(
             let read = host.fingerprint().read(page);
             if host.is_stable(page, &read) {
                 host.let_go(&at);
-                cleaned[at] = Some(host.judge(page, &read));
+                cleaned[at] = Some(host.clean(page, &read));
             }
         }
         if host.fingerprint().state().is_settled() {
@@ -147,7 +147,7 @@ fn streamed<'a>(
 }
 
 fn judged(host: &HostStream<usize>, page: &PageText<'_>) -> Cleaned {
-    host.judge(page, &host.fingerprint().read(page))
+    host.clean(page, &host.fingerprint().read(page))
 }
 
 fn spans(cleaned: &Cleaned) -> BTreeSet<(u64, u64)> {

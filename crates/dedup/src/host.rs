@@ -157,7 +157,7 @@ impl HostFingerprint {
     }
 
     /// Recomputes the boilerplate after counts were loaded.
-    pub(crate) fn judge_all(&mut self) {
+    pub(crate) fn recompute(&mut self) {
         let threshold = self.threshold();
         let over = self.counts.map.iter().filter(|&(_, &count)| u64::from(count) >= threshold);
         self.boilerplate = over.map(|(&hash, _)| hash).collect();

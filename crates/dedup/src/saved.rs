@@ -100,7 +100,7 @@ impl HostFingerprint {
         host.counts.undercount = host.state.undercount;
         host.counts.map = reader.map(|reader| Ok((u64::from_be_bytes(reader.bytes()?), reader.count()?)))?;
         reader.end()?;
-        host.judge_all();
+        host.recompute();
         Ok(host)
     }
 }

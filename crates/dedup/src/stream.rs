@@ -175,9 +175,9 @@ impl<T> HostStream<T> {
         std::mem::take(&mut self.waiting).into_iter().map(|page| page.name).collect()
     }
 
-    /// Judges an observed page by the current counts.
+    /// Cleans an observed page by the current counts.
     #[must_use]
-    pub fn judge(&self, page: &PageText<'_>, read: &ReadPage) -> Cleaned {
+    pub fn clean(&self, page: &PageText<'_>, read: &ReadPage) -> Cleaned {
         self.fingerprint.clean(page, read)
     }
 

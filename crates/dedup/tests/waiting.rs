@@ -67,7 +67,7 @@ fn streamed_by(pages: &[Page], mode: Mode, policy: HoldPolicy) -> (Vec<Cleaned>,
     let mut cleaned: Vec<Option<Cleaned>> = vec![None; pages.len()];
     let judged = |host: &HostStream<usize>, at: usize| {
         let text = pages[at].text();
-        host.judge(&text, &host.fingerprint().read(&text))
+        host.clean(&text, &host.fingerprint().read(&text))
     };
     let mut most = 0;
     for (at, page) in pages.iter().enumerate() {
@@ -76,7 +76,7 @@ fn streamed_by(pages: &[Page], mode: Mode, policy: HoldPolicy) -> (Vec<Cleaned>,
         if host.observe(&text, &read) {
             host.hold(&text, &read, at);
         } else {
-            cleaned[at] = Some(host.judge(&text, &read));
+            cleaned[at] = Some(host.clean(&text, &read));
         }
         for at in host.due() {
             assert!(cleaned[at].replace(judged(&host, at)).is_none(), "let go once");

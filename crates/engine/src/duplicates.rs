@@ -77,12 +77,12 @@ impl Duplicates {
         Self { context, new: Vec::new() }
     }
 
-    /// Judges a page. Returns true if it is left out. Otherwise the page names the one that it repeats, and
+    /// Compares a page with earlier records. Returns true if it is left out. Otherwise the page names the one that it repeats, and
     /// others are compared with it.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn judge(&mut self, page: &mut CleanPage) -> Result<bool, StageError> {
+    pub fn compare(&mut self, page: &mut CleanPage) -> Result<bool, StageError> {
         let key = UrlKey::of(page.page.final_url.as_str());
         let mut own = None;
         let mut found = None;

@@ -93,7 +93,7 @@ impl LinkPolicy {
     /// Returns true if a canonical URL may be fetched. The filters do not bind the user's seeds.
     #[must_use]
     pub fn admits(&self, url: &Url) -> bool {
-        self.in_scope(url) && !matches!(self.filter.judge(url), Judgement::Exclude { .. })
+        self.in_scope(url) && !matches!(self.filter.classify(url), Judgement::Exclude { .. })
     }
 
     /// Returns true if a URL lies within the scope, regardless of the filters. A URL over the limit of length
@@ -108,7 +108,7 @@ impl LinkPolicy {
     /// checked.
     #[must_use]
     pub fn trap(&self, url: &Url) -> Option<Trap> {
-        self.traps.judge(url).or_else(|| self.traps.judge_host(url))
+        self.traps.classify(url).or_else(|| self.traps.classify_host(url))
     }
 
     /// The links of a page: those that lead somewhere, and those that the frontier may not know yet.
@@ -131,7 +131,7 @@ impl LinkPolicy {
             if !once.insert(hash) {
                 continue;
             }
-            if let Some(trap) = self.traps.judge_count(found.outgoing.len()) {
+            if let Some(trap) = self.traps.classify_count(found.outgoing.len()) {
                 found.leave_out(url, trap, 1);
                 continue;
             }

@@ -159,9 +159,9 @@ async fn pipeline(
     threads::join(stages).await
 }
 
-/// Place of a capture.
+/// Position of a capture in the archive.
 #[derive(Clone, Copy)]
-struct Place {
+struct CapturePosition {
     file: usize,
     offset: u64,
     /// The capture that has its body, if it is a revisit.
@@ -195,7 +195,7 @@ impl fmt::Display for Damage {
 /// Index of an archive's contents.
 pub struct Index {
     files: Vec<PathBuf>,
-    captures: FxHashMap<Uuid, Place>,
+    captures: FxHashMap<Uuid, CapturePosition>,
     /// Captures that count, by the canonical URL of the request.
     pages: FxHashMap<UrlKey, Uuid>,
     canonicalizer: Canonicalizer,
@@ -235,7 +235,8 @@ impl Index {
             for (offset, record) in records(file, most, tell).map_err(|e| Failure::input(file, &e))? {
                 let Some(id) = parse_record_id(record.header("WARC-Record-ID")) else { continue };
                 if matches!(record.record_type(), "response" | "resource" | "revisit") {
-                    captures.insert(id, Place { file: number, offset, original: original_of(&record) });
+                    captures
+                        .insert(id, CapturePosition { file: number, offset, original: original_of(&record) });
                     continue;
                 }
                 match decision(&record) {

@@ -75,7 +75,7 @@ impl RobotsCache {
         usable.then(|| Arc::new(Robots { policy, error: None, expires_ms }))
     }
 
-    fn judge(&self, cached: &CachedRobots, error: Option<FetchError>) -> Arc<Robots> {
+    fn robots_of(&self, cached: &CachedRobots, error: Option<FetchError>) -> Arc<Robots> {
         let policy = RobotsPolicy::from_cached(cached, &self.product_token);
         let age = if policy.is_unreachable() { self.retry_after } else { self.max_age };
         let expires_ms = cached.fetched_at_ms.saturating_add(millis(age));
@@ -112,7 +112,7 @@ impl RobotsCache {
                 let known = storage.call(move |store| store.load_robots(&asked)).await?;
                 let known = known.filter(|known| stored_time::past(known.fetched_at_ms, now_ms).is_some());
                 if let Some(known) = &known {
-                    let robots = self.judge(known, None);
+                    let robots = self.robots_of(known, None);
                     if robots.expires_ms > now_ms {
                         return Ok(robots);
                     }
@@ -121,7 +121,7 @@ impl RobotsCache {
                     Ok(cached) => (cached, None),
                     Err(error) => (unanswered(now_ms), Some(error)),
                 };
-                let robots = self.judge(&cached, error);
+                let robots = self.robots_of(&cached, error);
                 // the next run may have better luck: it is not told of this one's
                 if !robots.policy.is_unreachable() {
                     let asked = origin.clone();

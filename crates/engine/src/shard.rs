@@ -220,7 +220,7 @@ impl Shard {
         let waits = !counted && stream.observe(&text_of(page), &read);
         let waits = waits || state.waits_for_probe(&context, page);
         if counted || !(waits || waits_for_site) {
-            let cleaned = state.stream.judge(&text_of(page), &read);
+            let cleaned = state.stream.clean(&text_of(page), &read);
             self.save_now_and_then(host)?;
             self.note_bytes(host);
             return Ok(Step::Send(cleaned, claim));
@@ -328,7 +328,7 @@ impl Shard {
         let work = || {
             let stream = self.hosts.get(host).map(|state| &state.stream);
             let cleaned = match stream.filter(|_| self.context.config.dedup.enabled) {
-                Some(stream) => stream.judge(&text_of(&page), &stream.fingerprint().read(&text_of(&page))),
+                Some(stream) => stream.clean(&text_of(&page), &stream.fingerprint().read(&text_of(&page))),
                 // held by a run that had it on
                 None => Cleaned::untouched(page.extraction.content.clone(), BoilerplateStatus::Off),
             };

@@ -183,7 +183,7 @@ impl Sink {
 
     /// Judges a page and makes its record. Nothing of it is in the batch yet.
     fn prepare(&mut self, mut page: CleanPage) -> Result<Prepared, StageError> {
-        if self.duplicates.judge(&mut page)? {
+        if self.duplicates.compare(&mut page)? {
             return Ok(Prepared::LeftOut(Box::new(page)));
         }
         let text_hash = Some(page.text_hash);

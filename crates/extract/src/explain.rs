@@ -242,7 +242,7 @@ const fn called(extractor: Extractor) -> &'static [&'static str] {
         Extractor::Readability => &["readability"],
         Extractor::Trafilatura => &["trafilatura"],
         Extractor::BodyFallback => &["whole body", "second try"],
-        Extractor::PageType => &["platform", "documentation"],
+        Extractor::Platform => &["platform", "documentation"],
         Extractor::PrioritySelector | Extractor::DomDensity => &["dom heuristic"],
         _ => &[],
     }

@@ -12,7 +12,7 @@ use crate::{
     options::{Format, Options},
     page::{Page, Reveal},
     plain,
-    polish::{self, Genre, Polish},
+    polish::{self, ArticleStatus, Polish},
     prose, render,
     rules::{Rules, RulesError},
     score, signals,
@@ -132,7 +132,7 @@ impl PageExtractor {
     pub fn last_pass(&self, text: String, extractor: impl Into<Option<Extractor>>) -> String {
         match extractor.into() {
             Some(Extractor::PlainText) => text,
-            Some(Extractor::PageType) | None => last_pass::run(text, &self.rules.extraction.last_pass, true),
+            Some(Extractor::Platform) | None => last_pass::run(text, &self.rules.extraction.last_pass, true),
             Some(_) => last_pass::run(text, &self.rules.extraction.last_pass, false),
         }
     }
@@ -192,7 +192,7 @@ impl PageExtractor {
             return None;
         }
         let (pieces, references) = render::pieces(&inner, &selection, render::Style::of(&self.options));
-        let pieces = polish::pieces(pieces, &self.rules, Polish::Whole, Genre::Article, &inner.trace);
+        let pieces = polish::pieces(pieces, &self.rules, Polish::Whole, ArticleStatus::Scored, &inner.trace);
         Some(render::join(&pieces, &references))
     }
 
@@ -259,14 +259,14 @@ impl PageExtractor {
         let score = score::score(page, &extraction.metadata, counted);
         extraction.article_score = score;
         let likeness = score::likeness(page, &extraction.metadata, score, counted);
-        let genre = content::genre(page, &extraction.metadata, likeness);
+        let status = content::article_status(page, &extraction.metadata, likeness);
         let revealed = reveal_if_thin(page, extraction.signals.noscript_words);
-        let (chosen, has_rule) = self.choose(page, &mut extraction.metadata, &json, genre, likeness);
+        let (chosen, has_rule) = self.choose(page, &mut extraction.metadata, &json, status, likeness);
         let mut chosen = site.apply(page, chosen, has_rule, &mut extraction.metadata)?;
         extraction.metadata.hidden_text.kept = content::unseen::hide(page, &mut chosen.selection);
         extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
         budget.go_on()?;
-        let mut written = self.write(page, &json, chosen, genre);
+        let mut written = self.write(page, &json, chosen, status);
         extraction.metadata.hidden_text.words = written.hidden_words;
         if !extraction.metadata.hidden_text.is_empty() {
             warnings.push(Warning::HiddenText);
@@ -303,7 +303,7 @@ impl PageExtractor {
         page: &Page<'_>,
         metadata: &mut PageMetadata,
         json: &JsonLd,
-        genre: Genre,
+        status: ArticleStatus,
         likeness: i32,
     ) -> (Chosen, bool) {
         if let Some(chosen) = content::site_rule::selected(page) {
@@ -313,17 +313,17 @@ impl PageExtractor {
             content::site_rule::set_title(page, rule, metadata);
             return (chosen, true);
         }
-        let mut chosen = content::choose(page, metadata, genre, likeness, &self.options);
+        let mut chosen = content::choose(page, metadata, status, likeness, &self.options);
         content::declared::add(page, json, &mut chosen.selection);
         (chosen, false)
     }
 
     /// Writes the chosen part of a page, or its embedded data if that part is nearly empty.
-    fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, genre: Genre) -> Written {
+    fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, status: ArticleStatus) -> Written {
         let Chosen { selection, mut extractor, mut reason, polish, .. } = chosen;
         page.trace.chosen(page, &selection, extractor);
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
-        let mut pieces = polish::pieces(pieces, &self.rules, polish, genre, &page.trace);
+        let mut pieces = polish::pieces(pieces, &self.rules, polish, status, &page.trace);
         let mut content = render::join(&pieces, &references);
         let hidden_words = page.hidden_words_in(&selection.roots, &selection.drop);
         let mut media = media::collect(page, &selection);

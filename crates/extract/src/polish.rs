@@ -10,15 +10,15 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// Genre of the page.
+/// Status of a page as an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Genre {
+pub(crate) enum ArticleStatus {
     /// A page that calls itself an article in its own data.
-    DeclaredArticle,
-    /// A page that looks like one.
-    Article,
-    /// Any other.
-    Other,
+    Declared,
+    /// A page that is one by its score.
+    Scored,
+    /// No article.
+    None,
 }
 
 /// Maximum bytes of a boilerplate line.
@@ -44,7 +44,7 @@ pub(crate) fn pieces(
     mut pieces: Vec<Piece>,
     rules: &Rules,
     polish: Polish,
-    genre: Genre,
+    status: ArticleStatus,
     trace: &Trace,
 ) -> Vec<Piece> {
     if polish == Polish::Nothing {
@@ -54,7 +54,7 @@ pub(crate) fn pieces(
     let mut all = Pieces { list: &mut pieces, trace };
     all.keep("a line that only says when the page was changed", |piece| !is_update_line(piece, rules));
     if polish == Polish::Whole && !listed_before {
-        drop_asides_and_sections(&mut all, rules, genre);
+        drop_asides_and_sections(&mut all, rules, status);
     }
     let listed = is_heading_list(&pieces, rules);
     while pieces
@@ -91,13 +91,13 @@ fn is_heading_list(pieces: &[Piece], rules: &Rules) -> bool {
 }
 
 /// Drops text that leads away from the content, and sections after it.
-fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, genre: Genre) {
-    let article = genre != Genre::Other;
+fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, status: ArticleStatus) {
+    let article = status != ArticleStatus::None;
     all.keep("a picture's credit, or a line that leads to another page", |piece| !is_aside(piece, rules));
     if article {
         all.keep("a line over links to other pages", |piece| !is_bare_lead(piece, rules));
         drop_repeated(all);
-        if genre == Genre::DeclaredArticle {
+        if status == ArticleStatus::Declared {
             drop_scraps(all);
         }
         edges::drop_opening(all, rules);
@@ -105,7 +105,7 @@ fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, genre: Genre) {
     cut_end_sections(all, rules);
     drop_link_lines(all, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
     if article {
-        edges::cut_closing(all, rules, genre == Genre::DeclaredArticle);
+        edges::cut_closing(all, rules, status == ArticleStatus::Declared);
     }
 }
 

@@ -105,7 +105,7 @@ fn links_that_are_the_content_stay() {
     // Each line of a known type of page is intended.
     let thread = format!("{PROSE}\n\n[keeper](/u/1)\n\n{PROSE}");
     let extractor = PageExtractor::new(Options::default()).unwrap();
-    assert_eq!(extractor.last_pass(thread.clone(), Extractor::PageType), thread);
+    assert_eq!(extractor.last_pass(thread.clone(), Extractor::Platform), thread);
     assert_ne!(extractor.last_pass(thread.clone(), Extractor::Readability), thread);
 }
 

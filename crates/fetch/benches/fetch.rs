@@ -27,7 +27,7 @@ fn urls(c: &mut Criterion) {
         c.bench_function(&format!("url parse and canonical {name}"), |b| {
             b.iter(|| canonicalizer.parse(black_box(text)));
         });
-        c.bench_function(&format!("filter {name}"), |b| b.iter(|| filter.judge(black_box(&url))));
+        c.bench_function(&format!("filter {name}"), |b| b.iter(|| filter.classify(black_box(&url))));
     }
     let url = Url::parse(PLAIN).unwrap();
     c.bench_function("scope", |b| b.iter(|| scope.contains(black_box(&url))));

@@ -237,11 +237,11 @@ mod tests {
             frameworks_detected: vec!["Vue".into()],
             ..body(79)
         };
-        assert_eq!(strategy(&filled, 59, Extractor::PageType), Strategy::Static);
+        assert_eq!(strategy(&filled, 59, Extractor::Platform), Strategy::Static);
         let empty = PageSignals { has_empty_root: true, ..filled.clone() };
-        assert_eq!(strategy(&empty, 59, Extractor::PageType), Strategy::Chrome);
+        assert_eq!(strategy(&empty, 59, Extractor::Platform), Strategy::Chrome);
         let few = PageSignals { body_word_count: 49, ..filled };
-        assert_eq!(strategy(&few, 30, Extractor::PageType), Strategy::Chrome);
+        assert_eq!(strategy(&few, 30, Extractor::Platform), Strategy::Chrome);
     }
 
     #[test]
@@ -257,10 +257,10 @@ mod tests {
         let noscript = PageSignals { noscript_words: 280, ..body(300) };
         let reason = |signals: &PageSignals, extractor| decided(signals, 250, extractor).reason;
         assert_eq!(
-            reason(&noscript, Extractor::PageType),
+            reason(&noscript, Extractor::Platform),
             "the text stands in a noscript (250 words from h)"
         );
-        assert_eq!(reason(&body(300), Extractor::PageType), "the text stands in the HTML (250 words from h)");
+        assert_eq!(reason(&body(300), Extractor::Platform), "the text stands in the HTML (250 words from h)");
         assert!(reason(&body(0), Extractor::EmbeddedData).contains("data for scripts"));
     }
 

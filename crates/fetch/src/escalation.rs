@@ -42,7 +42,7 @@ const fn confidence(extractor: Extractor) -> f32 {
         Extractor::Readability
         | Extractor::Trafilatura
         | Extractor::PrioritySelector
-        | Extractor::PageType
+        | Extractor::Platform
         | Extractor::SiteTemplate
         | Extractor::SiteRule
         | Extractor::PlainText => 1.0,

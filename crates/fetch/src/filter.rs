@@ -133,9 +133,9 @@ impl UrlFilter {
         })
     }
 
-    /// Judges a canonical URL.
+    /// Classifies a canonical URL.
     #[must_use]
-    pub fn judge(&self, url: &Url) -> Judgement {
+    pub fn classify(&self, url: &Url) -> Judgement {
         if let Some(extension) = self.excluded_extension(url.path()) {
             return Judgement::Exclude { rule: format!(".{extension}") };
         }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn judge(url: &str) -> Judgement {
-        filter(&[], &[]).judge(&Url::parse(&format!("https://h{url}")).unwrap())
+        filter(&[], &[]).classify(&Url::parse(&format!("https://h{url}")).unwrap())
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn the_users_expressions_look_at_the_whole_url() {
         let filter = filter(&["^https://h/docs/"], &["secret"]);
-        let judge = |u: &str| filter.judge(&Url::parse(u).unwrap());
+        let judge = |u: &str| filter.classify(&Url::parse(u).unwrap());
         assert_eq!(judge("https://h/docs/a"), Judgement::Fetch);
         assert!(
             matches!(judge("https://h/blog/a"), Judgement::Exclude { rule } if rule.contains("--include"))

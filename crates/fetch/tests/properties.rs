@@ -122,8 +122,8 @@ proptest! {
     fn judging_a_url_never_fails(text in url_like()) {
         let traps = Traps::new(TrapSettings::default(), 2026);
         if let Ok(url) = Url::parse(&text) {
-            let _ = FILTER.judge(&url);
-            let _ = traps.judge(&url);
+            let _ = FILTER.classify(&url);
+            let _ = traps.classify(&url);
             let _ = traps.begin(&url);
             traps.learn(&url, PageWorth::New);
             let _ = crawl_fetch::probe_url(&url, 1);

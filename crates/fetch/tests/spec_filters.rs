@@ -7,7 +7,7 @@ use regex::Regex;
 use url::Url;
 
 fn judge(filter: &UrlFilter, rest: &str) -> Judgement {
-    filter.judge(&Url::parse(&format!("https://example.org{rest}")).unwrap())
+    filter.classify(&Url::parse(&format!("https://example.org{rest}")).unwrap())
 }
 
 fn built_in() -> UrlFilter {

@@ -20,8 +20,9 @@ pub enum Extractor {
     DomDensity,
     /// The whole body less boilerplate (§5, step 3).
     BodyFallback,
-    /// An assembly for the type of page (forum, listing, product, …).
-    PageType,
+    /// An assembly by a rule of a platform (`platforms.toml`): a forum program or a documentation generator.
+    #[serde(rename = "page_type")]
+    Platform,
     /// Data embedded in the page (JSON-LD, framework state, noscript).
     EmbeddedData,
     /// The part that differs from the other pages of the site, if the rules missed the content.

@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn extractors_are_known_by_the_names_of_records() {
-        assert_eq!(extractor_named(Some("page_type")), Some(Extractor::PageType));
+        assert_eq!(extractor_named(Some("page_type")), Some(Extractor::Platform));
         assert_eq!(extractor_named(Some("plain_text")), Some(Extractor::PlainText));
         assert_eq!([extractor_named(Some("forum")), extractor_named(None)], [None, None]);
     }

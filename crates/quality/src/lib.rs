@@ -49,7 +49,7 @@ mod text;
 
 pub use checker::Checker;
 pub use error::QualityError;
-pub use explain::{Cause, Explanation, Finding, Place, RepeatedWord, Verdict};
+pub use explain::{Cause, Explanation, Finding, Occurrence, RepeatedWord, Verdict};
 pub use rule::{Assessment, Limit, Reason, Rule};
 pub use rules::{LineRules, Overlay};
 pub use settings::{

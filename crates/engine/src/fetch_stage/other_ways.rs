@@ -150,7 +150,7 @@ impl Visit<'_> {
             wire_bytes.add(rendered.bytes);
             return self.led_away(&rendered.document, status.unwrap_or(200)).await;
         }
-        if let Err(skipped) = self.context.network.client.judge_shown(&rendered.headers, &rendered.html) {
+        if let Err(skipped) = self.context.network.client.check_shown(&rendered.headers, &rendered.html) {
             wire_bytes.add(rendered.bytes);
             return Ok(self.end(Outcome::Skipped, skipped.name(), status));
         }

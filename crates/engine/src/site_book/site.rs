@@ -94,7 +94,7 @@ impl Site {
         page: &CountedExtraction,
     ) -> Option<Arc<SiteEvidence>> {
         let newer = self.settled.as_ref().filter(|now| used.is_none_or(|used| !Arc::ptr_eq(now, used)))?;
-        let missed = newer.judge(&page.blocks) == SiteJudgement::Missed;
+        let missed = newer.classify(&page.blocks) == SiteJudgement::Missed;
         (missed && page.extraction.extractor != Extractor::SiteTemplate).then(|| Arc::clone(newer))
     }
 
@@ -131,7 +131,7 @@ impl Site {
         if extraction.extractor == Extractor::SiteTemplate {
             self.note_mended(visit, &extraction);
         } else if !blocks.is_empty() && self.unjudged.len() < MAX_UNJUDGED {
-            let judgement = self.settled.as_ref().map(|settled| settled.judge(&blocks));
+            let judgement = self.settled.as_ref().map(|settled| settled.classify(&blocks));
             is_unjudged = judgement.is_none_or(|judgement| judgement == SiteJudgement::Unknown);
             if is_unjudged {
                 let page = UnjudgedPage { url: visit.url.to_owned(), blocks, is_written: false };
@@ -147,7 +147,7 @@ impl Site {
         self.settled_at = self.counts.pages();
         let (verdicts, due, changed) = (&mut self.verdicts, &mut self.due, &mut self.written_changed);
         self.unjudged.retain(|key, page| {
-            let judgement = settled.judge(&page.blocks);
+            let judgement = settled.classify(&page.blocks);
             if judgement == SiteJudgement::Unknown {
                 return true;
             }
@@ -197,7 +197,7 @@ impl Site {
     /// Takes up a page that an earlier process has left unjudged. Returns true if it has to wait on.
     pub(super) fn reopen(&mut self, page: UrlKey, url: &str, blocks: Vec<CountedBlock>) -> bool {
         let judgement =
-            self.settled.as_ref().map_or(SiteJudgement::Unknown, |settled| settled.judge(&blocks));
+            self.settled.as_ref().map_or(SiteJudgement::Unknown, |settled| settled.classify(&blocks));
         let waits = judgement == SiteJudgement::Unknown && self.unjudged.len() < MAX_UNJUDGED;
         if waits {
             self.unjudged.insert(page, UnjudgedPage { url: url.to_owned(), blocks, is_written: false });

@@ -25,7 +25,7 @@ pub(crate) mod unseen;
 use crate::{
     options::{Favor, Options},
     page::{Amount, Page},
-    polish::{Genre, Polish},
+    polish::{ArticleStatus, Polish},
 };
 use crawl_model::{Extractor, PageMetadata};
 
@@ -73,12 +73,18 @@ pub(crate) struct PruneSettings {
 }
 
 impl PruneSettings {
-    fn of(page: &Page<'_>, metadata: &PageMetadata, genre: Genre, likeness: i32, favor: Favor) -> Self {
+    fn of(
+        page: &Page<'_>,
+        metadata: &PageMetadata,
+        status: ArticleStatus,
+        likeness: i32,
+        favor: Favor,
+    ) -> Self {
         let rules = &page.rules.extraction.choice;
         Self {
             favor,
-            article: genre != Genre::Other,
-            declared: genre == Genre::DeclaredArticle,
+            article: status != ArticleStatus::None,
+            declared: status == ArticleStatus::Declared,
             listed: has_type(metadata, &rules.listed_types),
             product: has_type(metadata, &rules.product_types)
                 || metadata.og_type.as_deref().is_some_and(|t| t.starts_with("product")),
@@ -109,35 +115,35 @@ impl Chosen {
     }
 
     /// Creates a choice by the type of page, which needs little of the last pass.
-    const fn by_page_type(selection: Selection, reason: String, polish: Polish) -> Self {
-        Self { selection, extractor: Extractor::PageType, reason, polish, listed: 0.0 }
+    const fn by_platform(selection: Selection, reason: String, polish: Polish) -> Self {
+        Self { selection, extractor: Extractor::Platform, reason, polish, listed: 0.0 }
     }
 }
 
-/// Genre of the page by its own data, or by its score.
-pub(crate) fn genre(page: &Page<'_>, metadata: &PageMetadata, likeness: i32) -> Genre {
+/// Status of the page by its own data, or by its score.
+pub(crate) fn article_status(page: &Page<'_>, metadata: &PageMetadata, likeness: i32) -> ArticleStatus {
     let articles = &page.rules.score.content.json_ld_types;
     let called = metadata.og_type.as_deref() == Some("article")
         || metadata.json_ld_types.iter().any(|t| articles.contains(t));
     let least = page.rules.extraction.choice.article_score;
-    let genre = match (called, likeness >= least) {
-        (true, _) => Genre::DeclaredArticle,
-        (false, true) => Genre::Article,
-        (false, false) => Genre::Other,
+    let status = match (called, likeness >= least) {
+        (true, _) => ArticleStatus::Declared,
+        (false, true) => ArticleStatus::Scored,
+        (false, false) => ArticleStatus::None,
     };
     page.trace.evidence(|| {
         let types = metadata.json_ld_types.join(", ");
         let og = metadata.og_type.as_deref().unwrap_or("none");
         format!(
             "{}: og:type {og}, JSON-LD types [{types}]; article score {likeness} with dates that are shown, {least} and more is one",
-            match genre {
-                Genre::DeclaredArticle => "an article, as it calls itself",
-                Genre::Article => "an article by its score",
-                Genre::Other => "no article",
+            match status {
+                ArticleStatus::Declared => "an article, as it calls itself",
+                ArticleStatus::Scored => "an article by its score",
+                ArticleStatus::None => "no article",
             }
         )
     });
-    genre
+    status
 }
 
 /// Runs the cascade: the content of a known program, else the better of two candidates, else the DOM
@@ -146,7 +152,7 @@ pub(crate) fn genre(page: &Page<'_>, metadata: &PageMetadata, likeness: i32) -> 
 pub(crate) fn choose(
     page: &Page<'_>,
     metadata: &PageMetadata,
-    genre: Genre,
+    status: ArticleStatus,
     likeness: i32,
     options: &Options,
 ) -> Chosen {
@@ -157,7 +163,7 @@ pub(crate) fn choose(
         page.trace.candidate(page, "platform", &chosen.selection);
         return chosen;
     }
-    let how = PruneSettings::of(page, metadata, genre, likeness, options.favor);
+    let how = PruneSettings::of(page, metadata, status, likeness, options.favor);
     let mut mask = prune::boilerplate(page, options, how);
     if let Some(chosen) = reference::candidate(page, metadata, &mask) {
         return chosen;

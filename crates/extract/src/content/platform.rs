@@ -65,7 +65,7 @@ pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
     let name = &platforms[platform as usize].name;
     let reason = format!("documentation by {name}, {} of {words} words", selection.words);
     let enough = selection.words >= page.rules.extraction.words.dom;
-    enough.then(|| Chosen::by_page_type(selection, reason, Polish::Nothing))
+    enough.then(|| Chosen::by_platform(selection, reason, Polish::Nothing))
 }
 
 /// Returns true if the page's data or URL call it a thread.
@@ -117,7 +117,7 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata, favor: Favor) -> O
     roots.dedup();
     let selection = Selection::new(page, outermost(page, roots), drop);
     let reason = format!("{count} posts of {}", platforms[platform as usize].name);
-    Some(Chosen::by_page_type(selection, reason, Polish::Nothing))
+    Some(Chosen::by_platform(selection, reason, Polish::Nothing))
 }
 
 /// Drop list of the program, by node.

@@ -23,7 +23,7 @@ pub(super) fn candidate(page: &Page<'_>, metadata: &PageMetadata, mask: &[bool])
     let called = if by_type { "data" } else { "address" };
     let reason = format!("documentation by its {called}, {} words", selection.words);
     let enough = selection.words >= page.rules.extraction.words.readability;
-    enough.then(|| Chosen::by_page_type(selection, reason, Polish::Edges))
+    enough.then(|| Chosen::by_platform(selection, reason, Polish::Edges))
 }
 
 /// The smallest element around nearly all text outside of boilerplate by name.

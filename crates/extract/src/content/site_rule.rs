@@ -11,10 +11,7 @@ pub(crate) fn selected(page: &Page<'_>) -> Option<Chosen> {
     let found = roots.len();
     let selection = Selection::new(page, roots, vec![false; page.dom.len() as usize]);
     let reason = format!("{} words of {found} elements that match {selectors}", selection.words);
-    Some(Chosen {
-        extractor: Extractor::SiteRule,
-        ..Chosen::by_page_type(selection, reason, Polish::Nothing)
-    })
+    Some(Chosen { extractor: Extractor::SiteRule, ..Chosen::by_platform(selection, reason, Polish::Nothing) })
 }
 
 /// Index of the rule and the content, if the page's template has a rule.
@@ -35,7 +32,7 @@ pub(crate) fn choose(page: &Page<'_>) -> Option<(u16, Chosen)> {
             let reason = format!("{} words by the rule for {} in sites.toml", selection.words, site.host());
             let chosen = Chosen {
                 extractor: Extractor::SiteRule,
-                ..Chosen::by_page_type(selection, reason, Polish::Nothing)
+                ..Chosen::by_platform(selection, reason, Polish::Nothing)
             };
             return Some((index, chosen));
         }

@@ -143,7 +143,7 @@ impl Source {
         let (last, above) = steps.split_last()?;
         let built_in = lookup(&self.built_in, &steps).cloned();
         match (last, lookup_mut(table, above)) {
-            (Step::Key(name), Some(Place::Table(inside))) => {
+            (Step::Key(name), Some(Nested::Table(inside))) => {
                 let now = inside.get(name).cloned();
                 match built_in {
                     Some(value) if now.as_ref() != Some(&value) => {
@@ -199,7 +199,7 @@ fn as_written(steps: &[Step], taken: &[Vec<Step>]) -> Vec<Step> {
 fn remove_element(table: &mut Table, steps: &[Step]) -> Option<Vec<Step>> {
     let at = steps.iter().rposition(|step| matches!(step, Step::Index(_)))?;
     match (&steps[at], lookup_mut(table, &steps[..at])) {
-        (Step::Index(index), Some(Place::List(list))) if *index < list.len() => {
+        (Step::Index(index), Some(Nested::List(list))) if *index < list.len() => {
             list.remove(*index);
             Some(steps[..=at].to_vec())
         }
@@ -239,22 +239,23 @@ impl Step {
     }
 }
 
-enum Place<'a> {
+/// A value that has values of its own.
+enum Nested<'a> {
     Table(&'a mut Table),
     List(&'a mut Vec<Value>),
 }
 
-fn lookup_mut<'a>(table: &'a mut Table, steps: &[Step]) -> Option<Place<'a>> {
-    let mut place = Place::Table(table);
+fn lookup_mut<'a>(table: &'a mut Table, steps: &[Step]) -> Option<Nested<'a>> {
+    let mut place = Nested::Table(table);
     for step in steps {
         let value = match (place, step) {
-            (Place::Table(table), Step::Key(name)) => table.get_mut(name)?,
-            (Place::List(list), Step::Index(index)) => list.get_mut(*index)?,
+            (Nested::Table(table), Step::Key(name)) => table.get_mut(name)?,
+            (Nested::List(list), Step::Index(index)) => list.get_mut(*index)?,
             _ => return None,
         };
         place = match value {
-            Value::Table(table) => Place::Table(table),
-            Value::Array(list) => Place::List(list),
+            Value::Table(table) => Nested::Table(table),
+            Value::Array(list) => Nested::List(list),
             _ => return None,
         };
     }

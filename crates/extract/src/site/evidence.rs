@@ -231,9 +231,9 @@ impl SiteEvidence {
         copy
     }
 
-    /// Judges the extraction of a page by its blocks. The evidence must be [settled](Self::settle).
+    /// Classifies the extraction of a page by its blocks. The evidence must be [settled](Self::settle).
     #[must_use]
-    pub fn judge(&self, blocks: &[CountedBlock]) -> SiteJudgement {
+    pub fn classify(&self, blocks: &[CountedBlock]) -> SiteJudgement {
         let (mut all, mut known, mut own_words, mut taken_words) = (0, 0, 0, 0);
         for block in blocks {
             all += block.words;
@@ -356,7 +356,7 @@ mod tests {
             serde_json::from_str::<SiteEvidence>(&saved.replace("\"version\":1", "\"version\":9")).is_err()
         );
         for n in 0..50 {
-            assert_eq!(snapshot.judge(&page(n)), evidence.judge(&page(n)), "page {n}");
+            assert_eq!(snapshot.classify(&page(n)), evidence.classify(&page(n)), "page {n}");
         }
         let at = |evidence, path| format!("{:?}", place(evidence, path, 7));
         for path in [1, 2, 3] {
@@ -372,11 +372,11 @@ mod tests {
         let mut evidence = SiteEvidence::default();
         (0..4).for_each(|n| evidence.observe(&page(n, false)));
         evidence.settle();
-        assert_eq!(evidence.judge(&page(0, false)), SiteJudgement::Unknown);
+        assert_eq!(evidence.classify(&page(0, false)), SiteJudgement::Unknown);
         evidence.observe(&page(4, false));
         evidence.settle();
-        assert_eq!(evidence.judge(&page(0, false)), SiteJudgement::Missed);
-        assert_eq!(evidence.judge(&page(9, true)), SiteJudgement::Taken);
+        assert_eq!(evidence.classify(&page(0, false)), SiteJudgement::Missed);
+        assert_eq!(evidence.classify(&page(9, true)), SiteJudgement::Taken);
     }
 
     #[test]

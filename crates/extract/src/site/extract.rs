@@ -101,7 +101,7 @@ impl SiteUse<'_> {
             Self::Crawl { evidence, blocks, is_doubtful } => {
                 *blocks = counted(page, &chosen.selection, metadata.title.as_deref());
                 *is_doubtful = super::is_doubtful(page, &chosen.selection);
-                match evidence.filter(|site| site.judge(blocks) == SiteJudgement::Missed) {
+                match evidence.filter(|site| site.classify(blocks) == SiteJudgement::Missed) {
                     Some(evidence) => Some(adjust(page, evidence, CorrectionRules::Missed, chosen, metadata)),
                     None => Some(chosen),
                 }

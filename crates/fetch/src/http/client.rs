@@ -196,7 +196,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// Why it is no page.
-    pub fn judge_shown(&self, headers: &[(String, String)], html: &str) -> Result<(), SkipKind> {
+    pub fn check_shown(&self, headers: &[(String, String)], html: &str) -> Result<(), SkipKind> {
         gate_shown(headers, html, &self.settings.accept_types)
     }
 

@@ -241,21 +241,21 @@ impl Traps {
         Self { settings, this_year, keys: RandomState::new(), ledger: Mutex::default() }
     }
 
-    /// Judges a canonical URL by its shape. Pure and fast: called for every link.
+    /// Classifies a canonical URL by its shape. Pure and fast: called for every link.
     #[must_use]
-    pub fn judge(&self, url: &Url) -> Option<Trap> {
-        shape::judge(url, &self.settings, self.this_year)
+    pub fn classify(&self, url: &Url) -> Option<Trap> {
+        shape::classify(url, &self.settings, self.this_year)
     }
 
-    /// Judges a link by the number of different links before it on its page.
+    /// Classifies a link by the number of different links before it on its page.
     #[must_use]
-    pub fn judge_count(&self, links: usize) -> Option<Trap> {
+    pub fn classify_count(&self, links: usize) -> Option<Trap> {
         self.settings.links_per_page.filter(|&limit| links >= limit).map(Trap::Links)
     }
 
     /// Counts a link's host; returns a trap if its domain has too many. Seeds need no check.
     #[must_use]
-    pub fn judge_host(&self, url: &Url) -> Option<Trap> {
+    pub fn classify_host(&self, url: &Url) -> Option<Trap> {
         let limit = self.settings.hosts_per_domain?;
         let (domain, host) = (domain(url)?, url.host_str()?);
         if domain == host {

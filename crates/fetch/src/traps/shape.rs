@@ -18,7 +18,7 @@ struct TrapFile {
 static CALENDAR: LazyLock<FxHashSet<String>> =
     LazyLock::new(|| crate::rules::embedded::<TrapFile>(FILE, TEXT).calendar.into_iter().collect());
 
-pub(super) fn judge(url: &Url, settings: &TrapSettings, this_year: i32) -> Option<Trap> {
+pub(super) fn classify(url: &Url, settings: &TrapSettings, this_year: i32) -> Option<Trap> {
     let path = url.path();
     let segments = path.bytes().filter(|b| *b == b'/').count();
     if settings.path_segments.is_some_and(|most| segments > most) {

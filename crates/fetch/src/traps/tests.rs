@@ -27,7 +27,7 @@ fn shapes_of_traps_and_of_pages_that_look_like_them() {
         ("/events/1990s-party".to_owned(), None),
         ("/events/12345".to_owned(), None),
     ] {
-        assert_eq!(traps().judge(&url(&path)).map(|trap| trap.kind()), kind, "{path}");
+        assert_eq!(traps().classify(&url(&path)).map(|trap| trap.kind()), kind, "{path}");
     }
 }
 
@@ -68,7 +68,7 @@ fn one_template_does_not_use_up_another_nor_another_hosts() {
 #[test]
 fn a_domain_with_hosts_without_end() {
     let traps = Traps::new(TrapSettings { hosts_per_domain: Some(2), ..TrapSettings::default() }, 2026);
-    let judge = |host: &str| traps.judge_host(&Url::parse(&format!("http://{host}/")).unwrap());
+    let judge = |host: &str| traps.classify_host(&Url::parse(&format!("http://{host}/")).unwrap());
     assert_eq!((judge("a.wild.com"), judge("b.wild.com"), judge("a.wild.com")), (None, None, None));
     assert_eq!(judge("c.wild.com"), Some(Trap::Hosts("wild.com".into())));
     assert_eq!((judge("wild.com"), judge("a.other.com")), (None, None));
@@ -79,7 +79,7 @@ fn the_ledger_is_bounded() {
     let traps = traps();
     let host = |n: usize, path: &str| Url::parse(&format!("http://h{n}.d{}.com/{path}", n / 900)).unwrap();
     for n in 0..MAX_COUNTED_HOSTS + 10 {
-        assert_eq!(traps.judge_host(&host(n, "")), None);
+        assert_eq!(traps.classify_host(&host(n, "")), None);
     }
     assert_eq!(traps.lock().hosts, 10, "counted anew");
     let hosts = MAX_ACCOUNTS / 1_000;
@@ -112,7 +112,7 @@ fn every_limit_can_be_switched_off() {
     };
     let traps = Traps::new(off, 2026);
     let long = format!("/calendar/1066/{}?{}", "a/".repeat(50), "p=1&".repeat(50));
-    assert_eq!(traps.judge(&url(&long)), None);
+    assert_eq!(traps.classify(&url(&long)), None);
     assert!((0..1_000).all(|n| traps.begin(&url(&format!("/{n}"))).is_ok()));
 }
 

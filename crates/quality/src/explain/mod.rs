@@ -33,14 +33,14 @@ pub struct Finding {
     /// Position among the rules of the checker.
     pub rule: usize,
     /// Positions in the text, the first of each wording.
-    pub places: Vec<Place>,
+    pub places: Vec<Occurrence>,
     /// Places of further wordings.
     pub more: usize,
 }
 
-/// A place in a text.
+/// Words of a text that break a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Occurrence {
     /// Bytes of the text.
     pub bytes: Range<usize>,
     /// Places with the same words.
@@ -88,7 +88,7 @@ impl Checker {
 
     fn finding(&self, rule: usize, text: &str, words: &[(usize, &str)]) -> Finding {
         let name = self.rules().get(rule).map_or("", |rule| rule.name.as_str());
-        let (mut places, mut more): (Vec<Place>, _) = (Vec::new(), 0);
+        let (mut places, mut more): (Vec<Occurrence>, _) = (Vec::new(), 0);
         // position of each wording among the reported ones; none for one beyond the maximum
         let mut known: HashMap<&str, Option<usize>> = HashMap::new();
         for place in self.places(name, text, words) {

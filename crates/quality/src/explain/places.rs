@@ -1,6 +1,6 @@
 //! Positions in a text at which a rule is broken.
 
-use super::Place;
+use super::Occurrence;
 use crate::{
     Checker,
     c4::{self, LineVerdict},
@@ -20,8 +20,8 @@ pub(super) fn split(text: &str, mark: char) -> impl Iterator<Item = (Range<usize
     })
 }
 
-fn plain(bytes: Range<usize>) -> Place {
-    Place { bytes, times: 1, note: None }
+fn plain(bytes: Range<usize>) -> Occurrence {
+    Occurrence { bytes, times: 1, note: None }
 }
 
 /// Byte range of a part of a text.
@@ -32,7 +32,7 @@ fn bytes_of(text: &str, part: &str) -> Range<usize> {
 
 impl Checker {
     /// Positions that concern a rule, by its name; none for rules about the whole text.
-    pub(super) fn places(&self, rule: &str, text: &str, words: &[(usize, &str)]) -> Vec<Place> {
+    pub(super) fn places(&self, rule: &str, text: &str, words: &[(usize, &str)]) -> Vec<Occurrence> {
         let (set, name) = rule.split_once('.').unwrap_or((rule, ""));
         match set {
             "text" => self.repeated_places(name, text, words),
@@ -43,7 +43,7 @@ impl Checker {
         }
     }
 
-    fn repeated_places(&self, name: &str, text: &str, words: &[(usize, &str)]) -> Vec<Place> {
+    fn repeated_places(&self, name: &str, text: &str, words: &[(usize, &str)]) -> Vec<Occurrence> {
         match name {
             "char_repetition_ratio" => runs(text, self.settings.text.char_run),
             "ngram_repetition" => {
@@ -61,7 +61,7 @@ impl Checker {
         }
     }
 
-    fn duplicate_places(&self, name: &str, text: &str, words: &[(usize, &str)]) -> Vec<Place> {
+    fn duplicate_places(&self, name: &str, text: &str, words: &[(usize, &str)]) -> Vec<Occurrence> {
         let number = || name.split('_').find_map(|part| part.parse::<usize>().ok()).unwrap_or(1);
         match name {
             "dup_line_frac" | "dup_line_char_frac" => again(crate::text::split_at_feeds(text, 1), text),
@@ -87,12 +87,12 @@ impl Checker {
         }
     }
 
-    fn gopher_places(&self, name: &str, text: &str, words: &[(usize, &str)]) -> Vec<Place> {
+    fn gopher_places(&self, name: &str, text: &str, words: &[(usize, &str)]) -> Vec<Occurrence> {
         let rules = &self.line_rules.gopher;
-        let found = |what: &str| -> Vec<Place> {
+        let found = |what: &str| -> Vec<Occurrence> {
             text.match_indices(what).map(|(at, found)| plain(at..at + found.len())).collect()
         };
-        let those = |wanted: &dyn Fn(&str) -> bool| -> Vec<Place> {
+        let those = |wanted: &dyn Fn(&str) -> bool| -> Vec<Occurrence> {
             let lines = crate::lines(text).filter(|line| wanted(line));
             lines.map(|line| plain(bytes_of(text, line))).collect()
         };
@@ -113,7 +113,7 @@ impl Checker {
         }
     }
 
-    fn c4_places(&self, name: &str, text: &str) -> Vec<Place> {
+    fn c4_places(&self, name: &str, text: &str) -> Vec<Occurrence> {
         let fates = crate::lines(text)
             .filter(|line| !line.trim().is_empty())
             .map(|line| (line, c4::line_verdict(line, &self.line_rules.c4, &self.settings.c4).0));
@@ -132,12 +132,12 @@ impl Checker {
         };
         fates
             .filter_map(|(line, verdict)| {
-                Some(Place { bytes: bytes_of(text, line), times: 1, note: note(verdict)? })
+                Some(Occurrence { bytes: bytes_of(text, line), times: 1, note: note(verdict)? })
             })
             .collect()
     }
 
-    fn fineweb_places(&self, name: &str, text: &str) -> Vec<Place> {
+    fn fineweb_places(&self, name: &str, text: &str) -> Vec<Occurrence> {
         let lines = || text.split('\n').filter(|line| !line.trim().is_empty());
         let ended = |line: &str| line.chars().next_back().is_some_and(|c| self.line_rules.ends_sentence(c));
         let short = |line: &str| line.chars().nth(self.settings.fineweb.short_line_length).is_none();
@@ -160,21 +160,21 @@ impl Checker {
 }
 
 /// A range of words, from the first to the last.
-fn stretch_of(words: &[(usize, &str)], stretch: Range<usize>) -> Option<Place> {
+fn stretch_of(words: &[(usize, &str)], stretch: Range<usize>) -> Option<Occurrence> {
     let stretch = words.get(stretch)?;
     let ((start, _), (last, word)) = (stretch.first()?, stretch.last()?);
     Some(plain(*start..last + word.len()))
 }
 
 /// Parts that stood before.
-fn again<'t>(parts: impl Iterator<Item = &'t str>, text: &str) -> Vec<Place> {
+fn again<'t>(parts: impl Iterator<Item = &'t str>, text: &str) -> Vec<Occurrence> {
     let mut seen = HashSet::new();
     parts.filter(|part| !seen.insert(*part)).map(|part| plain(bytes_of(text, part))).collect()
 }
 
 /// Runs of one character.
-fn runs(text: &str, least: usize) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+fn runs(text: &str, least: usize) -> Vec<Occurrence> {
+    let mut places: Vec<Occurrence> = Vec::new();
     let mut run: Option<(char, usize, Range<usize>)> = None;
     let mut end = |run: &Option<(char, usize, Range<usize>)>| {
         if let Some((c, count, bytes)) = run
