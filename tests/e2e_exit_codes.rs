@@ -213,7 +213,7 @@ fn configuration_errors_are_2_and_name_file_key_and_nearest() {
     let regex = run(&mut sandbox.crawl(&seeds, &["--include", "("])).expect(2);
     assert!(regex.stderr.contains("--include"), "{}", regex.stderr);
     let environment = run(sandbox.crawl(&seeds, &[]).env("CRAWL_POLITENESS_DELAI", "1s")).expect(2);
-    assert!(environment.stderr.contains("CRAWL_FETCH_DELAI"), "{}", environment.stderr);
+    assert!(environment.stderr.contains("CRAWL_POLITENESS_DELAI"), "{}", environment.stderr);
     assert!(!sandbox.path("state").exists(), "a usage error leaves nothing behind");
 }
 

@@ -138,7 +138,8 @@ fn a_crawl_extracts_as_its_flags_say() {
     let text = text(&switched);
     assert!(!text.contains("](http://127.0.0.1/sluice") && text.contains("The small sluice is on"), "{text}");
     assert!(text.contains("![An eel](") && text.contains("from the bridge"), "{text}");
-    assert!(!text.contains("412") && !text.contains("High water"), "{text}");
+    // a port may hold the number of eels
+    assert!(!text.contains("Monday") && !text.contains("High water"), "{text}");
     assert_eq!(switched["metadata"]["isArticle"], true);
 }
 

@@ -136,7 +136,7 @@ fn extract_fetches_a_url() {
     let extract = |arguments: &[&str]| {
         let mut command = sandbox.bare();
         command.arg("extract").args(arguments).env("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8");
-        run(command.env("CRAWL_FETCH_DELAY", "0s"))
+        run(command.env("CRAWL_POLITENESS_DELAY", "0s"))
     };
     let url = server.url("/page");
     let text = extract(&[&url]).expect(0).stdout;

@@ -53,11 +53,9 @@ impl HttpClient {
                 Err(error) => {
                     tracing::debug!(%url, %error, "robots.txt could not be had");
                     // the redirect, not the origin, is unreachable: §2.3.1.2 lets that count as unavailable
-                    return if last != 0 && !error.is_transient() {
-                        cached(last, Vec::new())
-                    } else {
-                        Err(error)
-                    };
+                    // a name that does not exist is a network error too: §2.3.1.4
+                    let is_network = error.is_transient() || matches!(error, FetchError::Dns { .. });
+                    return if last != 0 && !is_network { cached(last, Vec::new()) } else { Err(error) };
                 }
                 Ok(answer) => {
                     last = answer.status;

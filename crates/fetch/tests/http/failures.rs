@@ -100,7 +100,7 @@ async fn each_time_limit_is_reported_as_itself() {
         connect_timeout: Duration::from_millis(500),
         read_timeout: Duration::from_secs(1),
         total_timeout: Duration::from_secs(3),
-        min_rate_bytes: 5,
+        min_rate_bytes: 1,
         ..settings()
     };
     for (path, phase) in [("/headers", Phase::Headers), ("/body", Phase::Body), ("/drip", Phase::Total)] {
