@@ -47,6 +47,11 @@ impl Places {
         self.get(UrlState::Ready) + self.get(UrlState::ReadyForBrowser) + self.get(UrlState::Waiting)
     }
 
+    /// Number of all URLs.
+    pub(crate) fn total(self) -> u64 {
+        self.0.iter().sum()
+    }
+
     /// Returns true if nothing is pending, waiting or leased.
     pub(crate) fn drained(self) -> bool {
         self.pending() + self.get(UrlState::Leased) == 0
@@ -238,6 +243,17 @@ impl Ledger {
             self.total.take(place, n);
             if place != UrlState::Held {
                 self.note_drained(host);
+            }
+            self.order(host);
+        }
+    }
+
+    /// Drops a host with all its URLs, which another process has now.
+    pub(crate) fn forget(&mut self, host: HostId) {
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            let places = std::mem::take(&mut entry.places);
+            for (total, n) in self.total.0.iter_mut().zip(places.0) {
+                *total = total.saturating_sub(n);
             }
             self.order(host);
         }

@@ -1,7 +1,7 @@
-//! The storage traits of [`crawl_model`] on SQLite ([`SqliteStore`], the default) and in memory
-//! ([`MemoryStore`]).
+//! The storage traits of [`crawl_model`] on SQLite ([`SqliteStore`], the default), on PostgreSQL for several
+//! workers ([`PgStore`]), and in memory ([`MemoryStore`]).
 //!
-//! One conformance suite (`tests/conformance.rs`) tests both. Their common properties beyond the traits:
+//! One conformance suite (`tests/conformance`) tests all. Their common properties beyond the traits:
 //!
 //! - No query for the state of the frontier scans it: pending, waiting, leased and held URLs are counted per
 //!   host (`ledger.rs`).
@@ -23,14 +23,18 @@ mod engine;
 mod ledger;
 mod lock;
 mod memory;
+mod postgres;
 pub mod private;
 mod sqlite;
 pub mod state;
+mod store_url;
 mod upkeep;
 
 pub use engine::StateStore;
 pub use lock::{Holder, StateLock};
 pub use memory::{MemoryProjects, MemoryStore};
+pub use postgres::{Agreement, PgOptions, PgStore};
 pub use sqlite::{SqliteProjects, SqliteStore, StoreOptions};
 pub use state::{open, open_projects};
+pub use store_url::{PgUrl, StoreUrl, TlsMode};
 pub use upkeep::{CheckReport, HostPlaces, RepairReport, StoreSize, TableReport, Upkeep};

@@ -3,7 +3,7 @@
 use super::memory::OUTCOMES;
 use crawl_model::{Discovery, Lane, Outcome, StoreError, Strategy};
 
-pub(super) fn discovery(discovery: Discovery) -> i64 {
+pub(crate) fn discovery(discovery: Discovery) -> i64 {
     match discovery {
         Discovery::Seed => 1,
         Discovery::BareSeed => 2,
@@ -15,7 +15,7 @@ pub(super) fn discovery(discovery: Discovery) -> i64 {
     }
 }
 
-pub(super) fn strategy(strategy: Strategy) -> i64 {
+pub(crate) fn strategy(strategy: Strategy) -> i64 {
     match strategy {
         Strategy::Static => 1,
         Strategy::Mobile => 2,
@@ -25,14 +25,14 @@ pub(super) fn strategy(strategy: Strategy) -> i64 {
     }
 }
 
-pub(super) fn lane(lane: Lane) -> i64 {
+pub(crate) fn lane(lane: Lane) -> i64 {
     match lane {
         Lane::Plain => 0,
         Lane::Browser => 1,
     }
 }
 
-pub(super) fn outcome(outcome: Outcome) -> i64 {
+pub(crate) fn outcome(outcome: Outcome) -> i64 {
     match outcome {
         Outcome::Record => 1,
         Outcome::Failed => 2,
@@ -43,15 +43,15 @@ pub(super) fn outcome(outcome: Outcome) -> i64 {
     }
 }
 
-pub(super) fn read_discovery(code: i64) -> Result<Discovery, StoreError> {
+pub(crate) fn read_discovery(code: i64) -> Result<Discovery, StoreError> {
     read(Discovery::ALL, discovery, code, "way of discovery")
 }
 
-pub(super) fn read_strategy(code: i64) -> Result<Strategy, StoreError> {
+pub(crate) fn read_strategy(code: i64) -> Result<Strategy, StoreError> {
     read(Strategy::ALL, strategy, code, "strategy")
 }
 
-pub(super) fn read_outcome(code: i64) -> Result<Outcome, StoreError> {
+pub(crate) fn read_outcome(code: i64) -> Result<Outcome, StoreError> {
     let all: Vec<Outcome> = OUTCOMES.iter().map(|(outcome, _)| *outcome).collect();
     read(&all, outcome, code, "outcome")
 }

@@ -17,19 +17,19 @@ struct Slot {
 }
 
 /// Set-associative, exact: the whole key is compared, so a new URL never counts as known.
-pub(super) struct KnownUrls {
+pub(crate) struct KnownUrls {
     slots: Vec<Slot>,
     /// The way to overwrite next, in any full set.
     victim: usize,
 }
 
 impl KnownUrls {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { slots: vec![Slot::default(); SETS * WAYS], victim: 0 }
     }
 
     /// Returns true if the URL is known and this path to it is not shorter than any before.
-    pub(super) fn covers(&self, key: &UrlKey, depth: u32) -> bool {
+    pub(crate) fn covers(&self, key: &UrlKey, depth: u32) -> bool {
         let set = set_of(key);
         self.slots[set..set + WAYS]
             .iter()
@@ -37,7 +37,7 @@ impl KnownUrls {
     }
 
     /// Stores a URL with its least known depth, or 0 when the depth no longer matters.
-    pub(super) fn note(&mut self, key: &UrlKey, depth: u32) {
+    pub(crate) fn note(&mut self, key: &UrlKey, depth: u32) {
         let set = set_of(key);
         let ways = &mut self.slots[set..set + WAYS];
         let place = ways.iter().position(|s| s.depth != 0 && s.key == key.0);

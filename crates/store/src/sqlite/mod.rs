@@ -10,7 +10,7 @@
 mod bands;
 mod check;
 mod checksum;
-mod codes;
+pub(crate) mod codes;
 mod domain;
 mod durable;
 mod engine;
@@ -32,6 +32,7 @@ mod texts;
 
 pub(crate) use engine::SqliteEngine;
 pub(crate) use error::io_error;
+pub(crate) use known::KnownUrls;
 pub use projects::SqliteProjects;
 
 use crate::private;

@@ -9,13 +9,16 @@ mod rounds;
 mod strategies;
 mod texts;
 
+#[path = "../support/postgres.rs"]
+mod server;
+
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, Enqueued, Frontier, FrontierCounts,
     HostBound, HostBounds, HostKey, HostLoad, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome,
     OutputMark, PageHistory, ReadyHost, Refused, RequestId, RunStore, Settlement, Strategy, TextIndex,
     UrlKey,
 };
-use crawl_store::{MemoryStore, SqliteStore};
+use crawl_store::{MemoryStore, PgStore, SqliteStore};
 use frontier::*;
 use random::*;
 use recrawl::*;
@@ -49,6 +52,15 @@ impl Store for SqliteStore {
     }
 }
 
+impl Store for PgStore {
+    fn history_of(&self, url: &str) -> Option<PageHistory> {
+        self.history(UrlKey::of(url)).unwrap()
+    }
+    fn set(&self, project: &str, source_group: Option<&str>) {
+        self.set_project(project, source_group).unwrap();
+    }
+}
+
 macro_rules! conformance {
     ($($name:ident),+ $(,)?) => {
         mod memory {
@@ -59,6 +71,22 @@ macro_rules! conformance {
                 let dir = tempfile::tempdir().unwrap();
                 super::$name(&super::SqliteStore::open(dir.path()).unwrap());
             })+
+        }
+        /// Every test on one server, each in a schema of its own.
+        #[test]
+        #[ignore = "needs PostgreSQL"]
+        fn postgres_keeps_the_contract() {
+            let server = server::Server::start();
+            let tests: &[(&str, fn(&PgStore))] = &[$((stringify!($name), $name)),+];
+            let failed: Vec<&str> = tests
+                .iter()
+                .filter(|(name, test)| {
+                    let store = PgStore::open(&server.options(&name[..name.len().min(48)], "w")).unwrap();
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&store))).is_err()
+                })
+                .map(|(name, _)| *name)
+                .collect();
+            assert_eq!(failed, [""; 0], "{} of {} tests failed", failed.len(), tests.len());
         }
     };
 }

@@ -1,0 +1,205 @@
+//! Connections: TLS, passwords, the version of the server, and the session.
+
+use super::{
+    db::{Db, get},
+    error::sql,
+    migrate::quoted,
+};
+use crate::store_url::{PgUrl, TlsMode, chain};
+use crawl_model::StoreError;
+use postgres::NoTls;
+use rustls::{ClientConfig, RootCertStore, crypto::CryptoProvider, pki_types::CertificateDer};
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// Oldest server that has all that the statements need: runtime pruning of partitions in updates.
+const OLDEST: i32 = 140_000;
+
+/// Longest wait for a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Time without an acknowledgement after which the network counts as cut.
+const CUT: Duration = Duration::from_secs(30);
+
+/// Settings of the session. Every statement finds a few rows by an index, so plans need no statistics.
+const SESSION: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; \
+                       SET jit = off; SET plan_cache_mode = force_generic_plan; \
+                       SET client_min_messages = warning; SET lock_timeout = '30s'; \
+                       SET idle_in_transaction_session_timeout = '60s'";
+
+/// A crawl in a database.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    url: PgUrl,
+    crawl: String,
+    schema: String,
+}
+
+impl Target {
+    /// A crawl by its name: letters, digits, `-`, `_` and `.`, at most 48 of them.
+    pub(super) fn new(url: &PgUrl, crawl: &str) -> Result<Self, StoreError> {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if crawl.is_empty() || crawl.len() > 48 || !crawl.chars().all(is_allowed) {
+            return Err(StoreError::Other(format!(
+                "\"{crawl}\" cannot name a crawl: use up to 48 letters, digits, '-', '_' and '.'"
+            )));
+        }
+        Ok(Self { url: url.clone(), crawl: crawl.to_owned(), schema: format!("crawl_{crawl}") })
+    }
+
+    pub(super) fn crawl(&self) -> &str {
+        &self.crawl
+    }
+
+    pub(super) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// Server and database, without secrets.
+    pub(super) fn place(&self) -> String {
+        self.url.to_string()
+    }
+
+    /// Opens a connection and checks the server.
+    pub(super) fn connect(&self) -> Result<Db, StoreError> {
+        let mut config = self.url.config().clone();
+        config.connect_timeout(CONNECT).tcp_user_timeout(CUT).application_name("crawl");
+        if let Some(password) = self.url.password()? {
+            config.password(password);
+        }
+        let client = match self.url.tls() {
+            TlsMode::Disable => config.ssl_mode(postgres::config::SslMode::Disable).connect(NoTls),
+            mode => {
+                let tls = MakeRustlsConnect::new(tls_config(mode, self.url.root_cert())?);
+                config.ssl_mode(postgres::config::SslMode::Require).connect(tls)
+            }
+        };
+        let mut db = Db::new(client.map_err(|error| self.unreachable(error))?);
+        let version = db.one("SELECT current_setting('server_version_num')::int", &[])?;
+        check_version(get(&version, 0)?)?;
+        db.batch(&format!("SET search_path TO {}; {SESSION}", quoted(&self.schema)))?;
+        Ok(db)
+    }
+
+    fn unreachable(&self, error: postgres::Error) -> StoreError {
+        if error.as_db_error().is_some() {
+            return sql(error);
+        }
+        StoreError::Full(format!("PostgreSQL at {} cannot be used: {}", self.place(), chain(&error)))
+    }
+}
+
+fn check_version(found: i32) -> Result<(), StoreError> {
+    if found < OLDEST {
+        let (found, oldest) = (found / 10_000, OLDEST / 10_000);
+        return Err(StoreError::Other(format!("PostgreSQL {found} is too old: use {oldest} or newer")));
+    }
+    Ok(())
+}
+
+fn tls_config(mode: TlsMode, root_cert: Option<&Path>) -> Result<ClientConfig, StoreError> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|e| StoreError::Other(format!("TLS: {e}")))?;
+    let builder = match mode {
+        TlsMode::VerifyFull => builder.with_root_certificates(roots(root_cert)?),
+        TlsMode::Require | TlsMode::Disable => {
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(any::AnyCertificate(provider)))
+        }
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+/// The certificates of a file, or those that the system trusts.
+fn roots(root_cert: Option<&Path>) -> Result<RootCertStore, StoreError> {
+    use rustls::pki_types::pem::PemObject;
+    let mut roots = RootCertStore::empty();
+    let Some(path) = root_cert else {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return Ok(roots);
+    };
+    let damaged = |e: &dyn std::fmt::Display| StoreError::Other(format!("{}: {e}", path.display()));
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|e| damaged(&e))? {
+        roots.add(certificate.map_err(|e| damaged(&e))?).map_err(|e| damaged(&e))?;
+    }
+    Ok(roots)
+}
+
+/// Encryption without a check of the certificate, for `sslmode=require`.
+mod any {
+    use super::{Arc, CertificateDer, CryptoProvider};
+    use rustls::{
+        DigitallySignedStruct, Error, SignatureScheme,
+        client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        crypto::{verify_tls12_signature, verify_tls13_signature},
+        pki_types::{ServerName, UnixTime},
+    };
+
+    #[derive(Debug)]
+    pub(super) struct AnyCertificate(pub(super) Arc<CryptoProvider>);
+
+    impl ServerCertVerifier for AnyCertificate {
+        fn verify_server_cert(
+            &self,
+            _: &CertificateDer<'_>,
+            _: &[CertificateDer<'_>],
+            _: &ServerName<'_>,
+            _: &[u8],
+            _: UnixTime,
+        ) -> Result<ServerCertVerified, Error> {
+            Ok(ServerCertVerified::assertion())
+        }
+
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.0.signature_verification_algorithms.supported_schemes()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_server_is_refused() {
+        assert!(check_version(140_000).is_ok() && check_version(170_002).is_ok());
+        let error = check_version(130_014).unwrap_err().to_string();
+        assert_eq!(error, "storage: PostgreSQL 13 is too old: use 14 or newer");
+    }
+
+    #[test]
+    fn both_kinds_of_tls_can_be_set_up() {
+        assert!(tls_config(TlsMode::Require, None).is_ok());
+        assert!(tls_config(TlsMode::VerifyFull, None).is_ok());
+        let missing = tls_config(TlsMode::VerifyFull, Some(Path::new("/nonexistent/ca.pem")));
+        assert!(missing.unwrap_err().to_string().contains("/nonexistent/ca.pem"));
+    }
+
+    #[test]
+    fn a_crawl_has_a_plain_name() {
+        let url: PgUrl = "postgres://u@h/db".parse().unwrap();
+        assert_eq!(Target::new(&url, "news-2026").unwrap().schema(), "crawl_news-2026");
+        for name in ["", "a b", "a\"; DROP SCHEMA x", &"x".repeat(49)] {
+            assert!(Target::new(&url, name).is_err(), "{name}");
+        }
+    }
+}

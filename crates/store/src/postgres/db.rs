@@ -1,0 +1,90 @@
+//! Connection with its prepared statements.
+
+use super::error::sql;
+use crawl_model::StoreError;
+use postgres::{
+    Client, Row, Statement,
+    types::{FromSql, ToSql},
+};
+use rustc_hash::FxHashMap;
+
+/// Values of a statement.
+pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// A connection. Each statement is prepared once.
+pub(super) struct Db {
+    client: Client,
+    statements: FxHashMap<&'static str, Statement>,
+}
+
+impl Db {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, statements: FxHashMap::default() }
+    }
+
+    fn prepared(&mut self, text: &'static str) -> Result<Statement, StoreError> {
+        if let Some(statement) = self.statements.get(text) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(text).map_err(sql)?;
+        self.statements.insert(text, statement.clone());
+        Ok(statement)
+    }
+
+    pub(super) fn rows(&mut self, text: &'static str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
+        let statement = self.prepared(text)?;
+        self.client.query(&statement, values).map_err(sql)
+    }
+
+    /// The first row, if there is one.
+    pub(super) fn row(&mut self, text: &'static str, values: Values<'_>) -> Result<Option<Row>, StoreError> {
+        Ok(self.rows(text, values)?.into_iter().next())
+    }
+
+    /// The first row of a query that always returns one.
+    pub(super) fn one(&mut self, text: &'static str, values: Values<'_>) -> Result<Row, StoreError> {
+        self.row(text, values)?.ok_or_else(|| StoreError::Corrupt("a row is missing".into()))
+    }
+
+    /// Returns the number of changed rows.
+    pub(super) fn execute(&mut self, text: &'static str, values: Values<'_>) -> Result<u64, StoreError> {
+        let statement = self.prepared(text)?;
+        self.client.execute(&statement, values).map_err(sql)
+    }
+
+    /// Runs statements without values.
+    pub(super) fn batch(&mut self, text: &str) -> Result<(), StoreError> {
+        self.client.batch_execute(text).map_err(sql)
+    }
+}
+
+/// The value of a column.
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
+    row.try_get(column).map_err(sql)
+}
+
+/// A number of the database as an unsigned one.
+pub(super) fn unsigned<T: TryFrom<i64>>(row: &Row, column: usize) -> Result<T, StoreError> {
+    let number: i64 = get(row, column)?;
+    T::try_from(number).map_err(|_| StoreError::Corrupt(format!("{number} is out of range")))
+}
+
+/// A number as the `integer` of the database, at most its largest value.
+pub(super) fn int(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+/// The inverse of [`int`].
+pub(super) fn uint(number: i32) -> u32 {
+    u32::try_from(number).unwrap_or(0)
+}
+
+/// A code as a `smallint`.
+pub(super) fn small(code: i64) -> i16 {
+    i16::try_from(code).unwrap_or(i16::MAX)
+}
+
+/// Text without the character 0, which PostgreSQL cannot store.
+pub(super) fn text(value: &str) -> String {
+    if value.contains('\0') { value.replace('\0', "\u{fffd}") } else { value.to_owned() }
+}

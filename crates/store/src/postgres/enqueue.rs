@@ -1,0 +1,378 @@
+//! Adding URLs: a page has hundreds of links, so all of a call go into a few statements.
+
+use super::{
+    Commit, Inner,
+    db::{Db, get, int, small, text, uint, unsigned},
+    hosts::{activate, claim},
+    inbox,
+    memory::Memory,
+};
+use crate::{
+    ledger::{HostId, ROW_BYTES, Room, UrlState, bytes_of, is_bounded, refuse, row_bytes},
+    sqlite::codes,
+};
+use crawl_model::{
+    Discovery, Enqueued, HostBound, HostBounds, HostKey, Lane, NewUrl, Outcome, StoreError, UrlKey,
+};
+use rustc_hash::FxHashMap;
+use uuid::Uuid;
+
+/// Treatment of a resting URL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Revisit {
+    /// The URL keeps resting.
+    No,
+    /// The URL is pending in this round.
+    Yes,
+}
+
+impl Inner {
+    pub(super) fn enqueue(&mut self, urls: &[NewUrl], revisit: Revisit) -> Result<Enqueued, StoreError> {
+        let known = &self.memory.known;
+        let says_something = |url: &&NewUrl| {
+            revisit == Revisit::Yes
+                || url.sitemap_lastmod.is_some()
+                || url.discovery == Discovery::SitemapFile
+                || !known.covers(&url.key, url.depth)
+        };
+        let candidates: Vec<&NewUrl> = urls.iter().filter(says_something).collect();
+        if candidates.is_empty() {
+            return Ok(Enqueued { known: urls.len(), ..Enqueued::default() });
+        }
+        let (alone, memory) = (self.alone, &self.memory);
+        let hosts: Vec<HostId> =
+            candidates.iter().filter_map(|url| memory.hosts.get(&url.host)).map(|host| host.id).collect();
+        let done = self
+            .write(Commit::Later, &hosts, |db, memory, _| enqueue(db, memory, &candidates, revisit, alone))?;
+        let left: usize = done.refused.iter().map(|refused| refused.keys.len()).sum();
+        Ok(Enqueued { known: urls.len() - done.new - left, ..done })
+    }
+}
+
+/// Adds URLs to hosts of this worker, and leaves the others to their owners, who count them. The caller has set
+/// the fence of known hosts.
+pub(super) fn enqueue(
+    db: &mut Db,
+    memory: &mut Memory,
+    urls: &[&NewUrl],
+    revisit: Revisit,
+    alone: bool,
+) -> Result<Enqueued, StoreError> {
+    let mut strangers: Vec<&str> = urls
+        .iter()
+        .map(|url| &url.host)
+        .filter(|host| !memory.hosts.contains_key(*host))
+        .map(HostKey::as_str)
+        .collect();
+    strangers.sort_unstable();
+    strangers.dedup();
+    if !strangers.is_empty() {
+        claim(db, memory, &strangers, alone)?;
+    }
+    let (mut mine, mut others) = (Vec::with_capacity(urls.len()), Vec::new());
+    for url in urls {
+        match memory.hosts.get(&url.host) {
+            Some(host) if host.epoch.is_some() => mine.push((host.id, *url)),
+            Some(host) => others.push((host.id, *url)),
+            None => {
+                return Err(StoreError::Corrupt(format!("{} is missing in the table of hosts", url.host)));
+            }
+        }
+    }
+    inbox::send(db, memory, &others, revisit)?;
+    others.iter().for_each(|(_, url)| memory.known.note(&url.key, url.depth));
+    let mut adding = Adding { found: find(db, &mine)?, rows: Rows::default(), refused: Vec::new() };
+    count_bytes(db, memory, &mine)?;
+    let mut new = 0;
+    for (host, url) in mine {
+        new += usize::from(adding.add(db, memory, (host, url), revisit)?);
+    }
+    adding.rows.write(db, memory)?;
+    Ok(Enqueued { new, known: 0, refused: adding.refused })
+}
+
+/// A URL that was there already.
+struct Found {
+    id: i64,
+    round: u32,
+    depth: u32,
+    discovery: Discovery,
+    outcome: Option<i16>,
+}
+
+impl Found {
+    /// Returns true if an earlier round settled it, so that this one need not visit it.
+    fn rests(&self) -> bool {
+        self.outcome.is_some_and(|outcome| outcome != small(codes::outcome(Outcome::Gone)))
+    }
+}
+
+fn find(db: &mut Db, urls: &[(HostId, &NewUrl)]) -> Result<FxHashMap<UrlKey, Found>, StoreError> {
+    let hosts: Vec<i32> = urls.iter().filter_map(|(host, _)| i32::try_from(*host).ok()).collect();
+    let keys: Vec<Uuid> = urls.iter().map(|(_, url)| Uuid::from_bytes(url.key.0)).collect();
+    let rows = db.rows(
+        "SELECT u.key, id, round, depth, discovery, outcome FROM unnest($1::int[], $2::uuid[]) AS new (host, key) \
+         JOIN urls u ON u.key = new.key AND u.host = new.host",
+        &[&hosts, &keys],
+    )?;
+    let mut found = FxHashMap::default();
+    for row in rows {
+        let url = Found {
+            id: get(&row, 1)?,
+            round: uint(get(&row, 2)?),
+            depth: uint(get(&row, 3)?),
+            discovery: codes::read_discovery(i64::from(get::<i16>(&row, 4)?))?,
+            outcome: get(&row, 5)?,
+        };
+        found.insert(UrlKey(get::<Uuid>(&row, 0)?.into_bytes()), url);
+    }
+    Ok(found)
+}
+
+/// Replaces assumed bytes by a count where they might refuse one of these URLs.
+fn count_bytes(db: &mut Db, memory: &mut Memory, urls: &[(HostId, &NewUrl)]) -> Result<(), StoreError> {
+    let bounds = memory.bounds;
+    if bounds.bytes.is_none() {
+        return Ok(());
+    }
+    let mut sums: FxHashMap<HostId, u64> = FxHashMap::default();
+    urls.iter().for_each(|(host, url)| *sums.entry(*host).or_default() += bytes_of(url));
+    for (host, bytes) in sums {
+        room(db, memory, host, bounds, bytes)?;
+    }
+    Ok(())
+}
+
+/// Capacity of a host for `bytes`; counts its pending URLs if their bytes are assumed.
+pub(super) fn room(
+    db: &mut Db,
+    memory: &mut Memory,
+    host: HostId,
+    bounds: HostBounds,
+    bytes: u64,
+) -> Result<Room, StoreError> {
+    let room = memory.ledger.room(host, bounds, bytes);
+    if room != Room::Uncounted {
+        return Ok(room);
+    }
+    let leased: Vec<i64> = memory.out.iter().filter(|(_, out)| out.host == host).map(|(id, _)| *id).collect();
+    let row = db.one(
+        "SELECT coalesce(sum($2 + octet_length(url) + coalesce(octet_length(redirects), 0)), 0)::int8 \
+         FROM queue q JOIN urls u ON u.host = q.host AND u.id = q.id WHERE q.host = $1 AND q.id <> ALL($3)",
+        &[&i32::try_from(host).unwrap_or(i32::MAX), &ROW_BYTES.cast_signed(), &leased],
+    )?;
+    memory.ledger.counted(host, unsigned(&row, 0)?);
+    Ok(memory.ledger.room(host, bounds, bytes))
+}
+
+/// The changes of one call.
+struct Adding {
+    found: FxHashMap<UrlKey, Found>,
+    rows: Rows,
+    refused: Vec<crawl_model::Refused>,
+}
+
+impl Adding {
+    /// Adds a URL; returns true if it is new in this round.
+    fn add(
+        &mut self,
+        db: &mut Db,
+        memory: &mut Memory,
+        (host, url): (HostId, &NewUrl),
+        revisit: Revisit,
+    ) -> Result<bool, StoreError> {
+        if let Some(bound) = self.refusal(memory, host, url) {
+            refuse(&mut self.refused, url, bound);
+            return Ok(false);
+        }
+        let redirects = redirects(url)?;
+        let Some(found) = self.found.get_mut(&url.key) else {
+            let id = memory.next_id(db)?;
+            let (depth, discovery, outcome) = (url.depth, url.discovery, None);
+            self.found.insert(url.key, Found { id, round: memory.round, depth, discovery, outcome });
+            queue(memory, url, host, redirects.as_deref());
+            self.rows.insert.push(host, id, url, redirects);
+            return Ok(true);
+        };
+        if found.round != memory.round {
+            if memory.recrawl && revisit == Revisit::No && found.rests() {
+                self.rows.set_lastmod(host, found.id, url);
+                memory.known.note(&url.key, 0);
+                return Ok(false);
+            }
+            (found.round, found.depth, found.discovery, found.outcome) =
+                (memory.round, url.depth, url.discovery, None);
+            queue(memory, url, host, redirects.as_deref());
+            self.rows.revive.push(host, found.id, url, redirects);
+            return Ok(true);
+        }
+        let is_pending = found.outcome.is_none()
+            && !memory.out.contains_key(&found.id)
+            && !memory.held.contains_key(&found.id);
+        if is_pending && found.discovery.gives_way_to(url.discovery) {
+            found.discovery = url.discovery;
+            self.rows.discoveries.push((host, found.id, small(codes::discovery(url.discovery))));
+        }
+        self.rows.set_lastmod(host, found.id, url);
+        let mut least = found.depth;
+        if url.depth < found.depth {
+            least = 0;
+            if is_pending && !memory.is_busy(host, found.id) {
+                self.rows.depths.push((host, found.id, int(url.depth), int(found.depth)));
+                (found.depth, least) = (url.depth, url.depth);
+            }
+        }
+        memory.known.note(&url.key, least);
+        Ok(false)
+    }
+
+    /// The bound that refuses a new URL.
+    fn refusal(&self, memory: &Memory, host: HostId, url: &NewUrl) -> Option<HostBound> {
+        if memory.bounds == HostBounds::default()
+            || !is_bounded(url.discovery)
+            || self.found.contains_key(&url.key)
+        {
+            return None;
+        }
+        match memory.ledger.room(host, memory.bounds, bytes_of(url)) {
+            Room::Full(bound) => Some(bound),
+            Room::Enough | Room::Uncounted => None,
+        }
+    }
+}
+
+/// Counts a URL that becomes pending.
+fn queue(memory: &mut Memory, url: &NewUrl, host: HostId, redirects: Option<&str>) {
+    memory.ledger.add(host, &url.host, UrlState::Ready, 1);
+    memory.ledger.grow(host, row_bytes(url.url.len(), redirects.map_or(0, str::len)));
+    memory.known.note(&url.key, url.depth);
+    memory.tally.add(1, 0);
+}
+
+/// Changes of rows, by statement.
+#[derive(Default)]
+struct Rows {
+    insert: Columns,
+    revive: Columns,
+    discoveries: Vec<(HostId, i64, i16)>,
+    lastmods: Vec<(HostId, i64, String)>,
+    /// Host, number, new and old depth.
+    depths: Vec<(HostId, i64, i32, i32)>,
+}
+
+impl Rows {
+    fn set_lastmod(&mut self, host: HostId, id: i64, url: &NewUrl) {
+        if let Some(lastmod) = &url.sitemap_lastmod {
+            self.lastmods.push((host, id, text(lastmod)));
+        }
+    }
+
+    fn write(self, db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
+        let mut hosts: Vec<HostId> =
+            self.insert.hosts.iter().chain(&self.revive.hosts).map(|host| i64::from(*host)).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        activate(db, memory, &hosts)?;
+        self.insert.write(db, INSERT, memory.round)?;
+        self.revive.write(db, REVIVE, memory.round)?;
+        if !self.discoveries.is_empty() {
+            let (hosts, ids) = host_ids(self.discoveries.iter().map(|row| (row.0, row.1)));
+            let codes: Vec<i16> = self.discoveries.iter().map(|row| row.2).collect();
+            db.execute(
+                "UPDATE urls SET discovery = n.code FROM unnest($1::int[], $2::bigint[], $3::smallint[]) \
+                 AS n (host, id, code) WHERE urls.host = n.host AND urls.id = n.id",
+                &[&hosts, &ids, &codes],
+            )?;
+        }
+        // one by one: a call that names a URL twice stores the last value
+        for (host, id, lastmod) in self.lastmods {
+            db.execute(
+                "UPDATE urls SET sitemap_lastmod = $3 WHERE host = $1 AND id = $2 \
+                 AND sitemap_lastmod IS DISTINCT FROM $3",
+                &[&i32::try_from(host).unwrap_or(i32::MAX), &id, &lastmod],
+            )?;
+        }
+        for (host, id, new, old) in self.depths {
+            let host = i32::try_from(host).unwrap_or(i32::MAX);
+            db.execute(
+                "UPDATE queue SET depth = $3 WHERE host = $1 AND id = $2 AND depth = $4 AND lane IN (0, 1)",
+                &[&host, &id, &new, &old],
+            )?;
+            db.execute("UPDATE urls SET depth = $3 WHERE host = $1 AND id = $2", &[&host, &id, &new])?;
+        }
+        Ok(())
+    }
+}
+
+const INSERT: &str = "WITH new AS (SELECT * FROM unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], \
+                      $6::text[], $7::text[], $8::text[]) \
+                      AS n (host, id, key, depth, discovery, url, redirects, sitemap_lastmod)), \
+                      added AS (INSERT INTO urls (host, id, key, depth, discovery, url, redirects, sitemap_lastmod, \
+                      round) SELECT *, $9 FROM new) \
+                      INSERT INTO queue (host, lane, depth, id) SELECT host, 0, depth, id FROM new";
+
+/// The key and the URL stay.
+const REVIVE: &str = "WITH new AS (SELECT * FROM unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], \
+                      $6::text[], $7::text[], $8::text[]) \
+                      AS n (host, id, key, depth, discovery, url, redirects, sitemap_lastmod)), \
+                      revived AS (UPDATE urls SET round = $9, depth = new.depth, discovery = new.discovery, \
+                      redirects = new.redirects, sitemap_lastmod = new.sitemap_lastmod, attempt = NULL, \
+                      strategy = NULL, outcome = NULL FROM new WHERE urls.host = new.host AND urls.id = new.id) \
+                      INSERT INTO queue (host, lane, depth, id) SELECT host, 0, depth, id FROM new";
+
+/// URLs by column.
+#[derive(Default)]
+struct Columns {
+    hosts: Vec<i32>,
+    ids: Vec<i64>,
+    keys: Vec<Uuid>,
+    depths: Vec<i32>,
+    discoveries: Vec<i16>,
+    urls: Vec<String>,
+    redirects: Vec<Option<String>>,
+    lastmods: Vec<Option<String>>,
+}
+
+impl Columns {
+    fn push(&mut self, host: HostId, id: i64, url: &NewUrl, redirects: Option<String>) {
+        self.hosts.push(i32::try_from(host).unwrap_or(i32::MAX));
+        self.ids.push(id);
+        self.keys.push(Uuid::from_bytes(url.key.0));
+        self.depths.push(int(url.depth));
+        self.discoveries.push(small(codes::discovery(url.discovery)));
+        self.urls.push(url.url.clone());
+        self.redirects.push(redirects);
+        self.lastmods.push(url.sitemap_lastmod.as_deref().map(text));
+    }
+
+    fn write(&self, db: &mut Db, statement: &'static str, round: u32) -> Result<(), StoreError> {
+        if self.ids.is_empty() {
+            return Ok(());
+        }
+        let Self { hosts, ids, keys, depths, discoveries, urls, redirects, lastmods } = self;
+        let round = int(round);
+        db.execute(statement, &[hosts, ids, keys, depths, discoveries, urls, redirects, lastmods, &round])?;
+        Ok(())
+    }
+}
+
+/// Hosts and numbers as columns.
+pub(super) fn host_ids(rows: impl Iterator<Item = (HostId, i64)>) -> (Vec<i32>, Vec<i64>) {
+    rows.map(|(host, id)| (i32::try_from(host).unwrap_or(i32::MAX), id)).unzip()
+}
+
+/// Redirects as JSON; none for the many URLs without them.
+pub(super) fn redirects(url: &NewUrl) -> Result<Option<String>, StoreError> {
+    if url.redirects.is_empty() {
+        return Ok(None);
+    }
+    serde_json::to_string(&url.redirects).map(Some).map_err(|e| StoreError::Other(e.to_string()))
+}
+
+/// The inverse of [`redirects`].
+pub(super) fn split_redirects(json: Option<&str>) -> Result<Vec<String>, StoreError> {
+    let list = json.map(serde_json::from_str).transpose();
+    list.map(Option::unwrap_or_default).map_err(|e| StoreError::Corrupt(format!("redirects of a URL: {e}")))
+}
+
+const _: () = assert!(Lane::Plain as i16 == 0, "new URLs are queued in lane 0");

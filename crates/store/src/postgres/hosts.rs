@@ -1,0 +1,371 @@
+//! Leases of hosts. A worker owns a host from the moment at which the epoch of the host grows. The ownership ends
+//! with the next epoch, whoever begins it.
+//!
+//! All hosts of a worker are leased until `workers.lease_until`, by the clock of the database, so one row renews
+//! them. A rival takes hosts of an expired worker with a new epoch. The fence is the first statement of every
+//! change: it locks the rows of the hosts and compares owner and epoch. So a worker whose lease has expired either
+//! still owns a host, or changes nothing of it.
+
+use super::{
+    db::{Db, get, int, small, uint, unsigned},
+    memory::{Held, Memory, Wait},
+};
+use crate::{
+    ledger::{HostId, UrlState},
+    sqlite::codes,
+};
+use crawl_model::{HostKey, Lane, StoreError, Strategy, UrlKey};
+use postgres::Row;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Time for which hosts are leased.
+pub(super) const LEASE: Duration = Duration::from_secs(60);
+
+/// Time after which a lease is renewed.
+pub(super) const RENEW: Duration = Duration::from_secs(15);
+
+/// Age of a renewal after which no URL is leased: a request may take the rest of the lease.
+pub(super) const STOP: Duration = Duration::from_secs(45);
+
+/// Hosts that one call takes over.
+pub(super) const BATCH: i64 = 50;
+
+/// Hosts that a worker takes by their first link while there are other workers.
+const SHARE: usize = 200;
+
+/// A host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Host {
+    pub(super) id: HostId,
+    /// Epoch of this worker's ownership; `None` if another worker may own it.
+    pub(super) epoch: Option<i64>,
+    pub(super) round: i64,
+    pub(super) active: bool,
+}
+
+/// Makes or renews the row of a worker; returns its number.
+pub(super) fn register(db: &mut Db, name: &str) -> Result<i32, StoreError> {
+    let row = db.one(
+        "INSERT INTO workers (name, lease_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2)) \
+         ON CONFLICT (name) DO UPDATE SET since = clock_timestamp(), lease_until = excluded.lease_until RETURNING id",
+        &[&name, &LEASE.as_secs_f64()],
+    )?;
+    get(&row, 0)
+}
+
+/// Returns true if no other worker has a lease.
+pub(super) fn is_alone(db: &mut Db, worker: i32) -> Result<bool, StoreError> {
+    let others =
+        "SELECT NOT EXISTS (SELECT 1 FROM workers WHERE id <> $1 AND lease_until > clock_timestamp())";
+    get(&db.one(others, &[&worker])?, 0)
+}
+
+/// Takes back the hosts of this worker's last process.
+pub(super) fn resume(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
+    let rows = db.rows(
+        "UPDATE hosts SET epoch = epoch + 1 WHERE owner = $1 RETURNING id, epoch, round, active, name",
+        &[&memory.worker],
+    )?;
+    let taken = note_owned(memory, &rows)?;
+    load(db, memory, &taken)
+}
+
+/// Takes hosts without a live owner, `limit` at most of each kind; returns their number. Hosts of an expired owner
+/// rest for `pause` after its lease.
+pub(super) fn acquire(
+    db: &mut Db,
+    memory: &mut Memory,
+    limit: i64,
+    pause: Duration,
+) -> Result<usize, StoreError> {
+    const FREE: &str = "WITH free AS (SELECT id FROM hosts WHERE active AND owner IS NULL \
+                        AND coalesce(not_before < clock_timestamp(), true) ORDER BY id LIMIT $2 \
+                        FOR UPDATE SKIP LOCKED) \
+                        UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM free WHERE hosts.id = free.id \
+                        RETURNING hosts.id, epoch, round, active, name";
+    const EXPIRED: &str = "WITH expired AS (SELECT h.id FROM workers w JOIN hosts h ON h.owner = w.id \
+                           WHERE w.id <> $1 AND w.lease_until + make_interval(secs => $3) < clock_timestamp() ORDER BY h.id LIMIT $2 \
+                           FOR UPDATE OF h SKIP LOCKED) \
+                           UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM expired WHERE hosts.id = expired.id \
+                           RETURNING hosts.id, epoch, round, active, name";
+    const LINKED: &str = "WITH linked AS (SELECT id FROM hosts WHERE owner IS NULL \
+                          AND coalesce(not_before < clock_timestamp(), true) \
+                          AND id IN (SELECT host FROM inbox ORDER BY id LIMIT 1000) ORDER BY id LIMIT $2 \
+                          FOR UPDATE SKIP LOCKED) \
+                          UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM linked WHERE hosts.id = linked.id \
+                          RETURNING hosts.id, epoch, round, active, name";
+    lock_round(db, memory)?;
+    let mut taken = Vec::new();
+    let (worker, pause) = (memory.worker, pause.as_secs_f64());
+    for rows in [
+        db.rows(FREE, &[&worker, &limit])?,
+        db.rows(EXPIRED, &[&worker, &limit, &pause])?,
+        db.rows(LINKED, &[&worker, &limit])?,
+    ] {
+        taken.extend(note_owned(memory, &rows)?);
+    }
+    if taken.is_empty() {
+        return Ok(0);
+    }
+    // other workers have given out larger tokens for URLs of these hosts
+    memory.skip_tokens();
+    forget_strategies(db, &taken)?;
+    load(db, memory, &taken)?;
+    Ok(taken.len())
+}
+
+/// Takes hosts by name, as far as nobody owns them, and notes who owns the others.
+pub(super) fn claim(db: &mut Db, memory: &mut Memory, names: &[&str], alone: bool) -> Result<(), StoreError> {
+    lock_round(db, memory)?;
+    db.execute("INSERT INTO hosts (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", &[&names])?;
+    if alone || memory.names.len() < SHARE {
+        let rows = db.rows(
+            "UPDATE hosts SET owner = $1, epoch = epoch + 1 WHERE name = ANY($2) AND owner IS NULL \
+             AND coalesce(not_before < clock_timestamp(), true) \
+             RETURNING id, epoch, round, active, name",
+            &[&memory.worker, &names],
+        )?;
+        let taken = note_owned(memory, &rows)?;
+        let worked: Vec<HostId> = taken.into_iter().filter(|id| is_active(memory, *id)).collect();
+        if !worked.is_empty() {
+            memory.skip_tokens();
+            forget_strategies(db, &worked)?;
+            load(db, memory, &worked)?;
+        }
+    }
+    let rows = db.rows("SELECT id, round, active, name FROM hosts WHERE name = ANY($1)", &[&names])?;
+    for row in rows {
+        let host = Host {
+            id: i64::from(get::<i32>(&row, 0)?),
+            epoch: None,
+            round: i64::from(get::<i32>(&row, 1)?),
+            active: get(&row, 2)?,
+        };
+        memory.hosts.entry(HostKey::from_stored(get::<&str>(&row, 3)?)).or_insert(host);
+    }
+    Ok(())
+}
+
+fn is_active(memory: &Memory, id: HostId) -> bool {
+    memory.names.get(&id).and_then(|name| memory.hosts.get(name)).is_some_and(|host| host.active)
+}
+
+/// Locks the round against its end, which takes away all hosts. The first lock of a transaction.
+fn lock_round(db: &mut Db, memory: &Memory) -> Result<(), StoreError> {
+    let row = db.one("SELECT round FROM crawls FOR SHARE", &[])?;
+    let round = uint(get(&row, 0)?);
+    if round == memory.round {
+        return Ok(());
+    }
+    Err(StoreError::Busy(format!(
+        "another worker began round {round}: this one is of round {}",
+        memory.round
+    )))
+}
+
+fn note_owned(memory: &mut Memory, rows: &[Row]) -> Result<Vec<HostId>, StoreError> {
+    let mut taken = Vec::with_capacity(rows.len());
+    for row in rows {
+        let id = i64::from(get::<i32>(row, 0)?);
+        let host = Host {
+            id,
+            epoch: Some(get(row, 1)?),
+            round: i64::from(get::<i32>(row, 2)?),
+            active: get(row, 3)?,
+        };
+        let name = HostKey::from_stored(get::<&str>(row, 4)?);
+        if memory.epoch(id).is_some() {
+            // another worker had it in between, unnoticed: what is left of the earlier epoch is void
+            memory.drop_host(id);
+        }
+        memory.names.insert(id, name.clone());
+        memory.hosts.insert(name, host);
+        taken.push(id);
+    }
+    Ok(taken)
+}
+
+/// Makes URLs of taken hosts pending without attempts: the results of earlier strategies are on another disk.
+fn forget_strategies(db: &mut Db, hosts: &[HostId]) -> Result<(), StoreError> {
+    let hosts = ints(hosts);
+    db.execute(
+        "UPDATE urls SET strategy = NULL, attempt = NULL FROM queue q WHERE q.host = ANY($1) AND q.due IS NOT NULL \
+         AND urls.host = q.host AND urls.id = q.id AND urls.strategy IS NOT NULL",
+        &[&hosts],
+    )?;
+    let (plain, browser) = (small(codes::lane(Lane::Plain)), small(codes::lane(Lane::Browser)));
+    db.execute("UPDATE queue SET lane = $2 WHERE host = ANY($1) AND lane = $3", &[&hosts, &plain, &browser])?;
+    Ok(())
+}
+
+/// Reads the active URLs of hosts that this worker has just taken.
+fn load(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Result<(), StoreError> {
+    let hosts = ints(hosts);
+    let rows = db.rows(
+        "SELECT host, lane, count(*), min(id) FROM queue WHERE host = ANY($1) AND due IS NULL \
+         GROUP BY host, lane ORDER BY min(id)",
+        &[&hosts],
+    )?;
+    for row in rows {
+        let (host, n) = (i64::from(get::<i32>(&row, 0)?), unsigned(&row, 2)?);
+        let Some(name) = memory.names.get(&host) else { continue };
+        memory.ledger.add(host, name, UrlState::ready(lane_of(&row, 1)?), n);
+        memory.ledger.assume(host, n);
+    }
+    let rows = db.rows(
+        "SELECT host, lane, id, due FROM queue WHERE host = ANY($1) AND due IS NOT NULL ORDER BY id",
+        &[&hosts],
+    )?;
+    for row in rows {
+        let host = i64::from(get::<i32>(&row, 0)?);
+        let Some(name) = memory.names.get(&host) else { continue };
+        memory.ledger.add(host, name, UrlState::Waiting, 1);
+        memory.ledger.assume(host, 1);
+        memory.wait(get(&row, 2)?, Wait { due: get(&row, 3)?, host, lane: lane_of(&row, 1)? });
+    }
+    load_held(db, memory, &hosts)
+}
+
+fn load_held(db: &mut Db, memory: &mut Memory, hosts: &[i32]) -> Result<(), StoreError> {
+    let rows = db.rows(
+        "SELECT held.id, token, ord, held.host, held_for, hosts.name, key, \
+         (octet_length(url) + coalesce(octet_length(redirects), 0))::int8 \
+         FROM held JOIN hosts ON hosts.id = held.held_for JOIN urls ON urls.host = held.host AND urls.id = held.id \
+         WHERE held.host = ANY($1) ORDER BY ord",
+        &[&hosts],
+    )?;
+    for row in rows {
+        let held = Held {
+            token: get(&row, 1)?,
+            host: i64::from(get::<i32>(&row, 3)?),
+            held_for: i64::from(get::<i32>(&row, 4)?),
+            key: UrlKey(get::<Uuid>(&row, 6)?.into_bytes()),
+            bytes: crate::ledger::ROW_BYTES + unsigned::<u64>(&row, 7)?,
+        };
+        memory.next_order = memory.next_order.max(get::<i64>(&row, 2)? + 1);
+        let name = HostKey::from_stored(get::<&str>(&row, 5)?);
+        memory.ledger.add(held.held_for, &name, UrlState::Held, 1);
+        memory.held.insert(get(&row, 0)?, held);
+    }
+    Ok(())
+}
+
+fn lane_of(row: &Row, column: usize) -> Result<Lane, StoreError> {
+    let code = i64::from(get::<i16>(row, column)?);
+    Ok(if code == codes::lane(Lane::of(Some(Strategy::Chrome))) { Lane::Browser } else { Lane::Plain })
+}
+
+/// The fence: locks hosts of this worker until the end of the transaction. Drops those that it no longer owns.
+pub(super) fn fence(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Result<Vec<HostId>, StoreError> {
+    let mut mine: Vec<(i32, i64)> =
+        hosts.iter().filter_map(|&host| Some((i32::try_from(host).ok()?, memory.epoch(host)?))).collect();
+    mine.sort_unstable();
+    mine.dedup();
+    if mine.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (ids, epochs): (Vec<i32>, Vec<i64>) = mine.iter().copied().unzip();
+    let rows = db.rows(
+        "SELECT h.id FROM unnest($1::int[], $2::bigint[]) AS mine (id, epoch) JOIN hosts h ON h.id = mine.id \
+         WHERE h.owner = $3 AND h.epoch = mine.epoch FOR SHARE OF h",
+        &[&ids, &epochs, &memory.worker],
+    )?;
+    if rows.len() == ids.len() {
+        return Ok(Vec::new());
+    }
+    let kept: Vec<i32> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+    let lost: Vec<HostId> = ids.into_iter().filter(|id| !kept.contains(id)).map(i64::from).collect();
+    lost.iter().for_each(|host| memory.drop_host(*host));
+    tracing::warn!(hosts = lost.len(), "another worker took over hosts of this one");
+    Ok(lost)
+}
+
+/// Renews the lease of this worker, and drops the hosts that others took in the meantime.
+pub(super) fn renew(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
+    db.execute(
+        "UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => $2) WHERE id = $1",
+        &[&memory.worker, &LEASE.as_secs_f64()],
+    )?;
+    let rows = db.rows("SELECT id, epoch FROM hosts WHERE owner = $1", &[&memory.worker])?;
+    let mut owned = rustc_hash::FxHashMap::default();
+    for row in rows {
+        owned.insert(i64::from(get::<i32>(&row, 0)?), get::<i64>(&row, 1)?);
+    }
+    let lost: Vec<HostId> =
+        memory.names.keys().copied().filter(|id| owned.get(id).copied() != memory.epoch(*id)).collect();
+    lost.iter().for_each(|host| memory.drop_host(*host));
+    if !lost.is_empty() {
+        tracing::warn!(hosts = lost.len(), "another worker took over hosts of this one");
+    }
+    Ok(())
+}
+
+/// Marks hosts of this worker that get their first URL in this round.
+pub(super) fn activate(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Result<(), StoreError> {
+    let round = i64::from(memory.round);
+    let mut first: Vec<HostId> = Vec::new();
+    for id in hosts {
+        let Some(host) = memory.names.get(id).and_then(|name| memory.hosts.get_mut(name)) else { continue };
+        if host.round != round || !host.active {
+            first.push(*id);
+            memory.tally.add_hosts(i64::from(host.round != round));
+            (host.round, host.active) = (round, true);
+        }
+    }
+    if !first.is_empty() {
+        db.execute(
+            "UPDATE hosts SET round = $1, active = true WHERE id = ANY($2)",
+            &[&int(memory.round), &ints(&first)],
+        )?;
+    }
+    Ok(())
+}
+
+/// Gives all hosts of this worker back and ends its lease. Hosts that it has asked rest for `pause`.
+pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<(), StoreError> {
+    let all: Vec<HostId> = memory.names.keys().copied().collect();
+    give_back(db, memory, &all, pause)?;
+    db.execute("UPDATE workers SET lease_until = clock_timestamp() WHERE id = $1", &[&memory.worker])
+        .map(|_| ())
+}
+
+/// Gives back hosts that this worker has not begun, as far as it has more than its share; returns its share.
+pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
+    let row = db.one(
+        "SELECT (SELECT count(*) FROM workers WHERE lease_until > clock_timestamp() OR id = $1), \
+         (SELECT count(*) FROM hosts WHERE owner IS NOT NULL) \
+         + (SELECT count(*) FROM hosts WHERE active AND owner IS NULL)",
+        &[&memory.worker],
+    )?;
+    let (workers, hosts): (usize, usize) = (unsigned(&row, 0)?, unsigned(&row, 1)?);
+    let share = hosts.div_ceil(workers.max(1));
+    let surplus = memory.names.len().saturating_sub(share);
+    let is_untouched = |id: &HostId| {
+        let places = memory.ledger.of(*id);
+        let ready = Lane::ALL.map(|lane| places.get(UrlState::ready(lane))).iter().sum::<u64>();
+        !memory.begun.contains(id) && places.total() == ready
+    };
+    let mut given: Vec<HostId> = memory.names.keys().copied().filter(is_untouched).collect();
+    given.sort_unstable();
+    given.truncate(surplus);
+    give_back(db, memory, &given, Duration::ZERO)?;
+    given.iter().for_each(|host| memory.drop_host(*host));
+    Ok(share)
+}
+
+fn give_back(db: &mut Db, memory: &Memory, hosts: &[HostId], pause: Duration) -> Result<(), StoreError> {
+    let idle: Vec<HostId> = hosts.iter().copied().filter(|id| memory.ledger.of(*id).total() == 0).collect();
+    let asked: Vec<HostId> = hosts.iter().copied().filter(|id| memory.begun.contains(id)).collect();
+    db.execute(
+        "UPDATE hosts SET owner = NULL, active = active AND id <> ALL($3), \
+         not_before = CASE WHEN id = ANY($4) THEN clock_timestamp() + make_interval(secs => $5) END \
+         WHERE id = ANY($2) AND owner = $1",
+        &[&memory.worker, &ints(hosts), &ints(&idle), &ints(&asked), &pause.as_secs_f64()],
+    )
+    .map(|_| ())
+}
+
+pub(super) fn ints(hosts: &[HostId]) -> Vec<i32> {
+    hosts.iter().filter_map(|host| i32::try_from(*host).ok()).collect()
+}

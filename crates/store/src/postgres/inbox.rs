@@ -1,0 +1,106 @@
+//! Links to hosts of other workers.
+
+use super::{
+    Commit, Inner,
+    db::{Db, get, int, small, text, uint},
+    enqueue::{Revisit, enqueue, redirects, split_redirects},
+    memory::Memory,
+};
+use crate::sqlite::codes;
+use crawl_model::{HostKey, NewUrl, StoreError, UrlKey};
+use uuid::Uuid;
+
+/// Links that one transaction takes.
+const BATCH: i64 = 2_000;
+
+/// Leaves URLs for the owner of their host.
+pub(super) fn send(
+    db: &mut Db,
+    memory: &Memory,
+    urls: &[(i64, &NewUrl)],
+    revisit: Revisit,
+) -> Result<(), StoreError> {
+    if urls.is_empty() {
+        return Ok(());
+    }
+    let hosts: Vec<i32> = urls.iter().filter_map(|(host, _)| i32::try_from(*host).ok()).collect();
+    let urls = urls.iter().map(|(_, url)| *url);
+    let depths: Vec<i32> = urls.clone().map(|url| int(url.depth)).collect();
+    let discoveries: Vec<i16> = urls.clone().map(|url| small(codes::discovery(url.discovery))).collect();
+    let keys: Vec<Uuid> = urls.clone().map(|url| Uuid::from_bytes(url.key.0)).collect();
+    let texts: Vec<&str> = urls.clone().map(|url| url.url.as_str()).collect();
+    let chains: Vec<Option<String>> = urls.clone().map(redirects).collect::<Result<_, _>>()?;
+    let lastmods: Vec<Option<String>> = urls.map(|url| url.sitemap_lastmod.as_deref().map(text)).collect();
+    db.execute(
+        "INSERT INTO inbox (host, depth, discovery, key, url, redirects, sitemap_lastmod, round, again) \
+         SELECT *, $8, $9 FROM unnest($1::int[], $2::int[], $3::smallint[], $4::uuid[], $5::text[], $6::text[], \
+         $7::text[])",
+        &[
+            &hosts,
+            &depths,
+            &discoveries,
+            &keys,
+            &texts,
+            &chains,
+            &lastmods,
+            &int(memory.round),
+            &(revisit == Revisit::Yes),
+        ],
+    )
+    .map(|_| ())
+}
+
+impl Inner {
+    /// Enqueues the links that other workers left for hosts of this one.
+    pub(super) fn take_inbox(&mut self) -> Result<(), StoreError> {
+        // an index answers it, and a worker alone has no links
+        let some = self.db.one("SELECT EXISTS (SELECT 1 FROM inbox)", &[])?;
+        if !get::<bool>(&some, 0)? {
+            return Ok(());
+        }
+        loop {
+            let taken = self.write(Commit::Later, &[], |db, memory, _| take(db, memory))?;
+            if taken == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn take(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
+    let rows = db.rows(
+        "WITH mine AS (SELECT i.id FROM inbox i JOIN hosts h ON h.id = i.host WHERE h.owner = $1 \
+         ORDER BY i.id LIMIT $2) \
+         DELETE FROM inbox USING mine WHERE inbox.id = mine.id \
+         RETURNING inbox.id, round, again, key, url, depth, discovery, redirects, sitemap_lastmod, \
+         (SELECT name FROM hosts WHERE hosts.id = inbox.host)",
+        &[&memory.worker, &BATCH],
+    )?;
+    let mut found: Vec<(i64, bool, NewUrl)> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if uint(get(row, 1)?) != memory.round {
+            continue;
+        }
+        let url = NewUrl {
+            key: UrlKey(get::<Uuid>(row, 3)?.into_bytes()),
+            url: get(row, 4)?,
+            host: HostKey::from_stored(get::<&str>(row, 9)?),
+            depth: uint(get(row, 5)?),
+            discovery: codes::read_discovery(i64::from(get::<i16>(row, 6)?))?,
+            redirects: split_redirects(get(row, 7)?)?,
+            sitemap_lastmod: get(row, 8)?,
+        };
+        found.push((get(row, 0)?, get(row, 2)?, url));
+    }
+    found.sort_unstable_by_key(|(id, ..)| *id);
+    for again in [false, true] {
+        let urls: Vec<&NewUrl> = found.iter().filter(|(_, a, _)| *a == again).map(|(.., url)| url).collect();
+        if !urls.is_empty() {
+            let hosts: Vec<i64> =
+                urls.iter().filter_map(|url| memory.hosts.get(&url.host)).map(|host| host.id).collect();
+            super::hosts::fence(db, memory, &hosts)?;
+            enqueue(db, memory, &urls, if again { Revisit::Yes } else { Revisit::No }, false)?;
+        }
+    }
+    Ok(rows.len())
+}

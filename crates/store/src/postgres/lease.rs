@@ -1,0 +1,220 @@
+//! Leases of URLs, in the memory of the worker, and retries.
+
+use super::{
+    Commit, Inner,
+    db::{Db, get, int, small, uint},
+    enqueue::split_redirects,
+    memory::{Memory, Out, Wait},
+    recrawl::read_before,
+    spool::Kind,
+};
+use crate::{
+    ledger::{HostId, UrlState, row_bytes},
+    sqlite::codes,
+};
+use crawl_model::{
+    CrawlRequest, HostKey, Lane, LeaseRef, LeaseToken, RequestId, StoreError, Strategy, UrlKey,
+};
+use postgres::Row;
+use url::Url;
+use uuid::Uuid;
+
+/// A lease to make.
+pub(super) struct Wanted<'a> {
+    pub(super) host: &'a HostKey,
+    pub(super) lane: Lane,
+    pub(super) max: usize,
+    /// True if only URLs of the least depth of the host are wanted.
+    pub(super) by_level: bool,
+    pub(super) now_ms: i64,
+    pub(super) deadline_ms: i64,
+}
+
+/// End of a lease with another attempt.
+pub(super) struct Retry {
+    pub(super) due: i64,
+    pub(super) attempt: u32,
+    pub(super) strategy: Option<Strategy>,
+    /// HTTP status to store.
+    pub(super) status: Option<u16>,
+}
+
+const LEASE: &str = "SELECT q.id, q.depth, discovery, attempt, strategy, url, redirects, etag, last_modified, \
+                     sitemap_lastmod, key, content_hash, text_hash, body_hash, rules, via, status, read_at, seen_at \
+                     FROM (SELECT id, depth FROM queue WHERE host = $1 AND lane = $2 AND depth <= $3 \
+                     AND id <> ALL($4) ORDER BY depth, id LIMIT $5) q \
+                     JOIN urls u ON u.host = $1 AND u.id = q.id ORDER BY q.depth, q.id";
+
+impl Inner {
+    pub(super) fn lease(&mut self, wanted: &Wanted<'_>) -> Result<Vec<CrawlRequest>, StoreError> {
+        self.renew()?;
+        let memory = &mut self.memory;
+        memory.promote(wanted.now_ms);
+        let Some(host) = memory.hosts.get(wanted.host).filter(|host| host.epoch.is_some()) else {
+            return Ok(Vec::new());
+        };
+        let (host, ready) = (host.id, UrlState::ready(wanted.lane));
+        if wanted.max == 0 || memory.ledger.of(host).get(ready) == 0 || !self.may_fetch() {
+            return Ok(Vec::new());
+        }
+        let Self { db, memory, lost, .. } = self;
+        let leased = lease(db, memory, host, wanted);
+        if let Err(error) = &leased {
+            // memory may count some of them as leased
+            *lost = Some(super::copy(error));
+        }
+        leased
+    }
+
+    /// Ends a lease and lets its URL wait; returns false if the lease is no longer held.
+    pub(super) fn retry(&mut self, lease: LeaseRef, retry: &Retry) -> Result<bool, StoreError> {
+        let Some(out) = self.memory.leased(lease) else { return Ok(false) };
+        self.write(Commit::Later, &[out.host], |db, memory, lost| {
+            if lost.is_empty() {
+                postpone(db, memory, (lease.id, out), retry)?;
+            }
+            Ok(lost.is_empty())
+        })
+    }
+
+    pub(super) fn escalate(
+        &mut self,
+        lease: LeaseRef,
+        now_ms: i64,
+        strategy: Strategy,
+        so_far: &[u8],
+    ) -> Result<bool, StoreError> {
+        if self.memory.leased(lease).is_none() {
+            return Ok(false);
+        }
+        // first: a result without its retry does no harm
+        self.spool.put(Kind::SoFar, lease.id.0, lease.token.0, so_far)?;
+        self.retry(lease, &Retry { due: now_ms, attempt: 0, strategy: Some(strategy), status: None })
+    }
+
+    pub(super) fn expire_leases(&mut self, now_ms: i64) -> usize {
+        let memory = &mut self.memory;
+        let expired = |(id, out): (&i64, &Out)| (out.deadline <= now_ms).then_some(*id);
+        let mut expired: Vec<i64> = memory.out.iter().filter_map(expired).collect();
+        expired.sort_unstable();
+        for &id in &expired {
+            let Some(out) = memory.out.get(&id).copied() else { continue };
+            memory.end_lease(id);
+            memory.ledger.shift(out.host, UrlState::Leased, UrlState::ready(out.lane), 1);
+            memory.ledger.grow(out.host, out.bytes);
+        }
+        expired.len()
+    }
+}
+
+fn lease(
+    db: &mut Db,
+    memory: &mut Memory,
+    host: HostId,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<CrawlRequest>, StoreError> {
+    let number = i32::try_from(host).unwrap_or(i32::MAX);
+    let level = if wanted.by_level {
+        // leased and waiting URLs are in the queue too
+        let least = "SELECT coalesce(min(depth), 0) FROM queue WHERE host = $1";
+        get(&db.one(least, &[&number])?, 0)?
+    } else {
+        i32::MAX
+    };
+    let (lane, busy) = (small(codes::lane(wanted.lane)), memory.busy_of(host));
+    let max = i64::try_from(wanted.max).unwrap_or(i64::MAX);
+    let rows = db.rows(LEASE, &[&number, &lane, &level, &busy, &max])?;
+    let mut requests = Vec::with_capacity(rows.len());
+    let mut bytes = 0;
+    for row in &rows {
+        let token = memory.next_token(db)?;
+        let request = request(memory, row, token)?;
+        let (text, chain): (&str, Option<&str>) = (get(row, 5)?, get(row, 6)?);
+        let key = UrlKey(get::<Uuid>(row, 10)?.into_bytes());
+        let out = Out {
+            token,
+            host,
+            lane: wanted.lane,
+            depth: request.depth,
+            deadline: wanted.deadline_ms,
+            key,
+            bytes: row_bytes(text.len(), chain.map_or(0, str::len)),
+        };
+        bytes += out.bytes;
+        memory.set_busy(host, request.id.0);
+        memory.out.insert(request.id.0, out);
+        requests.push(request);
+    }
+    let n = requests.len() as u64;
+    if n == 0 {
+        memory.ledger.wait_for_level(host, wanted.lane);
+    } else {
+        memory.ledger.shift(host, UrlState::ready(wanted.lane), UrlState::Leased, n);
+        memory.ledger.shrink(host, bytes);
+        memory.ledger.count_leases(host, wanted.lane, n);
+        memory.begun.insert(host);
+    }
+    Ok(requests)
+}
+
+fn request(memory: &Memory, row: &Row, token: i64) -> Result<CrawlRequest, StoreError> {
+    let text: &str = get(row, 5)?;
+    let damaged = |what: &dyn std::fmt::Display| StoreError::Corrupt(format!("{text}: {what}"));
+    if UrlKey::of(text).0 != get::<Uuid>(row, 10)?.into_bytes() {
+        return Err(damaged(&"the URL does not fit its key"));
+    }
+    Ok(CrawlRequest {
+        id: RequestId(get(row, 0)?),
+        token: LeaseToken(token),
+        url: Url::parse(text).map_err(|e| damaged(&e))?,
+        depth: uint(get(row, 1)?),
+        discovery: codes::read_discovery(i64::from(get::<i16>(row, 2)?))?,
+        attempt: uint(get::<Option<i32>>(row, 3)?.unwrap_or(0)),
+        strategy: read_strategy(get(row, 4)?)?,
+        redirects: split_redirects(get(row, 6)?)?,
+        etag: get(row, 7)?,
+        last_modified: get(row, 8)?,
+        sitemap_lastmod: get(row, 9)?,
+        before: if memory.recrawl { read_before(row, 11)?.map(Box::new) } else { None },
+        project: memory.project.clone(),
+        source_group: memory.source_group.clone(),
+    })
+}
+
+pub(super) fn read_strategy(code: Option<i16>) -> Result<Option<Strategy>, StoreError> {
+    code.map(|code| codes::read_strategy(i64::from(code))).transpose()
+}
+
+/// Makes a URL wait after its lease has ended.
+fn postpone(
+    db: &mut Db,
+    memory: &mut Memory,
+    (id, out): (RequestId, Out),
+    retry: &Retry,
+) -> Result<(), StoreError> {
+    let (host, lane) = (i32::try_from(out.host).unwrap_or(i32::MAX), Lane::of(retry.strategy));
+    let strategy = retry.strategy.map(|strategy| small(codes::strategy(strategy)));
+    let attempt = (retry.attempt > 0).then(|| int(retry.attempt));
+    let status = retry.status.map(i32::from);
+    db.execute(
+        "WITH tried AS (UPDATE urls SET attempt = $5, strategy = $6, status = coalesce($7, status) \
+         WHERE host = $1 AND id = $4) \
+         UPDATE queue SET lane = $8, due = $9 WHERE host = $1 AND lane = $2 AND depth = $3 AND id = $4",
+        &[
+            &host,
+            &small(codes::lane(out.lane)),
+            &int(out.depth),
+            &id.0,
+            &attempt,
+            &strategy,
+            &status,
+            &small(codes::lane(lane)),
+            &retry.due,
+        ],
+    )?;
+    memory.end_lease(id.0);
+    memory.wait(id.0, Wait { due: retry.due, host: out.host, lane });
+    memory.ledger.shift(out.host, UrlState::Leased, UrlState::Waiting, 1);
+    memory.ledger.grow(out.host, out.bytes);
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! Versions of a schema: the table `schema_version` counts the applied migrations.
+
+use super::{
+    connect::Target,
+    db::{Db, get},
+};
+use crawl_model::StoreError;
+
+/// Migrations, one per version. Entries are never edited, only added.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_frontier.sql")];
+
+/// The newest version that this program knows.
+fn newest() -> u32 {
+    u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
+}
+
+/// Creates the schema if it is missing, and applies the missing migrations. One transaction; other workers
+/// wait.
+pub(super) fn migrate(db: &mut Db, target: &Target) -> Result<(), StoreError> {
+    db.batch("BEGIN")?;
+    // serialises the first workers of a crawl; ends with the transaction
+    db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[&target.schema()])?;
+    let schema = quoted(target.schema());
+    if !exists(db, target.schema())? {
+        db.batch(&format!("CREATE SCHEMA {schema}"))?;
+    }
+    db.batch("CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL)")?;
+    let done = applied(db)?;
+    for (n, migration) in (1_u32..).zip(MIGRATIONS).skip(done as usize) {
+        db.batch(migration)?;
+        db.batch(&format!("DELETE FROM schema_version; INSERT INTO schema_version VALUES ({n})"))?;
+    }
+    db.execute("INSERT INTO crawls (name) VALUES ($1) ON CONFLICT DO NOTHING", &[&target.crawl()])?;
+    db.batch("COMMIT")
+}
+
+/// Checks the version of a schema that is only read.
+pub(super) fn verify(db: &mut Db, target: &Target) -> Result<(), StoreError> {
+    if !exists(db, target.schema())? {
+        return Err(StoreError::Other(format!(
+            "{} holds no crawl named \"{}\"",
+            target.place(),
+            target.crawl()
+        )));
+    }
+    let found = applied(db)?;
+    if found < newest() {
+        return Err(StoreError::Other(format!(
+            "storage has version {found}: a crawl has to bring it up to date"
+        )));
+    }
+    Ok(())
+}
+
+fn exists(db: &mut Db, schema: &str) -> Result<bool, StoreError> {
+    let row = db.one("SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)", &[&schema])?;
+    get(&row, 0)
+}
+
+fn applied(db: &mut Db) -> Result<u32, StoreError> {
+    let row = db.one("SELECT coalesce(max(version), 0) FROM schema_version", &[])?;
+    let found = u32::try_from(get::<i32>(&row, 0)?).unwrap_or(0);
+    if found > newest() {
+        return Err(StoreError::Version { found, known: newest() });
+    }
+    Ok(found)
+}
+
+/// A name as a quoted identifier.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

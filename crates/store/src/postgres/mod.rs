@@ -1,0 +1,309 @@
+//! The storage traits on PostgreSQL: one schema a crawl, many workers, one connection a worker.
+//!
+//! A worker leases hosts (`hosts.rs`) and keeps their counts, leases of URLs and retries in memory, as the other
+//! stores do. A lease of a URL is never written: the URL stays in the table `queue` until it is settled. The fence
+//! of the host replaces that of the lease, so a takeover ends all leases of a host.
+//!
+//! Links to hosts of other workers go to the table `inbox`, which the owner of each host empties.
+//!
+//! Pages that wait for a fingerprint, and results between strategies, are on the disk of the worker (`spool.rs`).
+
+mod connect;
+mod db;
+mod domain;
+mod enqueue;
+mod error;
+mod frontier;
+mod held;
+mod hosts;
+mod inbox;
+mod lease;
+mod memory;
+mod migrate;
+mod recrawl;
+mod run;
+mod settle;
+mod spool;
+mod tally;
+mod texts;
+mod upkeep;
+
+pub use run::Agreement;
+
+use crate::{ledger::HostId, store_url::PgUrl};
+use connect::Target;
+use crawl_model::{StoreError, instant};
+use db::Db;
+use memory::Memory;
+use spool::Spool;
+use std::{
+    path::PathBuf,
+    sync::{Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+use tally::Tally;
+
+/// Time after which a worker looks for links to its hosts and for free hosts.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A crawl in a database, and the worker that opens it.
+#[derive(Clone, Debug)]
+pub struct PgOptions {
+    /// The database.
+    pub url: PgUrl,
+    /// Name of the crawl, which names its schema: letters, digits, `-`, `_` and `.`.
+    pub crawl: String,
+    /// Name of the worker: unique in the crawl, the same after a restart. A restarted worker takes its hosts back
+    /// at once. Hold a [`StateLock`](crate::StateLock) on its directory.
+    pub worker: String,
+    /// Directory of this worker for pages that wait; `None` keeps them in memory.
+    pub spool: Option<PathBuf>,
+    /// Longest pause between two requests to a host: a host rests for so long before another worker takes it.
+    pub pause: Duration,
+}
+
+/// The storage traits on PostgreSQL. Never call it on a thread of a `tokio` runtime.
+///
+/// **After the death of the process or of the server:** [`settle`](crawl_model::Frontier::settle),
+/// [`begin_round`](crawl_model::Frontier::begin_round) and [`put`](crawl_model::RunStore::put) are durable with all
+/// earlier changes. Newer changes of other calls may be lost, never in part. They belong to unsettled pages, which
+/// are fetched again.
+///
+/// **After a takeover** by another worker, calls about URLs of the host return false or `None`, and its links go to
+/// the new owner. `settle` returns [`StoreError::Busy`] and changes nothing, so that no mark covers a record that
+/// the new owner writes too. The output must be cut back to its mark.
+///
+/// **After an error** other than that, each further call returns an error; open the store anew.
+pub struct PgStore {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    db: Db,
+    memory: Memory,
+    spool: Spool,
+    pause: Duration,
+    /// True if the store is only read.
+    read_only: bool,
+    /// True if no other worker had a lease at the last renewal.
+    alone: bool,
+    /// Hosts that this worker may have; `None` for no limit.
+    share: Option<usize>,
+    renewed: Instant,
+    looked: Option<Instant>,
+    /// Reason for the loss of changes, if any were lost.
+    lost: Option<StoreError>,
+}
+
+/// Durability of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Commit {
+    /// With the next durable transaction.
+    Later,
+    /// Now, with all earlier ones.
+    Now,
+}
+
+impl PgStore {
+    /// Opens a crawl as a worker. Creates its schema if missing, and migrates an older version.
+    ///
+    /// # Errors
+    /// [`StoreError::Version`] when a newer program wrote it. [`StoreError::Full`] when the server cannot be reached
+    /// or refuses the user. [`StoreError::Busy`] when locks or connections are exhausted.
+    pub fn open(options: &PgOptions) -> Result<Self, StoreError> {
+        let target = Target::new(&options.url, &options.crawl)?;
+        let mut db = target.connect()?;
+        migrate::migrate(&mut db, &target)?;
+        let spool = Spool::open(options.spool.as_deref())?;
+        let renewed = instant();
+        let worker = hosts::register(&mut db, &options.worker)?;
+        let memory = Memory::load(&mut db, worker)?;
+        Tally::create(&mut db, worker, memory.round)?;
+        let alone = hosts::is_alone(&mut db, worker)?;
+        let (pause, share, read_only, lost) = (options.pause, None, false, None);
+        let mut inner =
+            Inner { db, memory, spool, pause, share, read_only, alone, renewed, looked: None, lost };
+        inner.write(Commit::Later, &[], |db, memory, _| hosts::resume(db, memory))?;
+        inner.acquire()?;
+        let held = &inner.memory.held;
+        inner.spool.retain(|id| held.contains_key(&id))?;
+        Ok(Self { inner: Mutex::new(inner) })
+    }
+
+    /// Opens a crawl for reading, without a worker. Each call that would change data fails with
+    /// [`StoreError::Full`].
+    ///
+    /// # Errors
+    /// Those of [`PgStore::open`], and [`StoreError::Other`] when the database has no such crawl.
+    pub fn open_read_only(options: &PgOptions) -> Result<Self, StoreError> {
+        let target = Target::new(&options.url, &options.crawl)?;
+        let mut db = target.connect()?;
+        migrate::verify(&mut db, &target)?;
+        db.batch("SET default_transaction_read_only = on")?;
+        let memory = Memory::load(&mut db, 0)?;
+        let (spool, renewed) = (Spool::open(None)?, instant());
+        let (pause, share, read_only, alone) = (options.pause, None, true, false);
+        let inner =
+            Inner { db, memory, spool, pause, share, read_only, alone, renewed, looked: None, lost: None };
+        Ok(Self { inner: Mutex::new(inner) })
+    }
+
+    /// Gives all hosts back, so that other workers need not wait for the end of the lease. Dropping the store does
+    /// the same, but cannot return an error.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn release(&self) -> Result<(), StoreError> {
+        self.ready()?.release()
+    }
+
+    /// Closes the connection without giving hosts back, like a killed process. Each further call fails for the
+    /// given reason.
+    pub fn abandon(&self, why: &StoreError) {
+        if let Ok(mut inner) = self.inner.lock() {
+            inner.lose(why);
+        }
+    }
+
+    /// Locks the connection of a sound store.
+    fn ready(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
+        let inner = self.inner.lock().unwrap_or_else(|poisoned| {
+            self.inner.clear_poison();
+            let mut inner = poisoned.into_inner();
+            inner.lose(&StoreError::Other("a thread panicked in the middle of a change".into()));
+            inner
+        });
+        match &inner.lost {
+            Some(lost) => Err(copy(lost)),
+            None => Ok(inner),
+        }
+    }
+}
+
+impl Drop for PgStore {
+    fn drop(&mut self) {
+        let Ok(inner) = self.inner.get_mut() else { return };
+        if inner.lost.is_none()
+            && !inner.read_only
+            && let Err(error) = inner.release()
+        {
+            tracing::warn!(%error, "the hosts of this worker were not given back: others take them after the lease");
+        }
+    }
+}
+
+/// The same error, for a later call.
+fn copy(error: &StoreError) -> StoreError {
+    let words = || format!("changes were lost before: {error}");
+    match error {
+        StoreError::Full(_) => StoreError::Full(words()),
+        StoreError::Busy(_) => StoreError::Busy(words()),
+        StoreError::Corrupt(_) => StoreError::Corrupt(words()),
+        StoreError::Version { .. } | StoreError::Other(_) => StoreError::Other(words()),
+    }
+}
+
+impl Inner {
+    /// Makes a change in one transaction, behind the fence of its hosts. `work` gets the hosts that were lost to
+    /// other workers, and also updates memory.
+    fn write<T>(
+        &mut self,
+        commit: Commit,
+        hosts: &[HostId],
+        work: impl FnOnce(&mut Db, &mut Memory, &[HostId]) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let done = self.attempt(commit, hosts, work);
+        done.inspect_err(|error| self.lose(error))
+    }
+
+    fn attempt<T>(
+        &mut self,
+        commit: Commit,
+        hosts: &[HostId],
+        work: impl FnOnce(&mut Db, &mut Memory, &[HostId]) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let Self { db, memory, .. } = self;
+        db.batch(match commit {
+            Commit::Later => "BEGIN; SET LOCAL synchronous_commit = off",
+            Commit::Now => "BEGIN; SET LOCAL synchronous_commit = on",
+        })?;
+        let lost = hosts::fence(db, memory, hosts)?;
+        let done = work(db, memory, &lost)?;
+        let (worker, round) = (memory.worker, memory.round);
+        memory.tally.save(db, worker, round)?;
+        db.batch("COMMIT")?;
+        Ok(done)
+    }
+
+    /// Takes the crawl away from this process: memory may be ahead of the database.
+    fn lose(&mut self, why: &StoreError) {
+        if self.lost.is_some() {
+            return;
+        }
+        self.lost = Some(match why {
+            StoreError::Full(words) => StoreError::Full(words.clone()),
+            StoreError::Busy(words) => StoreError::Busy(words.clone()),
+            StoreError::Corrupt(words) => StoreError::Corrupt(words.clone()),
+            error => StoreError::Other(error.to_string()),
+        });
+        // the server rolls back at the latest when the connection ends
+        if let Err(error) = self.db.batch("ROLLBACK") {
+            tracing::debug!(%error, "rolling back failed");
+        }
+    }
+
+    /// Renews the lease of the hosts if it is time.
+    fn renew(&mut self) -> Result<(), StoreError> {
+        if instant().saturating_duration_since(self.renewed) < hosts::RENEW {
+            return Ok(());
+        }
+        // from the moment before the request: the database counts from a later one
+        let now = instant();
+        self.write(Commit::Later, &[], |db, memory, _| hosts::renew(db, memory))?;
+        self.alone = hosts::is_alone(&mut self.db, self.memory.worker)?;
+        self.share = None;
+        if !self.alone {
+            self.share = Some(self.write(Commit::Later, &[], |db, memory, _| hosts::share(db, memory))?);
+        }
+        self.renewed = now;
+        Ok(())
+    }
+
+    /// Returns true if the lease of the hosts outlasts a request that begins now.
+    fn may_fetch(&self) -> bool {
+        instant().saturating_duration_since(self.renewed) < hosts::STOP
+    }
+
+    /// Takes links to hosts of this worker, and free hosts if there are too few with work.
+    fn look(&mut self, wants_hosts: bool) -> Result<(), StoreError> {
+        let now = instant();
+        if self.looked.is_some_and(|at| now.saturating_duration_since(at) < LOOK) {
+            return Ok(());
+        }
+        self.looked = Some(now);
+        self.take_inbox()?;
+        if wants_hosts && self.share.is_none_or(|most| self.memory.names.len() < most) {
+            self.acquire()?;
+        }
+        Ok(())
+    }
+
+    /// Takes free hosts: all if this worker is alone.
+    fn acquire(&mut self) -> Result<(), StoreError> {
+        let pause = self.pause;
+        loop {
+            let taken = self
+                .write(Commit::Later, &[], |db, memory, _| hosts::acquire(db, memory, hosts::BATCH, pause))?;
+            if taken == 0 || !self.alone {
+                return Ok(());
+            }
+        }
+    }
+
+    fn release(&mut self) -> Result<(), StoreError> {
+        let pause = self.pause;
+        self.write(Commit::Now, &[], |db, memory, _| hosts::release(db, memory, pause))?;
+        self.lose(&StoreError::Other("the hosts of this worker were given back".into()));
+        Ok(())
+    }
+}

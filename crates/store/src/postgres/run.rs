@@ -1,0 +1,119 @@
+//! [`RunStore`] on PostgreSQL, and the settings that all workers of a crawl share.
+
+use super::{
+    Commit, Inner, PgStore,
+    db::{get, text, uint},
+};
+use crawl_model::{CachedRobots, Origin, RunStore, StoreError};
+use std::collections::BTreeMap;
+
+/// Result of [`PgStore::agree`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// The crawl has these settings, or has them from now on.
+    Same,
+    /// Names of the settings that differ; `rules` for the version of the rules.
+    Differs(Vec<String>),
+}
+
+impl RunStore for PgStore {
+    fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
+        let mut inner = self.ready()?;
+        let group = source_group.map(text);
+        inner.write(Commit::Now, &[], |db, memory, _| {
+            db.execute("UPDATE crawls SET project = $1, source_group = $2", &[&text(project), &group])?;
+            memory.project = project.into();
+            memory.source_group = source_group.map(Into::into);
+            Ok(())
+        })
+    }
+
+    fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let row = self.ready()?.db.row("SELECT value FROM settings WHERE name = $1", &[&name])?;
+        row.map(|row| string(name, get(&row, 0)?)).transpose()
+    }
+
+    fn put(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.ready()?.put(name, value)
+    }
+
+    fn entries(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let select =
+            "SELECT name, value FROM settings WHERE starts_with(name, $1) ORDER BY name COLLATE \"C\"";
+        let rows = self.ready()?.db.rows(select, &[&prefix])?;
+        rows.iter().map(|row| Ok((get(row, 0)?, string(prefix, get(row, 1)?)?))).collect()
+    }
+
+    /// Makes earlier changes durable: the log of the server is written in order.
+    fn sync(&self) -> Result<(), StoreError> {
+        self.ready()?.write(Commit::Now, &[], |db, memory, _| {
+            // a transaction without a change is not written to the log
+            db.execute("UPDATE workers SET name = name WHERE id = $1", &[&memory.worker]).map(|_| ())
+        })
+    }
+
+    fn load_robots(&self, origin: &Origin) -> Result<Option<CachedRobots>, StoreError> {
+        let select = "SELECT status, body, fetched_at FROM robots WHERE origin = $1";
+        let Some(row) = self.ready()?.db.row(select, &[&origin.as_str()])? else { return Ok(None) };
+        Ok(Some(CachedRobots {
+            status: u16::try_from(uint(get(&row, 0)?)).unwrap_or(0),
+            body: get::<&[u8]>(&row, 1)?.into(),
+            fetched_at_ms: get(&row, 2)?,
+        }))
+    }
+
+    fn save_robots(&self, origin: &Origin, robots: &CachedRobots) -> Result<(), StoreError> {
+        self.ready()?.write(Commit::Later, &[], |db, _, _| {
+            db.execute(
+                "INSERT INTO robots (origin, status, body, fetched_at) VALUES ($1, $2, $3, $4) \
+                 ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.body, \
+                 fetched_at = excluded.fetched_at",
+                &[&origin.as_str(), &i32::from(robots.status), &&robots.body[..], &robots.fetched_at_ms],
+            )
+            .map(|_| ())
+        })
+    }
+}
+
+impl Inner {
+    pub(super) fn put(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.write(Commit::Now, &[], |db, _, _| {
+            db.execute(
+                "INSERT INTO settings (name, value) VALUES ($1, $2) \
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                &[&name, &value.as_bytes()],
+            )
+            .map(|_| ())
+        })
+    }
+}
+
+fn string(name: &str, value: Vec<u8>) -> Result<String, StoreError> {
+    String::from_utf8(value).map_err(|e| StoreError::Corrupt(format!("the value of {name}: {e}")))
+}
+
+impl PgStore {
+    /// Compares settings and version of the rules with those of the crawl. The first worker stores its own.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn agree(&self, settings: &BTreeMap<String, String>, rules: i64) -> Result<Agreement, StoreError> {
+        let text = serde_json::to_string(settings).map_err(|e| StoreError::Other(e.to_string()))?;
+        self.ready()?.write(Commit::Now, &[], |db, _, _| {
+            db.execute(
+                "UPDATE crawls SET settings = $1::text::jsonb, rules = $2 WHERE settings IS NULL",
+                &[&text, &rules],
+            )?;
+            let row = db.one("SELECT settings::text, rules FROM crawls", &[])?;
+            let stored: BTreeMap<String, String> = serde_json::from_str(get(&row, 0)?)
+                .map_err(|e| StoreError::Corrupt(format!("the settings of the crawl: {e}")))?;
+            let names = settings.keys().chain(stored.keys().filter(|name| !settings.contains_key(*name)));
+            let mut differ: Vec<String> =
+                names.filter(|name| settings.get(*name) != stored.get(*name)).cloned().collect();
+            if get::<i64>(&row, 1)? != rules {
+                differ.push("rules".to_owned());
+            }
+            Ok(if differ.is_empty() { Agreement::Same } else { Agreement::Differs(differ) })
+        })
+    }
+}

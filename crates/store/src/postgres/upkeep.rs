@@ -1,0 +1,157 @@
+//! [`Upkeep`] on PostgreSQL.
+
+use super::{
+    Commit, PgStore,
+    db::{get, int, small, unsigned},
+    enqueue::room,
+    hosts::activate,
+};
+use crate::{
+    ledger::{ROW_BYTES, Room, UrlState},
+    sqlite::codes,
+    upkeep::{HostPlaces, StoreSize, Upkeep},
+};
+use crawl_model::{
+    Discovery, HostBound, HostBounds, HostKey, KnownUrl, Outcome, RequestId, StoreError, UrlKey,
+};
+use url::Url;
+use uuid::Uuid;
+
+impl Upkeep for PgStore {
+    /// Hosts of all workers. Leased URLs are those of this worker; those of others count as queued.
+    fn hosts(&self) -> Result<Vec<HostPlaces>, StoreError> {
+        let mut inner = self.ready()?;
+        let rows = inner.db.rows(
+            "SELECT name, sum(queued)::int8, sum(waiting)::int8, sum(held)::int8 FROM (\
+             SELECT host, count(*) AS queued, count(due) AS waiting, 0 AS held FROM queue GROUP BY host \
+             UNION ALL SELECT held_for, 0, 0, count(*) FROM held GROUP BY held_for) AS found \
+             JOIN hosts ON hosts.id = found.host GROUP BY name",
+            &[],
+        )?;
+        let memory = &inner.memory;
+        let mut places = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let (all, mut waiting): (u64, u64) = (unsigned(row, 1)?, unsigned(row, 2)?);
+            let host = HostKey::from_stored(get::<&str>(row, 0)?);
+            let own = memory.hosts.get(&host).filter(|host| host.epoch.is_some());
+            let own = own.map(|host| memory.ledger.of(host.id));
+            let leased = own.map_or(0, |own| own.get(UrlState::Leased));
+            // a row keeps the time of its last retry
+            waiting = own.map_or(waiting, |own| own.get(UrlState::Waiting));
+            let queued = all.saturating_sub(waiting).saturating_sub(leased);
+            places.push(HostPlaces { host, queued, waiting, leased, held: unsigned(row, 3)? });
+        }
+        places.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));
+        Ok(places)
+    }
+
+    fn full_by(&self, host: &HostKey, bounds: HostBounds) -> Result<Option<HostBound>, StoreError> {
+        let mut inner = self.ready()?;
+        let super::Inner { db, memory, .. } = &mut *inner;
+        let Some(host) = memory.hosts.get(host).map(|host| host.id) else { return Ok(None) };
+        match room(db, memory, host, bounds, bounds.bytes.unwrap_or(0) / 10)? {
+            Room::Full(bound) => Ok(Some(bound)),
+            Room::Enough | Room::Uncounted => Ok(None),
+        }
+    }
+
+    fn known_next(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {
+        let mut inner = self.ready()?;
+        let next = inner.memory.round + 1;
+        inner.known_beside(next, after, limit)
+    }
+
+    /// URLs of hosts of other workers do not change.
+    fn reopen_failed(&self, urls: &[UrlKey]) -> Result<usize, StoreError> {
+        let mut inner = self.ready()?;
+        let hosts: Vec<i64> = inner.memory.names.keys().copied().collect();
+        inner.write(Commit::Now, &hosts, |db, memory, _| {
+            let keys: Vec<Uuid> = urls.iter().map(|key| Uuid::from_bytes(key.0)).collect();
+            let hosts: Vec<i64> = memory.names.keys().copied().collect();
+            let rows = db.rows(
+                "WITH reopened AS (UPDATE urls SET outcome = NULL, attempt = NULL, strategy = NULL \
+                 WHERE key = ANY($1) AND round = $2 AND outcome = $3 AND host = ANY($4) \
+                 RETURNING host, id, depth, octet_length(url) + coalesce(octet_length(redirects), 0) AS bytes), \
+                 queued AS (INSERT INTO queue (host, lane, depth, id) SELECT host, 0, depth, id FROM reopened) \
+                 SELECT host, bytes::int8 FROM reopened ORDER BY id",
+                &[&keys, &int(memory.round), &small(codes::outcome(Outcome::Failed)), &super::hosts::ints(&hosts)],
+            )?;
+            for row in &rows {
+                let host = i64::from(get::<i32>(row, 0)?);
+                let Some(name) = memory.names.get(&host) else { continue };
+                memory.ledger.add(host, name, UrlState::Ready, 1);
+                memory.ledger.grow(host, ROW_BYTES + unsigned::<u64>(row, 1)?);
+            }
+            let n = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+            memory.tally.add(n, 0);
+            memory.tally.settle(Outcome::Failed, -n);
+            Ok(rows.len())
+        })
+    }
+
+    fn size(&self) -> Result<StoreSize, StoreError> {
+        let row = self.ready()?.db.one(
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::int8 FROM pg_class c \
+             WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'",
+            &[],
+        )?;
+        // the server reuses free space by itself and does not report it
+        Ok(StoreSize { file: unsigned(&row, 0)?, free: 0 })
+    }
+
+    fn compact(&self) -> Result<(), StoreError> {
+        let mut inner = self.ready()?;
+        for table in ["urls", "queue", "hosts", "texts", "bands", "contents"] {
+            inner.db.batch(&format!("VACUUM (FULL, ANALYZE) {table}"))?;
+        }
+        Ok(())
+    }
+
+    fn adopt_written(&self, urls: &[String]) -> Result<u64, StoreError> {
+        let mut inner = self.ready()?;
+        let alone = inner.alone;
+        inner.write(Commit::Now, &[], |db, memory, _| {
+            let round = if memory.recrawl { memory.round.saturating_sub(1) } else { memory.round };
+            let (link, record) = (codes::discovery(Discovery::Link), codes::outcome(Outcome::Record));
+            let mut adopted = 0;
+            for text in urls {
+                let Some(name) = Url::parse(text).ok().as_ref().and_then(HostKey::of) else { continue };
+                if !memory.hosts.contains_key(&name) {
+                    super::hosts::claim(db, memory, &[name.as_str()], alone)?;
+                }
+                let Some(host) = memory.hosts.get(&name).map(|host| host.id) else { continue };
+                let id = memory.next_id(db)?;
+                let key = Uuid::from_bytes(UrlKey::of(text).0);
+                adopted += db.execute(
+                    "INSERT INTO urls (id, key, host, round, depth, discovery, outcome, url) \
+                     VALUES ($1, $2, $3, $4, 0, $5, $6, $7) ON CONFLICT DO NOTHING",
+                    &[
+                        &id,
+                        &key,
+                        &i32::try_from(host).unwrap_or(i32::MAX),
+                        &int(round),
+                        &small(link),
+                        &small(record),
+                        text,
+                    ],
+                )?;
+                if round == memory.round {
+                    activate(db, memory, &[host])?;
+                }
+            }
+            if round == memory.round {
+                memory.tally.settle(Outcome::Record, i64::try_from(adopted).unwrap_or(i64::MAX));
+            }
+            Ok(adopted)
+        })
+    }
+
+    fn output_marks(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let rows = self.ready()?.db.rows("SELECT name, reach FROM outputs", &[])?;
+        rows.iter().map(|row| Ok((get(row, 0)?, unsigned(row, 1)?))).collect()
+    }
+
+    fn abandon(&self, why: &StoreError) {
+        self.abandon(why);
+    }
+}

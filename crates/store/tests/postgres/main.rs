@@ -1,0 +1,116 @@
+//! Several workers on one crawl in a real PostgreSQL: takeovers, zombies, links between workers, errors.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, its helpers too"
+)]
+
+mod chaos;
+mod errors;
+#[path = "../support/postgres.rs"]
+mod server;
+mod workers;
+
+use crawl_model::{
+    CrawlRequest, Discovery, Frontier, HostKey, Lane, NewUrl, Outcome, OutputMark, PageHistory, Settlement,
+    Simulation, SimulationGuard, StoreError, UrlKey,
+};
+use crawl_store::PgStore;
+use server::Server;
+use std::{
+    cell::Cell,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+use url::Url;
+
+fn host(name: &str) -> HostKey {
+    HostKey::from_stored(name)
+}
+
+fn new_url(url: &str) -> NewUrl {
+    NewUrl {
+        key: UrlKey::of(url),
+        url: url.to_owned(),
+        host: HostKey::of(&Url::parse(url).unwrap()).unwrap(),
+        depth: 0,
+        discovery: Discovery::Link,
+        redirects: Vec::new(),
+        sitemap_lastmod: None,
+    }
+}
+
+fn urls(urls: &[&str]) -> Vec<NewUrl> {
+    urls.iter().map(|url| new_url(url)).collect()
+}
+
+fn open(server: &Server, worker: &str) -> PgStore {
+    PgStore::open(&server.options("c", worker)).unwrap()
+}
+
+fn lease(store: &PgStore, name: &str, max: usize) -> Vec<CrawlRequest> {
+    store.lease(&host(name), Lane::Plain, max, "", 0, 100).unwrap()
+}
+
+fn ready(store: &PgStore) -> Vec<String> {
+    let mut hosts: Vec<String> = store
+        .hosts_with_pending(Lane::Plain, 0, 99)
+        .unwrap()
+        .iter()
+        .map(|found| found.host.to_string())
+        .collect();
+    hosts.sort_unstable();
+    hosts
+}
+
+fn records(requests: &[CrawlRequest]) -> Vec<Settlement> {
+    let record = |request: &CrawlRequest| Settlement {
+        lease: request.into(),
+        outcome: Outcome::Record,
+        history: PageHistory::default(),
+    };
+    requests.iter().map(record).collect()
+}
+
+fn mark(name: &str, offset: u64) -> OutputMark {
+    OutputMark { name: name.to_owned(), offset }
+}
+
+/// Ends the lease of a worker's hosts, as a minute without renewal does.
+fn expire(server: &Server, worker: &str) {
+    let update =
+        "UPDATE crawl_c.workers SET lease_until = clock_timestamp() - interval '1 s' WHERE name = $1";
+    assert_eq!(server.client().execute(update, &[&worker]).unwrap(), 1);
+}
+
+/// Monotonic clock of this thread, which the test moves.
+struct Clock(Cell<Instant>);
+
+impl Simulation for Clock {
+    fn now_ms(&self) -> i64 {
+        0
+    }
+    fn instant(&self) -> Instant {
+        self.0.get()
+    }
+    fn random(&self) -> u64 {
+        0
+    }
+}
+
+impl Clock {
+    fn start() -> (Rc<Self>, SimulationGuard) {
+        let clock = Rc::new(Self(Cell::new(Instant::now())));
+        (Rc::clone(&clock), crawl_model::simulate(clock))
+    }
+    fn pass(&self, seconds: u64) {
+        self.0.set(self.0.get() + Duration::from_secs(seconds));
+    }
+}
+
+fn die(store: PgStore) {
+    store.abandon(&StoreError::Other("killed".into()));
+    drop(store);
+}

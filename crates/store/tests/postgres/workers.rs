@@ -1,0 +1,191 @@
+//! Hosts that change hands.
+
+use crate::*;
+use crawl_model::{DomainStore, RunStore};
+use crawl_store::{Agreement, Upkeep};
+use std::collections::BTreeMap;
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_takeover_ends_all_rights_of_the_old_owner() {
+    let server = Server::start();
+    let old = open(&server, "old");
+    old.begin_round().unwrap();
+    old.enqueue(&urls(&["https://a/1", "https://a/2", "https://a/3", "https://a/4", "https://b/1"])).unwrap();
+    let out = lease(&old, "a", 4);
+    assert_eq!(out.len(), 4);
+    old.settle(&records(&out[..1]), &[mark("old.jsonl", 10)]).unwrap();
+    old.hold((&out[3]).into(), &host("a"), b"page").unwrap().unwrap();
+    expire(&server, "old");
+
+    let new = open(&server, "new");
+    assert_eq!(ready(&new), ["a", "b"]);
+    assert_eq!(new.counts().unwrap().pending, 3);
+    let again = lease(&new, "a", 9);
+    assert_eq!(
+        again.iter().map(|r| r.url.path()).collect::<Vec<_>>(),
+        ["/2", "/3"],
+        "settled and held ones are not"
+    );
+    assert!(again[0].token > out[1].token);
+
+    assert!(!old.is_current((&out[1]).into()).unwrap());
+    let refused = old.settle(&records(&out[1..2]), &[mark("old.jsonl", 20)]);
+    assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
+    assert_eq!(old.output_mark("old.jsonl").unwrap(), Some(10), "its mark does not move");
+    assert!(!old.requeue((&out[2]).into(), 0, 1, None).unwrap());
+    assert!(old.hold((&out[2]).into(), &host("a"), b"page").unwrap().is_none());
+    assert!(lease(&old, "a", 9).is_empty());
+
+    assert_eq!(new.settle(&records(&again), &[mark("new.jsonl", 5)]).unwrap(), 0);
+    let held = new.held(&host("a"), 0, 9).unwrap();
+    assert!(held.len() == 1 && !held[0].intact, "its bytes are on the disk of the old owner");
+    assert!(new.refetch(held[0].lease).unwrap());
+    assert_eq!(new.settle(&records(&lease(&new, "a", 9)), &[]).unwrap(), 0);
+    assert_eq!(new.counts().unwrap().records, 4);
+    assert!(new.host_drained(&host("a")).unwrap() && !new.drained().unwrap() && !old.drained().unwrap());
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_restarted_worker_has_its_hosts_and_pages_at_once() {
+    let server = Server::start();
+    let spool = tempfile::tempdir().unwrap();
+    let mut options = server.options("c", "w");
+    options.spool = Some(spool.path().to_owned());
+    let store = PgStore::open(&options).unwrap();
+    store.begin_round().unwrap();
+    store.enqueue(&urls(&["https://a/1", "https://a/2", "https://a/3"])).unwrap();
+    let out = lease(&store, "a", 3);
+    let order = store.hold((&out[0]).into(), &host("a"), b"page").unwrap().unwrap();
+    store.requeue((&out[1]).into(), 50, 1, None).unwrap();
+    store.put("a setting", "v\0").unwrap();
+    die(store);
+
+    let store = PgStore::open(&options).unwrap();
+    assert_eq!(store.get("a setting").unwrap().as_deref(), Some("v\0"));
+    let held = store.held(&host("a"), 0, 9).unwrap();
+    assert_eq!(
+        (held.len(), held[0].order, &held[0].page[..], held[0].intact),
+        (1, order, &b"page"[..], true)
+    );
+    assert_eq!(store.next_due().unwrap(), Some(50));
+    assert_eq!(lease(&store, "a", 9).iter().map(|r| r.url.path()).collect::<Vec<_>>(), ["/3"]);
+    assert_eq!(store.settle(&records(&out[2..]), &[]).unwrap(), 1, "a lease ends with its process");
+    let counts = store.counts().unwrap();
+    assert_eq!((counts.pending, counts.leased, counts.held), (1, 1, 1));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn links_reach_the_owner_of_their_host() {
+    let server = Server::start();
+    let a = open(&server, "a");
+    a.begin_round().unwrap();
+    a.enqueue(&urls(&["https://a/1"])).unwrap();
+    let b = open(&server, "b");
+    assert_eq!(b.enqueue(&urls(&["https://b/1", "https://a/1", "https://a/2"])).unwrap().new, 1);
+    assert_eq!(ready(&b), ["b"]);
+    b.settle(&records(&lease(&b, "b", 1)), &[]).unwrap();
+    assert!(!b.drained().unwrap(), "links are on their way");
+    assert_eq!(a.hosts_with_pending(Lane::Plain, 0, 9).unwrap()[0].pending, 2);
+    assert_eq!(lease(&a, "a", 9).len(), 2);
+    assert_eq!(a.counts().unwrap().hosts, 2);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn hosts_that_are_given_back_are_taken_at_once() {
+    let server = Server::start();
+    let first = open(&server, "first");
+    first.begin_round().unwrap();
+    first.enqueue(&urls(&["https://a/1", "https://b/1", "https://c/1"])).unwrap();
+    first.save_host(&host("a"), b"state").unwrap();
+    first.settle(&records(&lease(&first, "c", 1)), &[]).unwrap();
+    let second = open(&server, "second");
+    assert!(ready(&second).is_empty());
+    first.release().unwrap();
+    assert!(first.counts().is_err());
+    let third = open(&server, "third");
+    assert_eq!(ready(&third), ["a", "b"]);
+    assert_eq!(third.load_host(&host("a")).unwrap().as_deref(), Some(&b"state"[..]));
+    third.settle(&records(&lease(&third, "a", 1)), &[]).unwrap();
+    drop(third);
+    let fourth = open(&server, "fourth");
+    assert_eq!(ready(&fourth), ["b"], "dropping gives back too");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_round_begins_once() {
+    let server = Server::start();
+    let a = open(&server, "a");
+    let b = open(&server, "b");
+    assert_eq!((a.begin_round().unwrap(), b.begin_round().unwrap()), (1, 1));
+    a.enqueue(&urls(&["https://a/1"])).unwrap();
+    let out = lease(&a, "a", 1);
+    assert_eq!(b.begin_round().unwrap(), 2);
+    assert!(matches!(a.settle(&records(&out), &[mark("a", 9)]), Err(StoreError::Busy(_))));
+    assert_eq!(a.begin_round().unwrap(), 2, "it joins");
+    assert_eq!((a.counts().unwrap().records, a.output_mark("a").unwrap()), (0, None));
+    assert_eq!(a.enqueue(&urls(&["https://a/1"])).unwrap().new, 1);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn workers_agree_on_settings_and_readers_change_nothing() {
+    let server = Server::start();
+    let store = open(&server, "a");
+    let settings = |delay: &str| BTreeMap::from([("delay".to_owned(), delay.to_owned())]);
+    assert_eq!(store.agree(&settings("1s"), 7).unwrap(), Agreement::Same);
+    assert_eq!(store.agree(&settings("1s"), 7).unwrap(), Agreement::Same);
+    let names = vec!["delay".to_owned(), "rules".to_owned()];
+    assert_eq!(store.agree(&settings("2s"), 8).unwrap(), Agreement::Differs(names));
+    store.begin_round().unwrap();
+    store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
+    let reader = PgStore::open_read_only(&server.options("c", "reader")).unwrap();
+    assert_eq!(reader.counts().unwrap().pending, 2);
+    assert_eq!(reader.hosts().unwrap()[0].queued, 2);
+    assert!(matches!(reader.put("a", "b"), Err(StoreError::Full(_))));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_worker_that_joins_gets_its_share_of_what_has_not_begun() {
+    let (clock, _guard) = Clock::start();
+    let server = Server::start();
+    let first = open(&server, "first");
+    first.begin_round().unwrap();
+    let all: Vec<String> = (0..10).map(|n| format!("https://h{n}/")).collect();
+    first.enqueue(&all.iter().map(|url| new_url(url)).collect::<Vec<_>>()).unwrap();
+    let out = lease(&first, "h0", 1);
+    let second = open(&server, "second");
+    assert!(ready(&second).is_empty());
+    clock.pass(16);
+    assert_eq!(ready(&first).len(), 4, "five, of which one is out");
+    assert_eq!(ready(&second).len(), 5);
+    clock.pass(16);
+    assert_eq!((ready(&first).len(), ready(&second).len()), (4, 5));
+    assert_eq!(first.settle(&records(&out), &[]).unwrap(), 0, "what has begun stays");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_host_that_was_asked_rests_before_another_worker_asks_it() {
+    let server = Server::start();
+    let (patient, pause) = (|worker: &str| server.options("c", worker), Duration::from_secs(3_600));
+    let open = |worker: &str| PgStore::open(&crawl_store::PgOptions { pause, ..patient(worker) }).unwrap();
+    let first = open("first");
+    first.begin_round().unwrap();
+    first.enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1"])).unwrap();
+    lease(&first, "a", 1);
+    first.release().unwrap();
+    let second = open("second");
+    assert_eq!(ready(&second), ["b"], "nobody asked b");
+    second.enqueue(&urls(&["https://a/3"])).unwrap();
+    assert!(!second.drained().unwrap());
+    assert!(lease(&second, "a", 1).is_empty());
+    expire(&server, "second");
+    let third = open("third");
+    assert!(ready(&third).is_empty(), "nor does it take b before the lease and the pause have ended");
+}
