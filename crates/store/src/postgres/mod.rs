@@ -167,6 +167,7 @@ impl PgStore {
 
     /// Locks the connection of a sound store.
     fn ready(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
+        crawl_model::assert_may_block("a call of PostgreSQL");
         let inner = self.inner.lock().unwrap_or_else(|poisoned| {
             self.inner.clear_poison();
             let mut inner = poisoned.into_inner();
