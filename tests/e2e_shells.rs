@@ -183,7 +183,7 @@ fn a_crawl_gets_the_text_of_every_shell_in_the_right_way() {
     let sandbox = Sandbox::new();
     let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--chrome-no-sandbox"]);
     // one page never settles; the others get enough time for a busy machine
-    run(crawl.env("CRAWL_CHROME_SETTLE", "10s").env("CRAWL_CHROME_NAVIGATE", "30s")).expect(0);
+    run(crawl.env("CRAWL_CHROME_SETTLE", "30s").env("CRAWL_CHROME_NAVIGATE", "30s")).expect(0);
     let records = sandbox.records("out.jsonl");
     let expected = shells::expected();
     let wrong: Vec<String> = expected.iter().filter_map(|e| fault(e, &records, &server)).collect();
