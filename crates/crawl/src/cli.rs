@@ -133,17 +133,17 @@ impl Cli {
     /// # Errors
     /// Help and version, which go to standard output, and faulty arguments.
     pub fn of_process() -> Result<Self, clap::Error> {
-        Self::parse_from(std::env::args_os().collect())
+        Self::parse_from(&std::env::args_os().collect::<Vec<_>>())
     }
 
-    fn parse_from(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+    fn parse_from(arguments: &[OsString]) -> Result<Self, clap::Error> {
         let mut command = Self::command().mut_args(|argument| {
             let is_short = SHORT_HELP.contains(&argument.get_id().as_str());
             argument.hide_short_help(!is_short)
         });
         let matches = command
-            .try_get_matches_from_mut(&arguments)
-            .map_err(|error| removed::explain(error, &arguments, &mut command))?;
+            .try_get_matches_from_mut(arguments)
+            .map_err(|error| removed::explain(error, arguments, &mut command))?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 }

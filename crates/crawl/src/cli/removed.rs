@@ -36,13 +36,12 @@ mod tests {
     #[test]
     fn every_removed_flag_says_what_holds_now() {
         for (job, flag, now) in REMOVED {
-            let error = Cli::parse_from(["crawl", job, "a.jsonl", flag, "7"].map(OsString::from).to_vec())
-                .unwrap_err();
+            let error =
+                Cli::parse_from(&["crawl", job, "a.jsonl", flag, "7"].map(OsString::from)).unwrap_err();
             assert_eq!(error.exit_code(), 2);
             assert!(error.to_string().contains(&format!("{flag} was removed: {now}")), "{error}");
             let joined = format!("{flag}=7");
-            let error =
-                Cli::parse_from(["crawl", job, "a.jsonl", &joined].map(OsString::from).to_vec()).unwrap_err();
+            let error = Cli::parse_from(&["crawl", job, "a.jsonl", &joined].map(OsString::from)).unwrap_err();
             assert!(error.to_string().contains("was removed"), "{error}");
         }
     }
