@@ -19,7 +19,9 @@
 //! Pages that outlive a run are in a separate database of projects ([`SqliteProjects`], [`MemoryProjects`]),
 //! which several processes may write.
 
+mod codes;
 mod engine;
+mod known;
 mod ledger;
 mod lock;
 mod memory;

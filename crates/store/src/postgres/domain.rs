@@ -6,7 +6,7 @@ use super::{
     hosts,
     memory::Memory,
 };
-use crate::sqlite::codes;
+use crate::codes;
 use crawl_model::{ContentHash, DomainStore, HostKey, Outcome, StoreError, UrlKey};
 use uuid::Uuid;
 

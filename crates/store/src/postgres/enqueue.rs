@@ -8,8 +8,9 @@ use super::{
     memory::Memory,
 };
 use crate::{
+    codes,
+    known::Revisit,
     ledger::{HostId, ROW_BYTES, Room, UrlState, bytes_of, is_bounded, refuse, row_bytes},
-    sqlite::codes,
 };
 use crawl_model::{
     Discovery, Enqueued, HostBound, HostBounds, HostKey, Lane, NewUrl, Outcome, StoreError, UrlKey,
@@ -17,25 +18,9 @@ use crawl_model::{
 use rustc_hash::FxHashMap;
 use uuid::Uuid;
 
-/// Treatment of a resting URL.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Revisit {
-    /// The URL keeps resting.
-    No,
-    /// The URL is pending in this round.
-    Yes,
-}
-
 impl Inner {
     pub(super) fn enqueue(&mut self, urls: &[NewUrl], revisit: Revisit) -> Result<Enqueued, StoreError> {
-        let known = &self.memory.known;
-        let says_something = |url: &&NewUrl| {
-            revisit == Revisit::Yes
-                || url.sitemap_lastmod.is_some()
-                || url.discovery == Discovery::SitemapFile
-                || !known.covers(&url.key, url.depth)
-        };
-        let candidates: Vec<&NewUrl> = urls.iter().filter(says_something).collect();
+        let candidates = self.memory.known.to_look_up(urls, revisit);
         if candidates.is_empty() {
             return Ok(Enqueued { known: urls.len(), ..Enqueued::default() });
         }

@@ -3,13 +3,12 @@
 use super::{
     Commit, PgStore,
     db::{get, unsigned},
-    enqueue::Revisit,
     lease::{Retry, Wanted},
     memory::Wait,
     spool::Kind,
     tally,
 };
-use crate::ledger::UrlState;
+use crate::{known::Revisit, ledger::UrlState};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBounds, HostKey, HostLoad, KnownUrl,
     Lane, LeaseRef, NewUrl, OutputMark, PageHistory, ReadyHost, RequestId, Settlement, StoreError, Strategy,

@@ -6,7 +6,7 @@ use super::{
     memory::{Held, Memory},
     spool::Kind,
 };
-use crate::{ledger::UrlState, sqlite::codes};
+use crate::{codes, ledger::UrlState};
 use crawl_model::{HeldPage, HostKey, Lane, LeaseRef, LeaseToken, RequestId, StoreError};
 
 impl Inner {

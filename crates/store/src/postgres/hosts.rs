@@ -11,8 +11,8 @@ use super::{
     memory::{Held, Memory, Wait},
 };
 use crate::{
+    codes,
     ledger::{HostId, UrlState},
-    sqlite::codes,
 };
 use crawl_model::{HostKey, Lane, StoreError, Strategy, UrlKey};
 use postgres::Row;

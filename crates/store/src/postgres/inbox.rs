@@ -3,10 +3,10 @@
 use super::{
     Commit, Inner,
     db::{Db, get, int, small, text, uint},
-    enqueue::{Revisit, enqueue, redirects, split_redirects},
+    enqueue::{enqueue, redirects, split_redirects},
     memory::Memory,
 };
-use crate::sqlite::codes;
+use crate::{codes, known::Revisit};
 use crawl_model::{HostKey, NewUrl, StoreError, UrlKey};
 use uuid::Uuid;
 

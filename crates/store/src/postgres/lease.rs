@@ -9,8 +9,8 @@ use super::{
     spool::Kind,
 };
 use crate::{
+    codes,
     ledger::{HostId, UrlState, row_bytes},
-    sqlite::codes,
 };
 use crawl_model::{
     CrawlRequest, HostKey, Lane, LeaseRef, LeaseToken, RequestId, StoreError, Strategy, UrlKey,

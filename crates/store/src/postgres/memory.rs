@@ -6,8 +6,8 @@ use super::{
     tally::Tally,
 };
 use crate::{
+    known::KnownUrls,
     ledger::{HostId, Ledger, UrlState},
-    sqlite::KnownUrls,
 };
 use crawl_model::{HostBounds, HostKey, Lane, LeaseRef, StoreError, UrlKey};
 use rustc_hash::{FxHashMap, FxHashSet};

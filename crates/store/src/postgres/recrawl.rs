@@ -9,7 +9,7 @@ use super::{
     tally::Tally,
     texts,
 };
-use crate::sqlite::codes;
+use crate::codes;
 use crawl_model::{
     Before, BodyHash, ContentHash, HostKey, KnownUrl, NewUrl, PageHistory, RequestId, RulesVersion,
     StoreError, UrlKey, Visits,

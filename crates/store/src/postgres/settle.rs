@@ -9,8 +9,8 @@ use super::{
     texts,
 };
 use crate::{
+    codes,
     ledger::{HostId, UrlState},
-    sqlite::codes,
 };
 use crawl_model::{NewText, Outcome, OutputMark, Settlement, StoreError, UrlKey};
 use rustc_hash::FxHashSet;

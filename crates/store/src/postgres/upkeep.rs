@@ -7,8 +7,8 @@ use super::{
     hosts::activate,
 };
 use crate::{
+    codes,
     ledger::{ROW_BYTES, Room, UrlState},
-    sqlite::codes,
     upkeep::{HostPlaces, StoreSize, Upkeep},
 };
 use crawl_model::{

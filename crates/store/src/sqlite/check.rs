@@ -127,7 +127,7 @@ fn counted(round: &str) -> String {
              (SELECT count(*) FROM urls WHERE round = {round} AND outcome = {code}) AS found"
         )
     };
-    super::memory::OUTCOMES.iter().map(one).collect::<Vec<_>>().join(" UNION ALL ")
+    super::codes::OUTCOMES.iter().map(one).collect::<Vec<_>>().join(" UNION ALL ")
 }
 
 impl CheckReport {

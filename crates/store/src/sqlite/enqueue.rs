@@ -1,20 +1,16 @@
 //! Adding URLs: the hottest path of the store, since a page has a hundred links, most of them known.
 
 use super::{Inner, codes, error::sql, memory::Memory};
-use crate::ledger::{HostId, Ledger, ROW_BYTES, Room, UrlState, bytes_of, is_bounded, refuse, row_bytes};
+use crate::{
+    known::Revisit,
+    ledger::{HostId, Ledger, ROW_BYTES, Room, UrlState, bytes_of, is_bounded, refuse, row_bytes},
+};
 use crawl_model::{Discovery, Enqueued, HostBound, HostBounds, Lane, NewUrl, Outcome, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
 impl Inner {
     pub(super) fn enqueue(&mut self, urls: &[NewUrl], revisit: Revisit) -> Result<Enqueued, StoreError> {
-        let known = &self.memory.known;
-        let says_something = |url: &&NewUrl| {
-            revisit == Revisit::Yes
-                || url.sitemap_lastmod.is_some()
-                || url.discovery == Discovery::SitemapFile
-                || !known.covers(&url.key, url.depth)
-        };
-        let candidates: Vec<&NewUrl> = urls.iter().filter(says_something).collect();
+        let candidates = self.memory.known.to_look_up(urls, revisit);
         if candidates.is_empty() {
             return Ok(Enqueued { known: urls.len(), ..Enqueued::default() });
         }
@@ -67,15 +63,6 @@ pub(super) fn stored_bytes(conn: &Connection, id: i64) -> rusqlite::Result<u64> 
         "SELECT ?2 + octet_length(url) + coalesce(octet_length(redirects), 0) FROM urls WHERE id = ?1",
     )?
     .query_row((id, ROW_BYTES), |row| row.get(0))
-}
-
-/// Treatment of a resting URL.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Revisit {
-    /// The URL keeps resting.
-    No,
-    /// The URL is pending in this round.
-    Yes,
 }
 
 /// The statements of one call.

@@ -4,13 +4,16 @@ use super::{
     Inner, SqliteStore,
     checksum::{checksum, read_checked},
     codes,
-    enqueue::{Revisit, stored_bytes},
+    enqueue::stored_bytes,
     error::sql,
     memory::Memory,
     recrawl::{ReadBefore, note_status},
     settle::end_lease,
 };
-use crate::ledger::{HostId, ROW_BYTES, UrlState, row_bytes};
+use crate::{
+    known::Revisit,
+    ledger::{HostId, ROW_BYTES, UrlState, row_bytes},
+};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBounds, HostKey, HostLoad, KnownUrl,
     Lane, LeaseRef, LeaseToken, NewUrl, OutputMark, ReadyHost, RequestId, Settlement, StoreError, Strategy,

@@ -1,8 +1,12 @@
 //! State of the database that is kept in memory.
 
-use super::{bands::BandBuffer, error::sql, known::KnownUrls};
-use crate::ledger::{HostId, Ledger, UrlState};
-use crawl_model::{HostBounds, HostKey, LeaseToken, Outcome, StoreError};
+use super::{bands::BandBuffer, error::sql};
+use crate::{
+    codes::OUTCOMES,
+    known::KnownUrls,
+    ledger::{HostId, Ledger, UrlState},
+};
+use crawl_model::{HostBounds, HostKey, LeaseToken, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use rustc_hash::FxHashMap;
 
@@ -43,16 +47,6 @@ struct Host {
     id: HostId,
     round: i64,
 }
-
-/// Outcomes with the name of their counter in the database.
-pub(super) const OUTCOMES: [(Outcome, &str); 6] = [
-    (Outcome::Record, "records"),
-    (Outcome::Failed, "failed"),
-    (Outcome::Skipped, "skipped"),
-    (Outcome::Redirected, "redirected"),
-    (Outcome::Unchanged, "unchanged"),
-    (Outcome::Gone, "gone"),
-];
 
 impl Memory {
     /// Reads the active URLs; settled ones are not read, so the time is proportional to the remaining work.

@@ -1,7 +1,7 @@
 //! The storage traits on SQLite: one file, one connection under a lock.
 //!
 //! Frequent queries never reach the database: the [`Ledger`](crate::ledger::Ledger) gives counts, and
-//! [`KnownUrls`](known::KnownUrls) recognises known links.
+//! [`KnownUrls`](crate::known::KnownUrls) recognises known links.
 //!
 //! Changes are committed in groups, since a commit costs as much as the work of ten pages. They stay in
 //! order, so the disk always holds all changes up to some moment. See [`SqliteStore`] for the guarantees to a
@@ -10,14 +10,12 @@
 mod bands;
 mod check;
 mod checksum;
-pub(crate) mod codes;
 mod domain;
 mod durable;
 mod engine;
 mod enqueue;
 mod error;
 mod frontier;
-mod known;
 mod log_check;
 mod memory;
 mod migrate;
@@ -32,10 +30,9 @@ mod texts;
 
 pub(crate) use engine::SqliteEngine;
 pub(crate) use error::io_error;
-pub(crate) use known::KnownUrls;
 pub use projects::SqliteProjects;
 
-use crate::private;
+use crate::{codes, private};
 use crawl_model::{StoreError, assert_may_block, instant};
 use durable::OpenFile;
 use error::sql;

@@ -1,10 +1,11 @@
 //! Operator's queries and maintenance of a store, outside of the crawl.
 
 use super::{
-    Inner, SqliteStore, codes,
+    Inner, SqliteStore,
+    codes::{self, OUTCOMES},
     enqueue::{room, stored_bytes},
     error::sql,
-    memory::{OUTCOMES, set_number},
+    memory::set_number,
 };
 use crate::ledger::{Room, UrlState};
 use crate::upkeep::{HostPlaces, StoreSize};

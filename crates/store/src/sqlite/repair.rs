@@ -9,10 +9,10 @@ use super::{
     FILE, MIGRATIONS, SqliteStore, StateAtRest,
     check::{BLOBS, PLACES},
     checksum::is_intact,
-    codes, connect_at_rest,
+    codes::{self, OUTCOMES},
+    connect_at_rest,
     error::sql,
     io_error,
-    memory::OUTCOMES,
     migrate::{self, migrate},
     seal,
 };

@@ -1,10 +1,11 @@
 //! Ending leases and held pages.
 
 use super::{
-    Inner, codes,
+    Inner,
+    codes::{self, OUTCOMES},
     error::sql,
     frontier::forget_so_far,
-    memory::{Memory, OUTCOMES, set_number},
+    memory::{Memory, set_number},
     texts::Texts,
 };
 use crate::ledger::{HostId, UrlState};

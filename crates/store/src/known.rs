@@ -1,13 +1,22 @@
 //! Cache of URLs known in this round. Most links of a page are also on the page before it, and need no
 //! look-up.
 
-use crawl_model::UrlKey;
+use crawl_model::{Discovery, NewUrl, UrlKey};
 
 /// Slots per set.
 const WAYS: usize = 4;
 
 /// Number of sets; with 20 bytes per slot the cache takes 2.5 MiB at most, allocated as it fills.
 const SETS: usize = 1 << 15;
+
+/// Treatment of a resting URL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Revisit {
+    /// The URL keeps resting.
+    No,
+    /// The URL is pending in this round.
+    Yes,
+}
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
@@ -26,6 +35,18 @@ pub(crate) struct KnownUrls {
 impl KnownUrls {
     pub(crate) fn new() -> Self {
         Self { slots: vec![Slot::default(); SETS * WAYS], victim: 0 }
+    }
+
+    /// URLs that may change the store: unknown ones, those with a shorter path, those of a sitemap, and all that
+    /// are revisited.
+    pub(crate) fn to_look_up<'u>(&self, urls: &'u [NewUrl], revisit: Revisit) -> Vec<&'u NewUrl> {
+        let says_something = |url: &&NewUrl| {
+            revisit == Revisit::Yes
+                || url.sitemap_lastmod.is_some()
+                || url.discovery == Discovery::SitemapFile
+                || !self.covers(&url.key, url.depth)
+        };
+        urls.iter().filter(says_something).collect()
     }
 
     /// Returns true if the URL is known and this path to it is not shorter than any before.

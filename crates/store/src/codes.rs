@@ -1,7 +1,16 @@
 //! Numbers of names in the database. They outlive a release: never reuse or change one.
 
-use super::memory::OUTCOMES;
 use crawl_model::{Discovery, Lane, Outcome, StoreError, Strategy};
+
+/// Outcomes with the name of their counter in the database.
+pub(crate) const OUTCOMES: [(Outcome, &str); 6] = [
+    (Outcome::Record, "records"),
+    (Outcome::Failed, "failed"),
+    (Outcome::Skipped, "skipped"),
+    (Outcome::Redirected, "redirected"),
+    (Outcome::Unchanged, "unchanged"),
+    (Outcome::Gone, "gone"),
+];
 
 pub(crate) fn discovery(discovery: Discovery) -> i64 {
     match discovery {
