@@ -41,7 +41,7 @@ pub struct HoldPolicy {
 /// most `settle_pages` pages of a host are held; the oldest is released first. A host that ends before it
 /// settles gives exactly the result of the [batch](crate::batch), in any order of its pages.
 ///
-/// For each page: [`observe`](Self::observe) it, [`hold`](Self::hold) it or [judge](Self::judge) it. Then
+/// For each page: [`observe`](Self::observe) it, [`hold`](Self::hold) it or [clean](Self::clean) it. Then
 /// judge all pages that are [`due`](Self::due). Judge those [to be examined](Self::to_examine) if their
 /// judgement [is stable](Self::is_stable).
 #[derive(Clone, Debug)]
