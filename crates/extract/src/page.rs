@@ -6,7 +6,7 @@ use crate::{
     budget::Budget,
     dom::{Dom, NONE, Tag},
     explain::Trace,
-    rules::{Hit, KnownNames, OnHost, Part, Roles, Rules, SeenClasses},
+    rules::{Hit, KnownNames, OnHost, Part, Pass, Roles, Rules},
     text,
     visibility::{self, Seen},
 };
@@ -193,7 +193,7 @@ impl<'a> Page<'a> {
     fn look_at_elements(&mut self) {
         // Class attributes repeat, ids do not.
         let mut seen = KnownNames::default();
-        let mut classes = SeenClasses::default();
+        let mut pass = Pass::default();
         let (lists, budget) = (self.lists(), self.budget);
         let seen_by_style = visibility::find(&self.dom, &self.rules.extraction.visibility, budget);
         let controlled = Controlled::default();
@@ -217,7 +217,7 @@ impl<'a> Page<'a> {
                 gone = Gone::No;
             }
             let mut consent = false;
-            self.rules.selectors.for_matches_in_order(&self.dom, id, &mut classes, |hit| match hit {
+            self.rules.selectors.for_matches_in_order(&self.dom, id, &mut pass, |hit| match hit {
                 Hit::Consent(_) => consent = true,
                 Hit::Framework(index) => self.frameworks[index as usize] = true,
                 Hit::JsRoot => {

@@ -341,13 +341,21 @@ fn has_digits(text: &str) -> bool {
     text.bytes().filter(u8::is_ascii_digit).take(3).count() == 3
 }
 
-/// Returns true for a short element whose class or id is about a date.
+/// Returns true if the text of an element has a digit, as every date does.
+fn has_digit(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let text = |node: &u32| dom.tag(*node) == Tag::Text;
+    (id..dom.end(id)).filter(text).any(|node| dom.text(node).bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+/// Returns true for a short element with a digit whose class or id is about a date.
 fn is_named_as_date<'a>(page: &'a Page<'_>, id: u32, known: &mut KnownNames<'a>) -> bool {
     let mut named = |name: LocalName| {
         let names = page.dom.attr(id, &name).filter(|names| !names.is_empty());
         names.is_some_and(|names| known.roles(&page.rules.dates.names, names).has(Roles::META))
     };
     (1..=MAX_NAMED).contains(&page.amount(id).chars)
+        && has_digit(page, id)
         && (named(local_name!("class")) || named(local_name!("id")))
 }
 

@@ -16,7 +16,7 @@ pub(crate) use files::{
 pub use lists::ListReport;
 pub(crate) use lists::{FilterLists, OnHost};
 pub(crate) use phrases::SignalPhrases;
-pub(crate) use selector::{SeenClasses, SelectorSet};
+pub(crate) use selector::{Pass, SelectorSet};
 pub(crate) use sites::Sites;
 pub(crate) use tokens::{KnownNames, Roles, TokenTable};
 

@@ -5,8 +5,8 @@ mod parse;
 use crate::dom::{Dom, NONE, Tag};
 use html5ever::LocalName;
 use parse::split_chains;
-use rustc_hash::FxHashMap;
-use std::fmt;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::{fmt, hash::Hasher, ops::Range};
 
 /// Comparison of an attribute's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,14 +126,47 @@ struct OfClass {
     selectors: Vec<u32>,
 }
 
-/// Classes seen so far on a page that selectors require of ancestors. A selector with an unseen class cannot
-/// match yet.
-pub(crate) struct SeenClasses([bool; 256]);
+/// State of one pass over the elements of a page in document order.
+pub(crate) struct Pass<'a> {
+    /// Classes seen so far that selectors require of ancestors. A selector with an unseen class cannot match
+    /// yet.
+    seen: [bool; 256],
+    classes: KnownClasses<'a>,
+}
 
-impl Default for SeenClasses {
+impl Default for Pass<'_> {
     fn default() -> Self {
-        Self([false; 256])
+        Self { seen: [false; 256], classes: KnownClasses::default() }
     }
+}
+
+/// Cache of the selectors that class attributes lead to, since a page repeats its class attributes. It has
+/// one slot per hash: colliding attributes are looked up again.
+struct KnownClasses<'a> {
+    /// Values, each with its range of `steps`.
+    slots: Vec<(&'a str, Range<usize>)>,
+    steps: Vec<Step>,
+}
+
+impl Default for KnownClasses<'_> {
+    fn default() -> Self {
+        Self { slots: vec![("", 0..0); 512], steps: Vec::new() }
+    }
+}
+
+/// Maximum steps in the cache: 512 KiB. Beyond it the cache is cleared.
+const MAX_STEPS: usize = 1 << 16;
+
+/// Maximum bytes of a class attribute in the cache.
+const MAX_KNOWN: usize = 1024;
+
+/// What a class attribute asks of the pass.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The class of this bit is on the page.
+    Seen(u8),
+    /// The selector may match.
+    Check(u32),
 }
 
 impl<T> Default for SelectorSet<T> {
@@ -203,25 +236,31 @@ impl<T: Copy> SelectorSet<T> {
     }
 
     /// Like [`for_matches`](Self::for_matches), for a caller that visits all elements in document order with
-    /// one `seen`.
-    pub(crate) fn for_matches_in_order(
+    /// one `pass`.
+    pub(crate) fn for_matches_in_order<'a>(
         &self,
-        dom: &Dom,
+        dom: &'a Dom,
         element: u32,
-        seen: &mut SeenClasses,
+        pass: &mut Pass<'a>,
         found: impl FnMut(T),
     ) {
-        self.check(dom, element, Some(seen), found);
+        self.check(dom, element, Some(pass), found);
     }
 
-    fn check(&self, dom: &Dom, element: u32, mut seen: Option<&mut SeenClasses>, mut found: impl FnMut(T)) {
+    fn check<'a>(
+        &self,
+        dom: &'a Dom,
+        element: u32,
+        mut pass: Option<&mut Pass<'a>>,
+        mut found: impl FnMut(T),
+    ) {
         // The cheapest test comes first: an unseen class, then the value by which the selector was looked up.
-        let may_match = |index: u32, seen: Option<&SeenClasses>| match (seen, self.needs[index as usize]) {
-            (Some(seen), Some(bit)) => seen.0[usize::from(bit)],
+        let may_match = |index: u32, seen: Option<&[bool; 256]>| match (seen, self.needs[index as usize]) {
+            (Some(seen), Some(bit)) => seen[usize::from(bit)],
             _ => true,
         };
-        let mut check = |list: Option<&Vec<u32>>, value: Option<&str>, seen: Option<&SeenClasses>| {
-            for index in list.into_iter().flatten().filter(|index| may_match(**index, seen)) {
+        let mut check = |list: &[u32], value: Option<&str>, seen: Option<&[bool; 256]>| {
+            for index in list.iter().filter(|index| may_match(**index, seen)) {
                 let (selector, payload) = &self.selectors[*index as usize];
                 if value.is_none_or(|value| selector.holds_first(dom, element, value))
                     && selector.matches(dom, element)
@@ -233,27 +272,69 @@ impl<T: Copy> SelectorSet<T> {
         if dom.tag(element) == Tag::Text {
             return;
         }
-        match dom.tag(element) {
-            Tag::Other => check(self.by_name.get(dom.name(element)), None, seen.as_deref()),
-            tag => check(self.by_tag.get(tag as usize), None, seen.as_deref()),
-        }
+        let of_tag = match dom.tag(element) {
+            Tag::Other => self.by_name.get(dom.name(element)),
+            tag => self.by_tag.get(tag as usize),
+        };
+        check(of_tag.map_or(&[], Vec::as_slice), None, pass.as_deref().map(|pass| &pass.seen));
         for (name, value) in dom.attrs(element) {
-            if *name == html5ever::local_name!("id") {
-                check(self.by_id.get(value.trim()), None, seen.as_deref());
-            } else if *name == html5ever::local_name!("class") {
-                for class in value.split_ascii_whitespace() {
-                    let Some(of_class) = self.by_class.get(class) else { continue };
+            if *name == html5ever::local_name!("class") {
+                let (mut seen, cache) = match pass.as_deref_mut() {
+                    Some(Pass { seen, classes }) => (Some(seen), Some(classes)),
+                    None => (None, None),
+                };
+                let take = |step: Step| match (step, &mut seen) {
                     // needed by descendants, which come later
-                    if let (Some(bit), Some(seen)) = (of_class.bit, seen.as_deref_mut()) {
-                        seen.0[usize::from(bit)] = true;
-                    }
-                    check(Some(&of_class.selectors), None, seen.as_deref());
+                    (Step::Seen(bit), Some(seen)) => seen[usize::from(bit)] = true,
+                    (Step::Seen(_), None) => {}
+                    (Step::Check(index), seen) => check(&[index], None, seen.as_deref()),
+                };
+                match cache.filter(|_| value.len() <= MAX_KNOWN) {
+                    Some(cache) => self.known(cache, value).iter().copied().for_each(take),
+                    None => self.steps(value, take),
                 }
+                continue;
             }
-            if !self.by_attr.is_empty() {
-                check(self.by_attr.get(name), Some(value), seen.as_deref());
+            let seen = pass.as_deref().map(|pass| &pass.seen);
+            if *name == html5ever::local_name!("id")
+                && let Some(list) = self.by_id.get(value.trim())
+            {
+                check(list, None, seen);
+            }
+            if let Some(list) = self.by_attr.get(name) {
+                check(list, Some(value), seen);
             }
         }
+    }
+
+    /// Passes the steps of a class attribute to `found`: by its classes, then by tests of its whole value.
+    fn steps(&self, value: &str, mut found: impl FnMut(Step)) {
+        for of_class in value.split_ascii_whitespace().filter_map(|class| self.by_class.get(class)) {
+            of_class.bit.into_iter().for_each(|bit| found(Step::Seen(bit)));
+            of_class.selectors.iter().for_each(|index| found(Step::Check(*index)));
+        }
+        for index in self.by_attr.get(&html5ever::local_name!("class")).into_iter().flatten() {
+            let first = self.selectors[*index as usize].0.subject.first().and_then(|one| one.attrs.first());
+            if first.is_none_or(|(_, test)| test.holds(value)) {
+                found(Step::Check(*index));
+            }
+        }
+    }
+
+    /// Steps of a class attribute through the cache.
+    fn known<'c, 'a>(&self, known: &'c mut KnownClasses<'a>, value: &'a str) -> &'c [Step] {
+        let mut hasher = FxHasher::default();
+        hasher.write(value.as_bytes());
+        let at = (hasher.finish() % known.slots.len() as u64) as usize;
+        if known.slots[at].0 != value {
+            if known.steps.len() > MAX_STEPS {
+                *known = KnownClasses::default();
+            }
+            let start = known.steps.len();
+            self.steps(value, |step| known.steps.push(step));
+            known.slots[at] = (value, start..known.steps.len());
+        }
+        &known.steps[known.slots[at].1.clone()]
     }
 }
 

@@ -257,11 +257,11 @@ impl TokenTable {
 
 /// Cache of the roles of a page's attributes, with one slot per hash: colliding attributes are looked up
 /// again.
-pub(crate) struct KnownNames<'a>([(&'a str, Roles); 256]);
+pub(crate) struct KnownNames<'a>([(&'a str, Roles); 1024]);
 
 impl Default for KnownNames<'_> {
     fn default() -> Self {
-        Self([("", Roles::NONE); 256])
+        Self([("", Roles::NONE); 1024])
     }
 }
 
@@ -270,7 +270,7 @@ impl<'a> KnownNames<'a> {
     pub(crate) fn roles(&mut self, table: &TokenTable, names: &'a str) -> Roles {
         let mut hasher = FxHasher::default();
         hasher.write(names.as_bytes());
-        let slot = &mut self.0[(hasher.finish() % 256) as usize];
+        let slot = &mut self.0[(hasher.finish() % 1024) as usize];
         if slot.0 != names {
             *slot = (names, table.roles(names));
         }

@@ -7,7 +7,7 @@ fn count(selector: &str, html: &str) -> usize {
     let dom = parse(html, &Limits::default()).dom;
     let mut hits = 0;
     (0..dom.len()).for_each(|id| set.for_matches(&dom, id, |()| hits += 1));
-    let (mut in_order, mut seen) = (0, SeenClasses::default());
+    let (mut in_order, mut seen) = (0, Pass::default());
     (0..dom.len()).for_each(|id| set.for_matches_in_order(&dom, id, &mut seen, |()| in_order += 1));
     assert_eq!(in_order, hits, "{selector} on {html}");
     hits
