@@ -138,11 +138,13 @@ def crawl(binary, folder, pages, flags):
              "--delay", "0s", "--host-concurrency", "8", "--proxy", "none", "--max-time", f"{LIMIT}s", *flags]
     if os.geteuid() == 0:
         words.append("--chrome-no-sandbox")
-    settings = {"FETCH_RETRIES": "0", "CRAWL_SOFT404": "false", "CHROME_TABS": "4", "CHROME_BLOCK_IMAGES": "false", "CHROME_BLOCK_MEDIA": "false",
-                "CHROME_BLOCK_FONTS": "false", "CHROME_SETTLE": "2s", "CHROME_NAVIGATE": "5s", "CHROME_SCROLL": "1s"}
+    settings = {"FETCH_RETRIES": "0", "CRAWL_SOFT404": "false", "CHROME_TABS": "4", "CHROME_BLOCK_IMAGES": "false", "CHROME_SETTLE": "2s",
+                "CHROME_NAVIGATE": "5s"}
     environment = {**os.environ, **{f"CRAWL_{name}": value for name, value in settings.items()}}
     with open(folder / "messages", "w") as messages:
-        subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages, timeout=LIMIT + 60)
+        done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages, timeout=LIMIT + 60)
+    if done.returncode == 2:
+        raise RuntimeError(f"the crawl refuses its settings: {(folder / 'messages').read_text()[:300]}")
     records = folder / "pages.jsonl"
     return records.read_text() if records.exists() else ""
 
