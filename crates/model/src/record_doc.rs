@@ -1,198 +1,93 @@
 //! `docs/record.md` lists every field of a record with its type and its presence, and every name that a field
-//! can have.
+//! can have. The fields are read from the types, as in the JSON Schema of a record.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
-use crate::{
-    Attempt, AuthorUrl, BoilerplateInfo, BoilerplateStatus, BySite, Change, Confidence, Extractor,
-    HiddenText, LanguageSource, Media, MediaKind, MetadataConfidence, MetadataSources, PageType, Quality,
-    Record, RecordMetadata, RemovalReason, RemovedSpan, SCHEMA_VERSION, Strategy, Warning,
-};
-use serde::de::DeserializeOwned;
+use crate::{Record, Warning};
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 const DOC: &str = include_str!("../../../docs/record.md");
 
-fn attempt(full: bool) -> Attempt {
-    let error = full.then(String::new);
-    Attempt {
-        strategy: Strategy::Static,
-        status: full.then_some(200),
-        words: 1,
-        error,
-        reason: String::new(),
+/// A field of a record.
+#[derive(Debug)]
+struct Field {
+    /// Type in the words of the document.
+    kind: String,
+    /// True if it may be left out.
+    is_optional: bool,
+    /// Values that it may have, for an enumeration.
+    names: Vec<String>,
+}
+
+fn schema_of<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// A schema and its alternatives, without the one of null.
+fn alternatives(schema: &Value) -> Vec<&Value> {
+    match schema["anyOf"].as_array() {
+        Some(all) => all.iter().filter(|schema| schema["type"] != "null").collect(),
+        None => vec![schema],
     }
 }
 
-fn quality(full: bool) -> Quality {
-    let text = || full.then(|| "text".to_owned());
-    Quality {
-        language: String::new(),
-        language_source: full.then_some(LanguageSource::Declared),
-        words: 0,
-        content_words: 0,
-        skipped: text(),
-        reason: text(),
-        failed: text().into_iter().collect(),
-        scores: [("RULE".to_owned(), 0.5)].into(),
-    }
+fn is_nullable(schema: &Value) -> bool {
+    let all = schema["anyOf"].as_array().or_else(|| schema["type"].as_array());
+    all.is_some_and(|all| all.iter().any(|one| one == "null" || one["type"] == "null"))
 }
 
-fn boilerplate(full: bool) -> BoilerplateInfo {
-    let removed = RemovedSpan {
-        start: 0,
-        end: 1,
-        hash: 1,
-        key: full.then_some(1),
-        reason: RemovalReason::Block,
-        pages: 1,
+/// Names of an enumeration.
+fn names(schema: &Value) -> Vec<String> {
+    let listed = schema["enum"].as_array().into_iter().flatten();
+    let described = schema["oneOf"].as_array().into_iter().flatten();
+    let one_by_one = described.flat_map(|one| match one["enum"].as_array() {
+        Some(several) => several.iter().collect(),
+        None => vec![&one["const"]],
+    });
+    listed.chain(one_by_one).filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Type of a value, as the document writes it.
+fn type_of(schema: &Value) -> &'static str {
+    let is = |kind: &str| {
+        let kinds = &schema["type"];
+        kinds == kind || kinds.as_array().is_some_and(|all| all.iter().any(|one| one == kind))
     };
-    BoilerplateInfo {
-        status: BoilerplateStatus::Applied,
-        fingerprint: full.then(|| "text".to_owned()),
-        pages: 1,
-        blocks_removed: 0,
-        bytes_removed: 0,
-        removed: full.then_some(removed).into_iter().collect(),
+    match () {
+        () if is("object") => "object",
+        () if is("array") && alternatives(&schema["items"]).iter().any(|item| item["type"] == "object") => {
+            "list of objects"
+        }
+        () if is("array") => "list of texts",
+        () if is("boolean") => "true or false",
+        () if is("integer") || is("number") => "number",
+        () if is("string") || !names(schema).is_empty() => "text",
+        () => panic!("no type: {schema}"),
     }
 }
 
-/// A record in which every optional field is present or absent.
-fn media(full: bool) -> Media {
-    let text = || full.then(String::new);
-    Media {
-        kind: MediaKind::Video,
-        src: String::new(),
-        alt: text(),
-        caption: text(),
-        width: full.then_some(1),
-        height: full.then_some(1),
-        poster: text(),
-    }
-}
-
-const fn hidden_text(count: u32) -> HiddenText {
-    HiddenText { words: count, kept: count, characters: count }
-}
-
-fn metadata(full: bool) -> RecordMetadata {
-    let text = || full.then(|| "text".to_owned());
-    let list = || text().into_iter().collect::<Vec<_>>();
-    RecordMetadata {
-        source_url: String::new(),
-        canonical: text(),
-        title: text(),
-        description: text(),
-        author: text(),
-        published: text(),
-        modified: text(),
-        language: text(),
-        site_name: text(),
-        image: text(),
-        keywords: list(),
-        authors: list(),
-        status_code: 200,
-        content_type: text(),
-        fetched_at: String::new(),
-        strategy: Strategy::Static,
-        attempts: vec![attempt(full)],
-        page_type: PageType::Unknown,
-        article_score: 0,
-        is_article: false,
-        word_count: 0,
-        reading_time_minutes: 1,
-        extractor: Extractor::None,
-        language_detected: text(),
-        content_hash: String::new(),
-        duplicate_of: text(),
-        similarity: full.then_some(1.0),
-        similarity_estimate: full.then_some(1.0),
-        change: full.then_some(Change::New),
-        previous_content_hash: text(),
-        last_seen: text(),
-        domain: String::new(),
-        depth: 0,
-        licence: text(),
-        breadcrumbs: list(),
-        sources: MetadataSources { title: text(), authors: text(), published: text(), modified: text() },
-        confidence: MetadataConfidence {
-            title: full.then_some(Confidence::High),
-            authors: full.then_some(Confidence::Medium),
-            published: full.then_some(Confidence::Low),
-            modified: full.then_some(Confidence::Low),
-        },
-        author_urls: full
-            .then(|| AuthorUrl { name: String::new(), url: String::new() })
-            .into_iter()
-            .collect(),
-        section: text(),
-        is_accessible_for_free: full.then_some(true),
-        structured: text(),
-        json_ld: text(),
-        open_graph: text(),
-        by_site: Some(BySite { pages: 9, added: 1, dropped: 2, rebuilt: true, template: text() }),
-        hidden_text: hidden_text(u32::from(full)),
-        ai_opt_out: list(),
-        project: text(),
-        source_group: text(),
-    }
-}
-
-fn record(full: bool) -> Record {
-    let metadata = metadata(full);
-    let boilerplate = boilerplate(full);
-    Record {
-        schema_version: SCHEMA_VERSION,
-        id: String::new(),
-        url: String::new(),
-        text: String::new(),
-        content: String::new(),
-        metadata,
-        boilerplate,
-        quality: Some(quality(full)),
-        warnings: Vec::new(),
-        links: full.then(|| "text".to_owned()).into_iter().collect(),
-        media: vec![media(full)],
-    }
-}
-
-/// Type of a JSON value, as the document writes it.
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "number",
-        Value::String(_) => "text",
-        Value::Array(items) if items.iter().any(Value::is_object) => "list of objects",
-        Value::Array(_) => "list of texts",
-        Value::Object(_) => "object",
-    }
-}
-
-/// Path of a field → its type.
-fn fields(value: &Value, path: &str, out: &mut BTreeMap<String, &'static str>) {
-    let inner = match value {
-        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
-        Value::Array(items) => items.iter().filter(|i| i.is_object()).map(|i| ("[]".to_owned(), i)).collect(),
-        _ => Vec::new(),
-    };
-    for (key, value) in inner {
-        let path = match (path, key.as_str()) {
-            (path, "[]") => format!("{path}[]"),
-            ("", key) => key.to_owned(),
-            (path, key) => format!("{path}.{key}"),
-        };
-        fields(value, &path, out);
-        if !path.ends_with("[]") {
-            out.insert(path, type_of(value));
+/// Collects the fields of an object by their paths, those of lists of objects as `list[].field`.
+fn collect(object: &Value, within: &str, out: &mut BTreeMap<String, Field>) {
+    for (name, schema) in object["properties"].as_object().into_iter().flatten() {
+        let path = if within.is_empty() { name.clone() } else { format!("{within}.{name}") };
+        let required = object["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+        for inner in alternatives(schema) {
+            collect(inner, &path, out);
+            collect(&inner["items"], &format!("{path}[]"), out);
+            let null = if required && is_nullable(schema) { " or null" } else { "" };
+            let (kind, names) = (format!("{}{null}", type_of(inner)), names(inner));
+            out.insert(path.clone(), Field { kind, is_optional: !required, names });
         }
     }
 }
 
-fn fields_of(full: bool) -> BTreeMap<String, &'static str> {
+fn fields() -> BTreeMap<String, Field> {
     let mut out = BTreeMap::new();
-    fields(&serde_json::to_value(record(full)).unwrap(), "", &mut out);
+    collect(&schema_of::<Record>(), "", &mut out);
     out
 }
 
@@ -206,57 +101,57 @@ fn rows() -> BTreeMap<&'static str, Vec<&'static str>> {
     .collect()
 }
 
-#[test]
-fn every_field_is_documented_with_its_type() {
-    let (full, mut empty, rows) = (fields_of(true), fields_of(false), rows());
-    // Present in both, so that their own fields can be compared; they may be absent as a whole.
-    assert!(empty.remove("quality").is_some());
-    let is_there = |path: &str| !matches!(path, "media" | "metadata.bySite");
-    for (path, kind) in &full {
-        let row = rows.get(path.as_str()).unwrap_or_else(|| panic!("docs/record.md has no row for {path}"));
-        let inner_of_absent = path.contains("[]") && !empty.contains_key(path.split("[]").next().unwrap());
-        let expected = match empty.get(path) {
-            Some(&"null") if *kind != "null" => format!("{kind} or null"),
-            _ => (*kind).to_owned(),
-        };
-        assert_eq!(row[0], expected, "the type of {path}");
-        let absent = row[1].to_lowercase().contains("absent");
-        let may_be = !empty.contains_key(path) && !inner_of_absent || !is_there(path);
-        assert_eq!(absent, may_be, "{path} may be absent: {}", row[1]);
-    }
-    let warnings = names::<Warning>();
-    let unknown: Vec<_> = rows
-        .keys()
-        .filter(|name| !full.contains_key(**name) && !warnings.iter().any(|w| w == *name))
-        .collect();
-    assert!(unknown.is_empty(), "rows of fields that are not there: {unknown:?}");
+/// Returns true if a row names a value: that of the field, of the object around it, or of a field with the same values.
+fn is_said(
+    rows: &BTreeMap<&str, Vec<&str>>,
+    fields: &BTreeMap<String, Field>,
+    path: &str,
+    name: &str,
+) -> bool {
+    let around = path.rsplit_once('.').map_or("", |(around, _)| around);
+    let alike = fields.iter().filter(|(_, field)| field.names == fields[path].names);
+    let mut places = alike.map(|(path, _)| path.as_str()).chain([around]);
+    places.any(|place| rows.get(place).is_some_and(|row| row[1].contains(&format!("`{name}`"))))
 }
 
-/// Names of an enumeration, as serde lists them in the error of an unknown one.
-fn names<T: DeserializeOwned>() -> Vec<String> {
-    let Err(error) = serde_json::from_str::<T>("\"no such name\"") else { panic!("every name is known") };
-    let error = error.to_string();
-    let (_, expected) = error.split_once("expected").unwrap();
-    expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+#[test]
+fn every_field_is_documented_with_its_type() {
+    let (fields, rows) = (fields(), rows());
+    let mut wrong = Vec::new();
+    for (path, field) in &fields {
+        let Some(row) = rows.get(path.as_str()) else {
+            wrong.push(format!("no row for {path}"));
+            continue;
+        };
+        if row[0] != field.kind {
+            wrong.push(format!("{path} is \"{}\", not \"{}\"", field.kind, row[0]));
+        }
+        if row[1].to_lowercase().contains("absent") != field.is_optional {
+            let may = if field.is_optional { "may be" } else { "is never" };
+            wrong.push(format!("{path} {may} absent: {}", row[1]));
+        }
+    }
+    let warnings = names(&schema_of::<Warning>());
+    // the names of rules are keys of a map
+    let is_key = |name: &str| name.strip_suffix(".RULE").is_some_and(|map| fields.contains_key(map));
+    let known = |name: &str| {
+        fields.contains_key(name) || is_key(name) || warnings.iter().any(|warning| warning == name)
+    };
+    wrong.extend(rows.keys().filter(|name| !known(name)).map(|name| format!("{name} is no field")));
+    assert!(wrong.is_empty(), "docs/record.md: {wrong:#?}");
 }
 
 #[test]
 fn every_name_is_documented() {
-    let rows = rows();
-    let said = |field: &str, names: Vec<String>| {
-        assert!(names.len() > 2, "{field}: {names:?}");
-        for name in names {
-            assert!(rows[field][1].contains(&format!("`{name}`")), "docs/record.md: {field} may be {name}");
-        }
-    };
-    for warning in names::<Warning>() {
-        assert!(rows.contains_key(warning.as_str()), "docs/record.md has no row for the warning {warning}");
+    let (fields, rows) = (fields(), rows());
+    let mut wrong = Vec::new();
+    for (path, field) in &fields {
+        let unsaid = field.names.iter().filter(|name| !is_said(&rows, &fields, path, name));
+        wrong.extend(unsaid.map(|name| format!("{path} may be {name}")));
     }
-    said("metadata.strategy", names::<Strategy>());
-    said("metadata.change", names::<Change>());
-    said("metadata.pageType", names::<PageType>());
-    said("metadata.extractor", names::<Extractor>());
-    said("media[].kind", names::<MediaKind>());
-    said("boilerplate.status", names::<BoilerplateStatus>());
-    said("boilerplate.removed[].reason", names::<RemovalReason>());
+    let warnings = names(&schema_of::<Warning>());
+    let unsaid = warnings.iter().filter(|warning| !rows.contains_key(warning.as_str()));
+    wrong.extend(unsaid.map(|warning| format!("no row for the warning {warning}")));
+    assert!(wrong.is_empty(), "docs/record.md: {wrong:#?}");
+    assert!(warnings.len() > 2 && fields["metadata.change"].names.len() > 2, "no names are read");
 }
