@@ -8,7 +8,7 @@ use super::{
 };
 use crawl_archive::{Body, Item, ReadOptions, read_file};
 use crawl_engine::{config::Limit, exit::Exit};
-use crawl_output::Kind;
+use crawl_output::is_folder;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,10 +28,10 @@ const GRAIN: Duration = Duration::from_millis(2);
 
 /// Records of an output, all of which must be readable.
 pub fn records(path: &Path) -> Result<Records, String> {
-    let mut records = match Kind::of(path) {
-        Kind::Folder => folder(path)?,
-        _ if !path.exists() => Vec::new(),
-        _ => table(path)?,
+    let mut records = match () {
+        () if is_folder(path) => folder(path)?,
+        () if !path.exists() => Vec::new(),
+        () => table(path)?,
     };
     records.sort();
     Ok(records)
@@ -228,7 +228,7 @@ pub fn compare(plan: &Plan, expected: &Played, found: &Played) -> Difference {
 pub fn counts(plan: &Plan, played: &Played) -> Result<(), String> {
     let mut before = 0;
     // a folder has no record of a page that is gone
-    let told = if Kind::of(Path::new(plan.output)) == Kind::Folder { 1 } else { played.rounds.len() };
+    let told = if is_folder(Path::new(plan.output)) { 1 } else { played.rounds.len() };
     for round in &played.rounds[..told] {
         let (life, all) = (round.lives[0], round.records.len() as u64);
         // a round without records replaces the output by an empty one

@@ -43,6 +43,16 @@ Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 storage full o
 fetched, 5 stopped by a limit, 6 another run holds the state directory or writes the output, 7 state, output or \
 archive is damaged, 130 interrupted (state saved).";
 
+/// Help of the output, with the names that select a format.
+fn output_help() -> String {
+    let endings: Vec<&str> = crawl_output::endings().collect();
+    format!(
+        "Append records to FILE (default, and -: standard output)\n\n\
+         An end of the name selects the format ({}). DIR/ is a folder of Markdown files.",
+        endings.join(", ")
+    )
+}
+
 /// Crawls sites politely and writes the main content of each page as JSONL.
 #[derive(Debug, Parser)]
 #[command(name = "crawl", version = env!("CRAWL_VERSION"), after_help = "crawl --help describes all flags, with examples and exit codes.", after_long_help = EXAMPLES, disable_help_subcommand = true, args_conflicts_with_subcommands = true, max_term_width = 110)]
@@ -188,9 +198,8 @@ pub struct RunArgs {
     pub config: Option<PathBuf>,
 
     /// Append records to FILE (default, and -: standard output)
-    ///
-    /// .gz, .zst and .parquet select the format. DIR/ is a folder of Markdown files.
     #[arg(
+        long_help = output_help(),
         short = 'o',
         long = "output",
         value_name = "FILE",

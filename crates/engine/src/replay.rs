@@ -133,7 +133,7 @@ fn output_of(config: &Config, stop: &CancellationToken) -> Result<Box<dyn Record
         (append, "") => (append, Before::Unknown),
         (_, replace) => (replace, Before::Replace),
     };
-    Ok(crawl_output::open(&crawl_output::Place::of(Path::new(path)), before, fields)?.output)
+    Ok(crawl_output::Place::of(Path::new(path)).open(before, fields)?.output)
 }
 
 /// The stages of a crawl from extraction on, with the archive in front of them.

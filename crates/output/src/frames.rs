@@ -6,6 +6,7 @@ use std::{
     ops::Range,
     path::Path,
 };
+use zstd::bulk::Compressor;
 
 /// First bytes of a zstd frame (RFC 8878 §3.1.1) and of a gzip member (RFC 1952 §2.3.1, with its one method).
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -14,11 +15,21 @@ const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 0x08];
 /// Bytes that are looked through at a time for the next frame.
 const STEP: usize = 1 << 16;
 
+/// zstd's own default.
+const ZSTD_LEVEL: i32 = 3;
+
 /// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     Gzip,
     Zstd,
+}
+
+/// A compressor of whole frames with a checksum.
+pub(super) fn zstd_frames() -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::new(ZSTD_LEVEL)?;
+    compressor.include_checksum(true)?;
+    Ok(compressor)
 }
 
 /// A part of a compressed file.
@@ -158,7 +169,7 @@ mod tests {
                 encoder.write_all(text.as_bytes()).unwrap();
                 encoder.finish().unwrap()
             }
-            Packing::Zstd => crate::packed::zstd_frames().unwrap().compress(text.as_bytes()).unwrap(),
+            Packing::Zstd => zstd_frames().unwrap().compress(text.as_bytes()).unwrap(),
         }
     }
 

@@ -8,10 +8,9 @@ use crate::{
     damaged::{bytes_of, put_aside},
     file::Before,
     file::FileOutput,
-    frames::{Frames, Packing, Part},
+    frames::{Frames, Packing, Part, zstd_frames},
     lines::push_line,
     output::Output,
-    packed::zstd_frames,
 };
 use crawl_model::random;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,13 @@
-//! The place of an output: its kind and its one path, for every name that leads to it.
+//! The place of an output: its format and its one path, for every name that leads to it.
 
-use crate::{folder, parquet, paths::absolute};
+use crate::{
+    error::OutputError,
+    fields::Fields,
+    file::Before,
+    format::{Format, Opened},
+    formats::{format_of, json_lines},
+    paths::absolute,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -9,86 +16,73 @@ use std::{
 /// Links that are followed before a path counts as one that leads nowhere.
 const MOST_LINKS: usize = 40;
 
-/// Format of records, by the name of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A line of JSON each.
-    Lines,
-    /// The same, compressed: a gzip member a batch.
-    Gzip,
-    /// The same, compressed: a zstd frame a batch.
-    Zstd,
-    /// A Parquet table.
-    Parquet,
-    /// A Markdown file each, in a folder.
-    Folder,
-}
-
-impl Kind {
-    /// `….gz`, `….zst`, `….parquet`, or a folder, which ends in a slash; all others are lines.
-    #[must_use]
-    pub fn of(path: &Path) -> Self {
-        let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
-        match () {
-            () if name.ends_with('/') => Self::Folder,
-            () if name.ends_with(".gz") => Self::Gzip,
-            () if name.ends_with(".zst") => Self::Zstd,
-            () if name.ends_with(".parquet") => Self::Parquet,
-            () => Self::Lines,
-        }
-    }
-
-    /// The file by whose path the state knows the output.
-    #[must_use]
-    pub fn marked(self, path: &Path) -> PathBuf {
-        match self {
-            Self::Folder => path.join(folder::INDEX),
-            _ => path.to_owned(),
-        }
-    }
-}
-
 /// An output with links and `..` resolved, so that one file has one name in the state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Place {
-    /// Format, by the name that the user gave.
-    pub kind: Kind,
+    format: &'static dyn Format,
     /// Resolved.
     pub path: PathBuf,
 }
 
 impl Place {
-    /// The place that a name after `-o` or `-O` leads to.
+    /// The place that a name after `-o` or `-O` leads to. The name selects the format.
     #[must_use]
     pub fn of(path: &Path) -> Self {
-        Self { kind: Kind::of(path), path: resolved(path) }
+        Self { format: format_of(path), path: resolved(path) }
     }
 
     /// Makes the place of a file of lines, for any name.
     #[must_use]
     pub fn of_lines(path: &Path) -> Self {
-        Self { kind: Kind::Lines, path: resolved(path) }
+        Self { format: json_lines(), path: resolved(path) }
+    }
+
+    /// An output of the same format at another path, which is not resolved.
+    #[must_use]
+    pub fn at(&self, path: PathBuf) -> Self {
+        Self { format: self.format, path }
     }
 
     /// The file by whose path the state knows the output.
     #[must_use]
     pub fn marked(&self) -> PathBuf {
-        self.kind.marked(&self.path)
+        self.format.marked(&self.path)
     }
 
-    /// The file that is appended to while a run is on.
+    /// The file that is appended to during a run.
     #[must_use]
     pub fn written(&self) -> PathBuf {
-        match self.kind {
-            Kind::Parquet => parquet::part_of(&self.path),
-            _ => self.marked(),
-        }
+        self.format.written(&self.path)
     }
 
     /// Name under which the store keeps the output.
     #[must_use]
     pub fn name(&self) -> String {
         self.marked().to_string_lossy().into_owned()
+    }
+
+    /// Opens the output, cut back as `before` says.
+    ///
+    /// # Errors
+    /// When it cannot be written, holds something else than this output writes, or another process writes it.
+    pub fn open(&self, before: Before, fields: Option<Fields>) -> Result<Opened, OutputError> {
+        self.format.open(&self.path, before, fields)
+    }
+
+    /// Puts the output in order after a round. Called when its end is noted in the store, so that nothing has to be cut back.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn tidy(&self, note: &mut dyn FnMut(u64) -> Result<(), OutputError>) -> Result<(), OutputError> {
+        self.format.tidy(&self.path, note)
+    }
+
+    /// Empties an output of earlier rounds, for a round that replaces it and has no records.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn replace_by_nothing(&self) -> Result<(), OutputError> {
+        self.format.replace_by_nothing(&self.path)
     }
 }
 
@@ -128,11 +122,12 @@ mod tests {
                 fs::write(dir.join("deep/out.gz"), "").unwrap();
             }
             let place = Place::of(&dir.join("deep/out.gz"));
-            assert_eq!(place, Place { kind: Kind::Gzip, path: dir.join("deep/out.gz") });
-            assert_eq!(Place::of(&dir.join("deep/../short/out.gz")), place);
+            let read = |place: &Place| (place.format.ending(), place.path.clone());
+            assert_eq!(read(&place), (".gz", dir.join("deep/out.gz")));
+            assert_eq!(read(&Place::of(&dir.join("deep/../short/out.gz"))), read(&place));
             // the given name sets the format
             let link = Place::of(&dir.join("link.jsonl"));
-            assert_eq!(link, Place { kind: Kind::Lines, ..place });
+            assert_eq!(read(&link), ("", place.path));
         }
         let folder = Place::of(Path::new(&format!("{}/short/pages/", dir.display())));
         assert_eq!(folder.name(), format!("{}/deep/pages/index.jsonl", dir.display()));

@@ -9,7 +9,7 @@ use crate::{
 };
 use crawl_model::OutputMark;
 use crawl_output::{
-    Fields, FileOutput, Kind, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput,
+    Fields, FileOutput, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput, is_folder,
 };
 use crawl_store::private;
 use std::{io, path::Path};
@@ -29,7 +29,7 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     let archive = Path::new(&config.archive.dir);
     let archive = Some(archive).filter(|dir| !dir.as_os_str().is_empty());
     for (path, is_folder) in output_path(config)?
-        .map(|path| (path, Kind::of(path) == Kind::Folder))
+        .map(|path| (path, is_folder(path)))
         .into_iter()
         .chain(archive.map(|dir| (dir, true)))
     {
@@ -78,7 +78,7 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
         }
         Some(path) => {
             let place = Place::of(path);
-            let opened = crawl_output::open(&place, state.before(&place, path, replace)?, fields)?;
+            let opened = place.open(state.before(&place, path, replace)?, fields)?;
             state.note_damage(&opened)?;
             state.output_opened(&place, opened.offset, opened.stale)?;
             opened.output
@@ -115,7 +115,7 @@ pub fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), 
     if let Some(place) = place.as_ref().filter(|_| done) {
         let name = place.name();
         // a kill between the two leaves an index that is longer than noted, as one that a user has added to
-        crawl_output::tidy(place, &mut |offset| {
+        place.tidy(&mut |offset| {
             Ok(store.settle(&[], &[OutputMark { name: name.clone(), offset }]).map(|_| ())?)
         })?;
     }

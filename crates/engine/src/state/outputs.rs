@@ -42,7 +42,7 @@ impl State {
         if store.output_mark(&name)?.is_some() {
             return Ok(());
         }
-        let earlier = place.kind.marked(&absolute(given)).to_string_lossy().into_owned();
+        let earlier = place.at(absolute(given)).name();
         let mut found = store.output_mark(&earlier)?.map(|mark| (earlier, mark));
         if found.is_none() {
             found = self.moved(place)?;
@@ -65,7 +65,7 @@ impl State {
             let name = key.trim_start_matches("file:");
             let mark = self.store.output_mark(name)?.filter(|mark| noted == file && *mark <= length);
             // one that is still there under that name is not this one
-            let there = Place { kind: place.kind, path: PathBuf::from(name) }.written();
+            let there = place.at(PathBuf::from(name)).written();
             if let Some(mark) = mark
                 && file_of(&there).is_none_or(|(other, _)| other == file)
             {
@@ -163,7 +163,7 @@ fn is_untouched(store: &dyn Store, place: &Place) -> Result<bool, StoreError> {
 /// When storage fails, or the file cannot be written.
 pub fn replace_by_nothing(store: &dyn Store, place: &Place) -> Result<(), Failure> {
     if is_untouched(store, place)? {
-        crawl_output::replace_by_nothing(place)?;
+        place.replace_by_nothing()?;
     }
     Ok(())
 }
@@ -206,8 +206,7 @@ mod tests {
 
     /// Opens an output as a run does.
     fn opened(state: &State, place: &Place) -> Opened {
-        let opened =
-            crawl_output::open(place, state.before(place, &place.path, false).unwrap(), None).unwrap();
+        let opened = place.open(state.before(place, &place.path, false).unwrap(), None).unwrap();
         state.output_opened(place, opened.offset, opened.stale).unwrap();
         state.store.sync().unwrap();
         opened
@@ -357,17 +356,18 @@ mod tests {
         if !step() {
             return;
         }
-        crawl_output::tidy(place, &mut |offset| {
-            let mark = OutputMark { name: place.name(), offset };
-            Ok(state.store.settle(&[], &[mark]).map(|_| ())?)
-        })
-        .unwrap();
+        place
+            .tidy(&mut |offset| {
+                let mark = OutputMark { name: place.name(), offset };
+                Ok(state.store.settle(&[], &[mark]).map(|_| ())?)
+            })
+            .unwrap();
         assert!(crate::state::note_end(&*state.store).unwrap());
         step();
     }
 
     fn urls_of(place: &Place) -> Vec<String> {
-        if place.kind == crawl_output::Kind::Folder {
+        if place.path != place.marked() {
             let index = fs::read_to_string(place.marked()).unwrap();
             let url = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["url"].clone();
             return index.lines().map(|line| url(line).as_str().unwrap().to_owned()).collect();

@@ -40,7 +40,7 @@ fn runs_add_to_the_table_and_rounds_replace_it() {
     assert_eq!(rows(&path), ["a", "b", "c", "d"]);
     // a round that replaces and was cut off after its first batch
     let mut third = ParquetRecords::open(&path, Before::Replace, None).unwrap();
-    assert!(third.is_stale());
+    assert!(third.stale);
     let settled = write(&mut third, &["e"]);
     write(&mut third, &["lost"]);
     drop(third);
@@ -50,7 +50,7 @@ fn runs_add_to_the_table_and_rounds_replace_it() {
     again.finish().unwrap();
     drop(again);
     assert_eq!(rows(&path), ["e", "f"]);
-    empty(&path).unwrap();
+    ParquetTables.replace_by_nothing(&path).unwrap();
     assert_eq!(rows(&path), [""; 0]);
 }
 
@@ -85,7 +85,7 @@ fn a_journal_that_nobody_remembers_is_kept_as_far_as_it_is_whole() {
     write(&mut again, &["c"]);
     again.finish().unwrap();
     assert_eq!(rows(&path), ["a", "c"]);
-    assert!(again.damage().unwrap().contains("pages.parquet.part.damaged-1"), "{:?}", again.damage());
+    assert!(again.damage.as_ref().unwrap().contains("pages.parquet.part.damaged-1"), "{:?}", again.damage);
 }
 
 /// A journal of three batches, damaged at some byte: no way of opening it fails. Readable records become
@@ -103,12 +103,12 @@ fn a_damaged_journal_can_be_got_out_of() {
         let _ = std::fs::remove_file(&path);
         std::fs::write(part_of(&path), bytes).unwrap();
         let mut opened = ParquetRecords::open(&path, before, None).unwrap();
-        let told = opened.damage();
+        let told = opened.damage.clone();
         write(&mut opened, &["d"]);
         let ended = opened.finish();
         drop(opened);
         let mut again = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
-        assert_eq!(again.damage(), None);
+        assert_eq!(again.damage, None);
         again.finish().unwrap();
         (rows(&path), told, ended.err().map(|error| error.to_string()))
     };
@@ -139,7 +139,7 @@ fn the_end_of_a_run_can_be_repeated() {
     first.finish().unwrap();
     drop(first);
     let mut again = ParquetRecords::open(&path, Before::CutOff(settled), None).unwrap();
-    assert_eq!(again.damage(), None, "nothing is missing: the rows are in the table");
+    assert_eq!(again.damage, None, "nothing is missing: the rows are in the table");
     write(&mut again, &["b"]);
     again.finish().unwrap();
     assert_eq!(rows(&path), ["a", "b"]);

@@ -4,16 +4,14 @@
 //! files are on disk before their lines are in `index.jsonl`, which is kept exactly-once like any file of
 //! lines. A page that is fetched again after a crash has the same name.
 
-use crate::OutputError;
 use crate::{
-    fields::Fields,
-    fields::members,
-    file::Before,
-    file::FileOutput,
+    error::OutputError,
+    fields::{Fields, members},
+    file::{Before, FileOutput},
     file_name::{earlier_path, page_path},
+    format::{Format, Opened, state_of},
     lines::{push_line, unwritable},
-    output::Output,
-    output::RecordOutput,
+    output::{Output, RecordOutput},
     whole::{Replacement, write_by},
 };
 use crawl_model::{Change, Record, UrlKey};
@@ -27,7 +25,7 @@ use std::{
 };
 
 /// The index of the folder.
-pub(super) const INDEX: &str = "index.jsonl";
+const INDEX: &str = "index.jsonl";
 /// Temporary name of a file that is being written.
 const WRITING: &str = ".writing.tmp";
 
@@ -44,8 +42,35 @@ struct Entry {
     title: Option<String>,
 }
 
+/// Folders of Markdown files.
+pub(super) struct MarkdownFolders;
+
+impl Format for MarkdownFolders {
+    fn ending(&self) -> &'static str {
+        "/"
+    }
+
+    fn open(&self, path: &Path, before: Before, fields: Option<Fields>) -> Result<Opened, OutputError> {
+        let folder = MarkdownFolder::open(path, before, fields)?;
+        let state = state_of(&folder.index);
+        Ok(Opened::new(folder, state))
+    }
+
+    fn marked(&self, path: &Path) -> PathBuf {
+        path.join(INDEX)
+    }
+
+    fn tidy(
+        &self,
+        path: &Path,
+        note: &mut dyn FnMut(u64) -> Result<(), OutputError>,
+    ) -> Result<(), OutputError> {
+        tidy(path, note)
+    }
+}
+
 /// Records as Markdown files in a folder.
-pub(super) struct MarkdownFolder {
+struct MarkdownFolder {
     folder: PathBuf,
     index: FileOutput,
     fields: Option<Fields>,
@@ -68,11 +93,6 @@ impl MarkdownFolder {
         }
         let index = FileOutput::open(&path.join(INDEX), before)?;
         Ok(Self { folder: path.to_owned(), index, fields, lines: Vec::new(), removed: false })
-    }
-
-    /// The index.
-    pub(super) const fn index(&self) -> &FileOutput {
-        &self.index
     }
 
     fn fail(&self, source: io::Error) -> OutputError {
@@ -198,10 +218,7 @@ fn page_of(line: &str) -> Option<String> {
 
 /// Takes the lines out of the index that a later one of the same page makes old, and those of pages that are gone. Readers see
 /// the old index or the new one. `note` is called with the length of the new one before it takes its place.
-pub(super) fn tidy(
-    folder: &Path,
-    note: &mut dyn FnMut(u64) -> Result<(), OutputError>,
-) -> Result<(), OutputError> {
+fn tidy(folder: &Path, note: &mut dyn FnMut(u64) -> Result<(), OutputError>) -> Result<(), OutputError> {
     let path = folder.join(INDEX);
     if !path.exists() {
         return Ok(());
@@ -384,7 +401,7 @@ mod tests {
         index.push_str("{\"path\":\"../outside.md\"}\n{\"path\":\"/etc/none.md\"}\nnonsense\n");
         fs::write(path.join(INDEX), index).unwrap();
         let mut again = open(&path, Before::Replace);
-        assert!(again.index().is_stale() && path.join("a.test/old/page.md").exists());
+        assert!(again.index.is_stale() && path.join("a.test/old/page.md").exists());
         again.push(&record_at("https://a.test/new", "2")).unwrap();
         again.commit().unwrap();
         assert!(!path.join("a.test/old").exists() && path.join("a.test/new.md").exists());

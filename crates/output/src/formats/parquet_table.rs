@@ -1,19 +1,19 @@
 //! Records as a Parquet table.
 //!
 //! A run cannot write a Parquet file batch by batch: it is unreadable before its footer is written, and its
-//! row groups should be large. During a run the records lie in a [journal](super::journal) beside the table
+//! row groups should be large. During a run the records lie in a [journal](crate::journal) beside the table
 //! (`pages.parquet.part`). It is cut back to the settled length like any file of lines. At the end of a run
 //! the records become row groups of a new table, behind those of the old one. A rename puts the new table in
 //! the old one's place. Each journal has its own name, and the table notes the last one it was made from. So
 //! no record is taken twice if the process is killed between the rename and the end of the journal.
 
-use crate::OutputError;
 use crate::{
     columns::RecordColumns,
     damaged::move_aside,
+    error::OutputError,
     fields::Fields,
-    file::Before,
-    file::folder_exists,
+    file::{Before, folder_exists},
+    format::{Format, Opened},
     journal::{Head, Journal},
     lines::push_record,
     output::RecordOutput,
@@ -31,8 +31,31 @@ use std::{
 /// The note of a table that names the journal it was made from last.
 const NOTE: &str = "crawl.journal";
 
+/// Parquet tables.
+pub(super) struct ParquetTables;
+
+impl Format for ParquetTables {
+    fn ending(&self) -> &'static str {
+        ".parquet"
+    }
+
+    fn open(&self, path: &Path, before: Before, fields: Option<Fields>) -> Result<Opened, OutputError> {
+        let table = ParquetRecords::open(path, before, fields)?;
+        let (offset, stale, damage) = (table.journal.file().length(), table.stale, table.damage.clone());
+        Ok(Opened { output: Box::new(table), offset, stale, damage })
+    }
+
+    fn written(&self, path: &Path) -> PathBuf {
+        part_of(path)
+    }
+
+    fn replace_by_nothing(&self, path: &Path) -> Result<(), OutputError> {
+        ParquetRecords::open(path, Before::Replace, None)?.make_table(None).map(|_| ())
+    }
+}
+
 /// Records as a Parquet table.
-pub(super) struct ParquetRecords {
+struct ParquetRecords {
     path: PathBuf,
     name: String,
     columns: RecordColumns,
@@ -139,21 +162,6 @@ impl ParquetRecords {
         Ok(())
     }
 
-    /// The journal.
-    pub(super) const fn journal(&self) -> &Journal {
-        &self.journal
-    }
-
-    /// Returns true if the table is still that of an earlier round.
-    pub(super) const fn is_stale(&self) -> bool {
-        self.stale
-    }
-
-    /// Records that were lost before this run, in words.
-    pub(super) fn damage(&self) -> Option<String> {
-        self.damage.clone()
-    }
-
     fn fail(&self, source: io::Error) -> OutputError {
         OutputError::Write { name: self.name.clone(), source }
     }
@@ -257,12 +265,6 @@ impl RecordOutput for ParquetRecords {
     fn name(&self) -> &str {
         &self.name
     }
-}
-
-/// Empties a table.
-pub(super) fn empty(path: &Path) -> Result<(), OutputError> {
-    let opened = ParquetRecords::open(path, Before::Replace, None)?;
-    opened.make_table(None).map(|_| ())
 }
 
 /// The table at a path, if there is one. One that is no table is invalid data.

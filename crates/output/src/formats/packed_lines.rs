@@ -2,12 +2,14 @@
 //! 8878 §3) of its own. Readers take several of them in a row as one stream, so the file is whole at every
 //! settled length.
 
-use crate::OutputError;
 use crate::{
     damaged::put_aside,
-    file::Before,
-    file::FileOutput,
-    frames::{Frames, Packing, Part},
+    error::OutputError,
+    fields::Fields,
+    file::{Before, FileOutput},
+    format::{Format, Opened, state_of},
+    frames::{Frames, Packing, Part, zstd_frames},
+    lines::LineRecords,
     output::Output,
 };
 use flate2::{Compression, write::GzEncoder};
@@ -17,11 +19,45 @@ use std::{
 };
 use zstd::bulk::Compressor;
 
-/// zstd's own default.
-const ZSTD_LEVEL: i32 = 3;
+/// Files of lines in members of gzip.
+pub(super) struct GzipLines;
+
+/// Files of lines in frames of zstd.
+pub(super) struct ZstdLines;
+
+impl Format for GzipLines {
+    fn ending(&self) -> &'static str {
+        ".gz"
+    }
+
+    fn open(&self, path: &Path, before: Before, fields: Option<Fields>) -> Result<Opened, OutputError> {
+        open(path, before, fields, Packing::Gzip)
+    }
+}
+
+impl Format for ZstdLines {
+    fn ending(&self) -> &'static str {
+        ".zst"
+    }
+
+    fn open(&self, path: &Path, before: Before, fields: Option<Fields>) -> Result<Opened, OutputError> {
+        open(path, before, fields, Packing::Zstd)
+    }
+}
+
+fn open(
+    path: &Path,
+    before: Before,
+    fields: Option<Fields>,
+    packing: Packing,
+) -> Result<Opened, OutputError> {
+    let packed = PackedOutput::open(path, before, packing)?;
+    let state = state_of(&packed.file);
+    Ok(Opened::new(LineRecords::new(Box::new(packed), fields), state))
+}
 
 /// File of compressed lines.
-pub(super) struct PackedOutput {
+struct PackedOutput {
     file: FileOutput,
     packer: Packer,
 }
@@ -44,17 +80,10 @@ impl Packer {
     }
 }
 
-/// A compressor of whole frames with a checksum.
-pub(super) fn zstd_frames() -> io::Result<Compressor<'static>> {
-    let mut compressor = Compressor::new(ZSTD_LEVEL)?;
-    compressor.include_checksum(true)?;
-    Ok(compressor)
-}
-
 impl PackedOutput {
     /// Opens a file, cut back as `before` says. Half a frame at its end is put aside: readers would stop in front of all
     /// that is written behind it.
-    pub(super) fn open(path: &Path, before: Before, packing: Packing) -> Result<Self, OutputError> {
+    fn open(path: &Path, before: Before, packing: Packing) -> Result<Self, OutputError> {
         let mut file = FileOutput::open_bytes(path, before)?;
         let whole = match before {
             Before::CutOff(settled) if file.missing() == 0 => settled,
@@ -69,10 +98,6 @@ impl PackedOutput {
             Packing::Zstd => Packer::Zstd(Box::new(zstd_frames().map_err(|e| file.fail(e))?)),
         };
         Ok(Self { file, packer })
-    }
-
-    pub(super) const fn file(&self) -> &FileOutput {
-        &self.file
     }
 }
 
