@@ -136,9 +136,9 @@ impl Frontier for Watched {
         lease(host: &HostKey, lane: Lane, max: usize, worker: &str, now_ms: i64, deadline_ms: i64) -> Vec<CrawlRequest>;
         lease_by_level(host: &HostKey, lane: Lane, max: usize, worker: &str, now_ms: i64, deadline_ms: i64) -> Vec<CrawlRequest>;
         requeue(lease: LeaseRef, not_before_ms: i64, attempt: u32, strategy: Option<Strategy>) -> bool;
-        doubt(request: &CrawlRequest, not_before_ms: i64, status: u16) -> bool;
-        escalate(lease: LeaseRef, now_ms: i64, strategy: Strategy, so_far: &[u8]) -> bool;
-        so_far(url: RequestId) -> Option<Vec<u8>>;
+        mark_possibly_gone(request: &CrawlRequest, not_before_ms: i64, status: u16) -> bool;
+        escalate(lease: LeaseRef, now_ms: i64, strategy: Strategy, partial_result: &[u8]) -> bool;
+        partial_result(url: RequestId) -> Option<Vec<u8>>;
         hold(lease: LeaseRef, host: &HostKey, page: &[u8]) -> Option<i64>;
         held(host: &HostKey, after: i64, limit: usize) -> Vec<HeldPage>;
         refetch(held: LeaseRef) -> bool;

@@ -51,7 +51,7 @@ fn main() {
                 let started = Instant::now();
                 let read = host.fingerprint().read(&text);
                 if due || host.is_stable(&text, &read) {
-                    host.let_go(&n);
+                    host.release(&n);
                     removed += black_box(host.clean(&text, &read)).bytes_removed;
                 }
                 time += started.elapsed().as_secs_f64();

@@ -129,7 +129,7 @@ fn streamed<'a>(
             let page = &texts[at].1;
             let read = host.fingerprint().read(page);
             if host.is_stable(page, &read) {
-                host.let_go(&at);
+                host.release(&at);
                 cleaned[at] = Some(host.clean(page, &read));
             }
         }

@@ -137,7 +137,7 @@ impl<T> HostStream<T> {
         due
     }
 
-    /// Names of the held pages to examine now, in order of arrival. The caller [releases](Self::let_go) those
+    /// Names of the held pages to examine now, in order of arrival. The caller [releases](Self::release) those
     /// whose judgement [is stable](Self::is_stable).
     pub fn to_examine(&mut self) -> Vec<T>
     where
@@ -160,7 +160,7 @@ impl<T> HostStream<T> {
     }
 
     /// Settles the host, and removes a page from the held ones: it is to be judged now.
-    pub fn let_go(&mut self, name: &T)
+    pub fn release(&mut self, name: &T)
     where
         T: PartialEq,
     {

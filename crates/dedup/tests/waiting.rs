@@ -84,7 +84,7 @@ fn streamed_by(pages: &[Page], mode: Mode, policy: HoldPolicy) -> (Vec<Cleaned>,
         for at in host.to_examine() {
             let text = pages[at].text();
             if host.is_stable(&text, &host.fingerprint().read(&text)) {
-                host.let_go(&at);
+                host.release(&at);
                 assert!(cleaned[at].replace(judged(&host, at)).is_none(), "let go once");
             }
         }
@@ -227,7 +227,7 @@ fn a_page_with_a_block_of_some_pages_waits_for_more() {
         }
         host.to_examine();
         if n == 4 {
-            host.let_go(&4);
+            host.release(&4);
         }
         waits
     };

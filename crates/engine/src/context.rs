@@ -45,7 +45,7 @@ pub struct Context {
     /// Extraction and comparison of texts.
     pub reading: Reading,
     /// Places of records besides the output.
-    pub records: RecordPlaces,
+    pub records: RecordTargets,
     /// Counts.
     pub stats: Stats,
     /// Signals to and from the stages.
@@ -111,7 +111,7 @@ pub struct Reading {
 }
 
 /// Places of records besides the output.
-pub struct RecordPlaces {
+pub struct RecordTargets {
     /// The project of the run, if it names one.
     pub keeper: Option<Keeper>,
     /// The archive of all exchanges with the network, if the run has one.
@@ -187,7 +187,7 @@ impl Context {
     }
 
     /// Saves each `Retry-After` when it comes, at most once a second, so that kill -9 does not forget it.
-    pub fn keep_told(&self) {
+    pub fn save_retry_after_on_change(&self) {
         // the gate may outlive the run, and must not keep its storage thread
         let (storage, kept) = (Arc::downgrade(&self.compute.storage), Arc::new(KeptTold::default()));
         self.network.gate.on_retry_after(move |gate| kept.keep(gate, &storage));
@@ -197,21 +197,21 @@ impl Context {
     ///
     /// # Errors
     /// When storage fails.
-    pub fn save_told(&self) -> Result<(), StoreError> {
-        save_told(&self.network.gate, &*self.store)
+    pub fn save_retry_after(&self) -> Result<(), StoreError> {
+        save_retry_after(&self.network.gate, &*self.store)
     }
 
     /// Takes up what hosts asked of earlier runs.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn recall_told(&self) -> Result<(), StoreError> {
+    pub fn restore_retry_after(&self) -> Result<(), StoreError> {
         let Some(text) = self.store.get(TOLD_KEY)? else { return Ok(()) };
         let told: BTreeMap<String, i64> =
             serde_json::from_str(&text).map_err(|e| StoreError::Corrupt(format!("{TOLD_KEY}: {e}")))?;
         for (host, until) in told {
             if let Some(left) = stored_time::left(until, now_ms(), crawl_fetch::LONGEST_RETRY_AFTER) {
-                self.network.gate.tell(&HostKey::from_stored(&host), left);
+                self.network.gate.set_retry_after(&HostKey::from_stored(&host), left);
             }
         }
         Ok(())
@@ -225,11 +225,17 @@ impl Context {
     }
 }
 
-fn save_told(gate: &Gate, store: &dyn Store) -> Result<(), StoreError> {
+fn save_retry_after(gate: &Gate, store: &dyn Store) -> Result<(), StoreError> {
     let now = now_ms();
-    let until = |wait: Duration| now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
-    let told: BTreeMap<String, i64> =
-        gate.told().into_iter().map(|(host, wait)| (host.to_string(), until(wait))).collect();
+    let until = |deadline: Instant| {
+        let wait = deadline.saturating_duration_since(Instant::now());
+        now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
+    };
+    let told: BTreeMap<String, i64> = gate
+        .retry_after_deadlines()
+        .into_iter()
+        .map(|(host, deadline)| (host.to_string(), until(deadline)))
+        .collect();
     let text = serde_json::to_string(&told).map_err(|e| StoreError::Other(e.to_string()))?;
     store.put(TOLD_KEY, &text)
 }
@@ -277,7 +283,7 @@ impl KeptTold {
 fn write(gate: &Gate, storage: &Weak<StorageDoor>) {
     let (Some(storage), gate) = (storage.upgrade(), gate.clone()) else { return };
     storage.post(move |store| {
-        if let Err(error) = save_told(&gate, store) {
+        if let Err(error) = save_retry_after(&gate, store) {
             tracing::debug!(%error, "what hosts asked for by Retry-After cannot be kept");
         }
     });

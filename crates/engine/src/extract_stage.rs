@@ -15,7 +15,7 @@ use crate::{
     messages::{Arrival, ShardMessage, shard_of},
     opt_outs, recrawl, revisit, soft404,
     stage_error::StageError,
-    strategies::{self, Next, SoFar},
+    strategies::{self, Next, PartialResult},
     threads::{Threading, marked},
     traps,
 };
@@ -175,8 +175,8 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
             }
             let failed = failed_page(&request, Stage::Extract, "internal", history.status, message);
             let end = Finished::Failed(Box::new(failed), history);
-            let so_far = strategies::kept(context, &request).await?;
-            let end = match strategies::ended(context, &request, so_far, end).await? {
+            let partial = strategies::kept(context, &request).await?;
+            let end = match strategies::on_failure_in_storage(context, &request, partial, end).await? {
                 Ok(next) => next.into(),
                 Err(end) => End::Finished(end),
             };
@@ -262,11 +262,11 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
 
 fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Result<Extracted, StoreError> {
     let content_type = page.headers.get("content-type");
-    let so_far = strategies::so_far(context, &page.request)?;
+    let partial = strategies::partial_result(context, &page.request)?;
     let known_as = known_as(context, &page);
     let probe = soft404::is_probe(&page.request);
     let input = Input::new(&page.body.bytes).with_url(&page.final_url).with_content_type(content_type);
-    let words_before = so_far.as_ref().and_then(SoFar::visible_words);
+    let words_before = partial.as_ref().and_then(PartialResult::visible_words);
     let (mut extraction, kept_body) = if probe {
         (context.reading.extractor.extract(&input), None)
     } else {
@@ -278,7 +278,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     if page.body.truncated || page.unsettled {
         extraction.warnings.push(Warning::PartialContent);
     }
-    let before = so_far.as_ref().map(|so_far| so_far.directives).unwrap_or_default();
+    let before = partial.as_ref().map(|partial| partial.directives).unwrap_or_default();
     let directives = extraction
         .directives
         .and(crawl_fetch::x_robots_tag(&page.headers, &context.network.product_token))
@@ -310,6 +310,6 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
         return Ok(Extracted { end: End::Page(extracted), trapped });
     }
     // the body is dropped after that, and with it what keeps other pages of the form waiting for what this one teaches
-    let end = strategies::came(context, extracted, directives, so_far)?.into();
+    let end = strategies::on_page(context, extracted, directives, partial)?.into();
     Ok(Extracted { end, trapped })
 }

@@ -11,7 +11,7 @@ mod permission;
 use crate::{
     context::Context,
     finished::Finished,
-    lessons::OnTrial,
+    lessons::TrialGuard,
     links::new_url,
     messages::{Arrival, Job},
     sitemaps,
@@ -19,7 +19,7 @@ use crate::{
     soft404,
     stage_error::StageError,
     storage_door::OpenCalls,
-    strategies::{self, Next, SoFar},
+    strategies::{self, Next, PartialResult},
 };
 use crawl_fetch::{
     FetchError, Fetched, HostSlot, MAX_SITEMAP_BYTES, OptOut, OriginOptOuts, Phase, Resource, SkipKind,
@@ -168,19 +168,19 @@ struct Visit<'a> {
     /// Storage calls of the visit, which is not cancelled during one.
     calls: &'a OpenCalls,
     /// Pages of the URL's form wait for this one.
-    on_trial: Option<OnTrial>,
+    on_trial: Option<TrialGuard>,
 }
 
 impl Visit<'_> {
     /// Runs the visit. If it brings no page, the earlier result is written, or another strategy tried.
     async fn run(mut self) -> Result<Answer, StageError> {
         let (context, request) = (self.context, self.request.clone());
-        let so_far = self.so_far().await?;
-        self.was_tried = so_far.is_some();
+        let partial = self.partial_result().await?;
+        self.was_tried = partial.is_some();
         // before another strategy is at work, an end says nothing of it: there is nothing to go back from
         let mut chosen = request.strategy.filter(|_| self.was_tried);
         let (payment, calls) = (self.payment, self.calls);
-        let answer = self.visit(so_far.as_ref(), &mut chosen).await?;
+        let answer = self.visit(partial.as_ref(), &mut chosen).await?;
         if !matches!(answer, Answer::Requeued) {
             payment.commit();
         }
@@ -188,7 +188,7 @@ impl Visit<'_> {
             Answer::Finished(end) => {
                 let request = CrawlRequest { strategy: chosen, ..request };
                 let _call = calls.begin();
-                Ok(match strategies::ended(context, &request, so_far, end).await? {
+                Ok(match strategies::on_failure_in_storage(context, &request, partial, end).await? {
                     Ok(Next::Write(page)) => Answer::Kept(page),
                     Ok(Next::Again) => Answer::Requeued,
                     Err(end) => Answer::Finished(end),
@@ -207,7 +207,7 @@ impl Visit<'_> {
         self.context.in_storage(work).await
     }
 
-    async fn so_far(&self) -> Result<Option<SoFar>, StoreError> {
+    async fn partial_result(&self) -> Result<Option<PartialResult>, StoreError> {
         let _call = self.calls.begin();
         strategies::kept(self.context, &self.request).await
     }
@@ -215,7 +215,7 @@ impl Visit<'_> {
     /// One strategy; `chosen` is set to which, once nothing but the strategy itself is left to fail.
     async fn visit(
         mut self,
-        so_far: Option<&SoFar>,
+        partial: Option<&PartialResult>,
         chosen: &mut Option<Strategy>,
     ) -> Result<Answer, StageError> {
         if soft404::is_probe(&self.request) {
@@ -253,7 +253,7 @@ impl Visit<'_> {
         self.keep_conditions();
         match self.request.strategy {
             Some(Strategy::Chrome) => self.render().await,
-            Some(Strategy::Amp | Strategy::Mobile) if self.was_tried => self.alternative(so_far).await,
+            Some(Strategy::Amp | Strategy::Mobile) if self.was_tried => self.alternative(partial).await,
             _ => self.plain().await,
         }
     }

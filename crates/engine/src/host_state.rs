@@ -8,7 +8,7 @@
 //! A host that is not settled has a state of its own, beside its held pages. It consists of the length of
 //! [`Unsettled`] as JSON, that, and the fingerprint.
 
-use crate::soft404::Witness;
+use crate::soft404::ErrorPageProfile;
 use crawl_dedup::{Fingerprint, HostStream};
 use crawl_model::StoreError;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -18,7 +18,7 @@ const MAGIC: &[u8; 4] = b"HST2";
 
 /// The notes beside the fingerprint of a host that is not settled; `W` is its witness.
 #[derive(Serialize, Deserialize)]
-pub struct Unsettled<W = Witness> {
+pub struct Unsettled<W = ErrorPageProfile> {
     /// Answers of the host for pages that it does not have.
     pub witness: W,
     /// Pages of earlier rounds among those that wait.
@@ -34,7 +34,7 @@ pub struct Unsettled<W = Witness> {
 /// # Errors
 /// Never: a witness is numbers alone.
 pub fn encode(
-    witness: &Witness,
+    witness: &ErrorPageProfile,
     rebuilt: bool,
     fingerprint: Option<&Fingerprint>,
 ) -> Result<Vec<u8>, StoreError> {
@@ -50,7 +50,7 @@ pub fn encode(
 /// Decodes a state of the store: the witness, true if the host was rebuilt, and the fingerprint's bytes.
 /// `None` for bytes that are no such state.
 #[must_use]
-pub fn decode(bytes: &[u8]) -> Option<(Witness, bool, &[u8])> {
+pub fn decode(bytes: &[u8]) -> Option<(ErrorPageProfile, bool, &[u8])> {
     let (rebuilt, rest) = match bytes.strip_prefix(MAGIC) {
         Some(rest) => rest.split_first().map(|(flag, rest)| (*flag == 1, rest))?,
         None => (false, bytes),
@@ -70,7 +70,7 @@ pub fn is_settled(bytes: Option<&[u8]>) -> bool {
 /// # Errors
 /// Never: the notes are numbers alone.
 pub fn encode_unsettled(
-    notes: &Unsettled<&Witness>,
+    notes: &Unsettled<&ErrorPageProfile>,
     stream: &HostStream<i64>,
 ) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
@@ -108,12 +108,12 @@ mod tests {
     fn what_is_no_state_is_told() {
         let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
         let fingerprint = Fingerprint::new(Mode::Site, settings);
-        let bytes = encode(&Witness::default(), true, Some(&fingerprint)).unwrap();
+        let bytes = encode(&ErrorPageProfile::default(), true, Some(&fingerprint)).unwrap();
         let (_, rebuilt, read) = decode(&bytes).unwrap();
         assert!(rebuilt && read == fingerprint.to_bytes());
         let (_, rebuilt, read) = decode(&bytes[5..]).unwrap();
         assert!(!rebuilt && read == fingerprint.to_bytes(), "as earlier versions wrote it");
-        assert_eq!(decode(&encode(&Witness::default(), false, None).unwrap()).unwrap().2, b"");
+        assert_eq!(decode(&encode(&ErrorPageProfile::default(), false, None).unwrap()).unwrap().2, b"");
         assert!(decode(b"").is_none() && decode(&bytes[..9]).is_none());
         assert!(decode(b"\xff\xff\xff\xffa state of an older version").is_none());
     }

@@ -159,29 +159,29 @@ impl Lesson {
         self.confidence += (1.0 - self.confidence) * NEEDED;
     }
 
-    fn outcome(&mut self, paid: Paid) {
+    fn outcome(&mut self, paid: Gain) {
         match paid {
-            Paid::Yes(marks) => {
+            Gain::Yes(marks) => {
                 self.paid = self.paid.saturating_add(1);
                 self.missed = 0;
                 self.confidence += (1.0 - self.confidence) * PAID;
                 self.marks = self.marks.and(marks);
             }
-            Paid::No => {
+            Gain::No => {
                 self.missed = self.missed.saturating_add(1);
                 self.confidence *= MISSED;
             }
-            Paid::Unknown(marks) if self.paid >= ALIKE && !marks.has_all(self.marks) => {
+            Gain::Unknown(marks) if self.paid >= ALIKE && !marks.has_all(self.marks) => {
                 self.static_page(None);
             }
-            Paid::Unknown(_) => self.missed = 0,
+            Gain::Unknown(_) => self.missed = 0,
         }
     }
 }
 
 /// Gain of a strategy on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paid {
+pub enum Gain {
     /// The page was better than the result before; its marks.
     Yes(Marks),
     /// The page was no better, or none came.
@@ -193,7 +193,7 @@ pub enum Paid {
 /// First step of a page.
 pub enum Begin {
     /// A plain request; the guard is held until the page has taught, if others wait for that.
-    Static(Option<OnTrial>),
+    Static(Option<TrialGuard>),
     /// The strategy that its pattern has taught.
     First(Strategy),
     /// A wait for pages of its pattern that are in flight and will teach.
@@ -226,13 +226,13 @@ struct Shared {
 pub struct Lessons(Arc<Shared>);
 
 /// A static page on its way that others of its form wait for. Dropped, it no longer is.
-pub struct OnTrial {
+pub struct TrialGuard {
     shared: Arc<Shared>,
     host: HostKey,
     form: String,
 }
 
-impl Drop for OnTrial {
+impl Drop for TrialGuard {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         let host = state.hosts.get_mut(&self.host);
@@ -306,7 +306,7 @@ impl Lessons {
                 return Begin::Wait;
             }
             lesson.out += 1;
-            Begin::Static(Some(OnTrial {
+            Begin::Static(Some(TrialGuard {
                 shared: Arc::clone(shared),
                 host: host.clone(),
                 form: form.to_owned(),
@@ -368,7 +368,7 @@ impl Lessons {
         store: &dyn Store,
         url: &Url,
         strategy: Strategy,
-        paid: Paid,
+        paid: Gain,
     ) -> Result<(), StoreError> {
         self.learn(store, url, |lesson| {
             if lesson.strategy == Some(strategy) {

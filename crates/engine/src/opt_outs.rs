@@ -5,7 +5,7 @@
 
 use crate::{network::Network, origin_cache::OriginCache};
 use crawl_fetch::{
-    AI_TXT_PATH, FetchError, HostSlot, NotYet, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts,
+    AI_TXT_PATH, FetchError, GateRefusal, HostSlot, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts,
     Resource, RetryCause, RobotsPolicy, SlotOutcome, TDMREP_PATH, tdm_header,
 };
 use crawl_model::{FetchedPage, HostKey, Origin};
@@ -246,7 +246,7 @@ impl Asking<'_> {
 }
 
 /// A host that is given up fails its pages when they are leased again, which need not wait.
-fn no_turn(not_yet: NotYet) -> Trouble {
+fn no_turn(not_yet: GateRefusal) -> Trouble {
     Trouble::NoTurn(not_yet.at.filter(|_| !not_yet.dead))
 }
 

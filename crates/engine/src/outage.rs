@@ -55,7 +55,7 @@ impl Outage {
     ///
     /// # Errors
     /// [`StageError::Outage`] when the trouble lasts for too long.
-    pub fn met(&self, error: &FetchError) -> Result<Duration, StageError> {
+    pub fn on_error(&self, error: &FetchError) -> Result<Duration, StageError> {
         self.met_at(error, Instant::now())
     }
 

@@ -80,7 +80,7 @@ pub fn wake(context: &Context, listed: &[NewUrl]) -> Result<(), StoreError> {
             .iter()
             .filter(|url| {
                 let lastmod = url.sitemap_lastmod.as_deref().unwrap_or_default();
-                resting.get(&url.key).is_some_and(|known| context.recrawl.policy.wakes(known, lastmod))
+                resting.get(&url.key).is_some_and(|known| context.recrawl.policy.makes_due(known, lastmod))
             })
             .map(|url| (*url).clone())
             .collect();

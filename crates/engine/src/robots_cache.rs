@@ -46,7 +46,7 @@ pub struct RobotsCache {
 }
 
 /// Result of [`RobotsCache::lookup`].
-pub struct Looked {
+pub struct RobotsLookup {
     /// The rules.
     pub robots: Arc<Robots>,
     /// True for the first lookup of this origin in this process.
@@ -95,7 +95,7 @@ impl RobotsCache {
         gate: &Gate,
         slot: &mut Option<HostSlot>,
         now_ms: i64,
-    ) -> Result<Looked, StoreError> {
+    ) -> Result<RobotsLookup, StoreError> {
         let cell = self.cell(origin, now_ms);
         if cell.robots.get().is_none()
             && cell.asked.swap(true, AcqRel)
@@ -138,7 +138,7 @@ impl RobotsCache {
         if first {
             self.cells.weigh(origin, &cell, robots.policy.heap_bytes());
         }
-        Ok(Looked { robots: Arc::clone(robots), first })
+        Ok(RobotsLookup { robots: Arc::clone(robots), first })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
     stage_error::StageError,
 };
 use crawl_chrome::{CONSENT_TIME, SCROLL_TIME};
-use crawl_fetch::{HostSlot, NotYet};
+use crawl_fetch::{GateRefusal, HostSlot};
 use crawl_model::{CrawlRequest, HostKey, Lane, ReadyHost, now_ms};
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -49,7 +49,7 @@ struct Turn {
 /// Reason why a host has no turn now.
 enum Refusal {
     /// Its time has not come.
-    Gate(NotYet),
+    Gate(GateRefusal),
     /// The host is slow, and the slow lane is full.
     SlowLane,
 }
@@ -127,7 +127,7 @@ impl Scheduler {
             self.upkeep()?;
             let Some(places) = self.free_places().await else { continue };
             // made before the pass, so that a slot freed meanwhile ends the wait after it
-            let freed = context.network.gate.freed();
+            let freed = context.network.gate.next_free_slot();
             let stats = &context.stats;
             let bound = || Bound::reached(&context.config.crawl, stats);
             if bound().is_some() {
@@ -165,7 +165,7 @@ impl Scheduler {
     fn upkeep(&mut self) -> Result<(), StageError> {
         if self.hosts_forgotten.elapsed() > FORGET_HOSTS {
             self.context.network.gate.evict_idle(FORGET_HOSTS);
-            self.context.save_told()?;
+            self.context.save_retry_after()?;
             self.hosts_forgotten = Instant::now();
         }
         if self.leases_expired.elapsed() > EXPIRE_LEASES {
@@ -294,7 +294,7 @@ impl Scheduler {
                 Err(Full::Lane) => return Err(Refusal::SlowLane),
                 Err(Full::Address) => {
                     let at = Some(Instant::now() + SLOW_PAUSE);
-                    return Err(Refusal::Gate(NotYet { at, dead: false, address: None, asked: true }));
+                    return Err(Refusal::Gate(GateRefusal { at, dead: false, address: None, asked: true }));
                 }
             },
             Lane::Browser => None,
@@ -302,7 +302,7 @@ impl Scheduler {
         match self.context.network.gate.try_acquire_watched(host) {
             Ok(slot) => Ok(Turn { slot: Some(slot), slow }),
             // a host that has been given up needs no leave: its URLs are failed
-            Err(NotYet { dead: true, .. }) => Ok(Turn { slot: None, slow: None }),
+            Err(GateRefusal { dead: true, .. }) => Ok(Turn { slot: None, slow: None }),
             Err(refused) => Err(Refusal::Gate(refused)),
         }
     }

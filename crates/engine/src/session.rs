@@ -106,10 +106,10 @@ fn recall(context: &Context, state: &State) -> Result<(), Failure> {
     bring_forward(context, state)?;
     // what seeds redirected to is known, as the pages there are
     context.recall_scope(state.new_round && !context.recrawl.on)?;
-    context.recall_told()?;
+    context.restore_retry_after()?;
     shard::put_back_unreadable(context)?;
     state::note_emit(&*context.store, context.config.output.emit)?;
-    context.keep_told();
+    context.save_retry_after_on_change();
     context.stats.inherited.add(context.store.counts()?.held);
     Ok(())
 }

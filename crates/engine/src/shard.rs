@@ -149,7 +149,7 @@ impl Shard {
                 while let Some((last, pages)) = self.held_after(&host, after)? {
                     after = last;
                     for page in pages {
-                        self.let_go(&host, page).await?;
+                        self.send_cleaned(&host, page).await?;
                     }
                 }
             }
@@ -164,7 +164,7 @@ impl Shard {
         let host = HostKey::of(&page.final_url)
             .ok_or_else(|| StoreError::Other(format!("{} has no host", page.final_url)))?;
         if soft404::is_probe(&page.request) {
-            self.host(&host)?.witness.hear(&page);
+            self.host(&host)?.witness.observe(&page);
             let end = soft404::end(&page.request, Some(page.status));
             return self.finished.send(end).await.map_err(|_| StageError::Downstream);
         }
@@ -292,9 +292,9 @@ impl Shard {
         // a page that panics here fails where it is judged
         if page_work::guarded(Stage::Dedup, &held.page.request, work).unwrap_or(true) {
             let settled = self.is_settled(host)?;
-            self.loaded(host)?.stream.let_go(&order);
+            self.loaded(host)?.stream.release(&order);
             self.release(host, settled, &[]).await?;
-            self.let_go(host, held).await?;
+            self.send_cleaned(host, held).await?;
         }
         Ok(())
     }
@@ -314,14 +314,14 @@ impl Shard {
         }
         for order in due {
             if let Some(held) = self.held_at(host, order)? {
-                self.let_go(host, held).await?;
+                self.send_cleaned(host, held).await?;
             }
         }
         Ok(())
     }
 
     /// Cleans a held page of a settled host and sends it on.
-    async fn let_go(&mut self, host: &HostKey, held: Held) -> Result<(), StageError> {
+    async fn send_cleaned(&mut self, host: &HostKey, held: Held) -> Result<(), StageError> {
         let mut page = held.page;
         self.context.stats.released.add(1);
         self.mend(host, &mut page)?;

@@ -36,7 +36,7 @@ const MAX_SECTIONS: usize = 64;
 /// Answers of a host for missing pages, section by section: a site's news and its shop may be two programs. A
 /// section is everything below one first segment of the path.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Witness {
+pub struct ErrorPageProfile {
     /// Pages that came, by the hash of the section; `None` once it has been asked.
     sections: FxHashMap<u64, Option<u32>>,
     asked: usize,
@@ -50,7 +50,7 @@ pub struct Witness {
     news: bool,
 }
 
-impl Witness {
+impl ErrorPageProfile {
     /// Asks the page's section, unless that has been done, for something beside `page`.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Witness {
     }
 
     /// Returns true if there is something to save, and resets that.
-    pub fn take_news(&mut self) -> bool {
+    pub fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.news)
     }
 
@@ -116,7 +116,7 @@ impl Witness {
     }
 
     /// Takes an answer. A page without text says nothing: where scripts write the text, all pages look like it.
-    pub fn hear(&mut self, page: &ExtractedPage) {
+    pub fn observe(&mut self, page: &ExtractedPage) {
         self.hear_text(&page.extraction.content, &page.final_url);
     }
 
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_first_page_asks_at_once_and_other_sections_when_they_have_pages() {
-        let mut witness = Witness::default();
+        let mut witness = ErrorPageProfile::default();
         assert!(witness.is_due(&url("/"), 3), "the first page of the host");
         assert!(!witness.is_due(&url("/about"), 3), "the same section");
         let due: Vec<bool> = (1..=12).map(|n| witness.is_due(&url(&format!("/news/{n}")), 3)).collect();
@@ -246,8 +246,10 @@ mod tests {
 
     #[test]
     fn a_short_page_waits_for_the_answer_of_its_section() {
-        let (mut witness, most) = (Witness::default(), 3);
-        let open = |witness: &Witness, path: &str, words| witness.may_be_error_page(&url(path), words, most);
+        let (mut witness, most) = (ErrorPageProfile::default(), 3);
+        let open = |witness: &ErrorPageProfile, path: &str, words| {
+            witness.may_be_error_page(&url(path), words, most)
+        };
         witness.is_due(&url("/"), most);
         assert!(open(&witness, "/", 20) && !open(&witness, "/", 500), "asked, and not answered yet");
         for n in 1..=9 {
@@ -264,7 +266,7 @@ mod tests {
 
     #[test]
     fn sections_are_counted_up_to_a_bound() {
-        let mut witness = Witness::default();
+        let mut witness = ErrorPageProfile::default();
         for n in 0..10 * MAX_SECTIONS {
             witness.is_due(&url(&format!("/{n}/x")), 8);
         }

@@ -9,7 +9,7 @@ use crate::{
     config::StrategyChoice,
     context::Context,
     finished::Finished,
-    lessons::{Marks, Paid},
+    lessons::{Gain, Marks},
 };
 use crawl_fetch::{domain, ladder, outweighs, url_template};
 use crawl_model::{
@@ -24,7 +24,7 @@ use url::Url;
 
 /// Results of a URL so far, and the strategies to be tried yet. Kept in the store between two strategies.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct SoFar {
+pub struct PartialResult {
     /// The best page.
     best: Option<Box<ExtractedPage>>,
     /// Strategies that were tried.
@@ -45,7 +45,7 @@ pub struct SoFar {
     charged: bool,
 }
 
-impl SoFar {
+impl PartialResult {
     /// Visible words of the best page.
     #[must_use]
     pub fn visible_words(&self) -> Option<u32> {
@@ -70,11 +70,14 @@ pub enum Next {
 ///
 /// # Errors
 /// When storage fails.
-pub fn so_far(context: &Context, request: &CrawlRequest) -> Result<Option<SoFar>, StoreError> {
+pub fn partial_result(
+    context: &Context,
+    request: &CrawlRequest,
+) -> Result<Option<PartialResult>, StoreError> {
     if request.strategy.is_none() {
         return Ok(None);
     }
-    let Some(kept) = context.store.so_far(request.id)? else { return Ok(None) };
+    let Some(kept) = context.store.partial_result(request.id)? else { return Ok(None) };
     let read = serde_json::from_slice(&kept).inspect_err(|error| {
         // the strategy that is tried now may bring all of it again
         tracing::warn!(url = %request.url, %error, "what other strategies brought of the URL cannot be read: it is left out");
@@ -82,19 +85,22 @@ pub fn so_far(context: &Context, request: &CrawlRequest) -> Result<Option<SoFar>
     Ok(read.ok())
 }
 
-/// Reads the results of a leased URL so far as [`so_far`] does, for an asynchronous task.
+/// Reads the results of a leased URL so far as [`partial_result`] does, for an asynchronous task.
 ///
 /// # Errors
 /// When storage fails.
-pub async fn kept(context: &Arc<Context>, request: &CrawlRequest) -> Result<Option<SoFar>, StoreError> {
+pub async fn kept(
+    context: &Arc<Context>,
+    request: &CrawlRequest,
+) -> Result<Option<PartialResult>, StoreError> {
     if request.strategy.is_none() {
         return Ok(None);
     }
     let request = request.clone();
-    context.in_storage(move |context| so_far(context, &request)).await
+    context.in_storage(move |context| partial_result(context, &request)).await
 }
 
-impl SoFar {
+impl PartialResult {
     /// Returns the address of the AMP page that is to be tried.
     #[must_use]
     pub const fn amp_url(&self) -> Option<&Url> {
@@ -120,59 +126,59 @@ impl SoFar {
 ///
 /// # Errors
 /// When storage fails.
-pub fn came(
+pub fn on_page(
     context: &Context,
     page: Box<ExtractedPage>,
     directives: Directives,
-    so_far: Option<SoFar>,
+    partial: Option<PartialResult>,
 ) -> Result<Next, StoreError> {
-    let brought_little = so_far.is_none() && is_poor_choice(context, &page);
-    let mut so_far = so_far.unwrap_or_default();
-    so_far.directives = so_far.directives.and(directives);
-    let wanted = wanted(context, &page, &so_far);
+    let brought_little = partial.is_none() && is_poor_choice(context, &page);
+    let mut partial = partial.unwrap_or_default();
+    partial.directives = partial.directives.and(directives);
+    let wanted = wanted(context, &page, &partial);
     if context.config.fetch.strategy == StrategyChoice::Auto {
-        teach(context, &page, &so_far, &wanted)?;
+        teach(context, &page, &partial, &wanted)?;
     }
     let strategy = page.strategy;
-    if so_far.attempts.is_empty() {
-        so_far.why = why_first(context, &page);
+    if partial.attempts.is_empty() {
+        partial.why = why_first(context, &page);
     }
     let found = format!("{}; {}", page.classification.reason, page.extraction.reason);
-    so_far.attempts.push(Attempt {
+    partial.attempts.push(Attempt {
         strategy,
         status: Some(page.status),
         words: page.extraction.word_count,
         error: None,
-        reason: if so_far.why.is_empty() { found } else { format!("{}; {found}", so_far.why) },
+        reason: if partial.why.is_empty() { found } else { format!("{}; {found}", partial.why) },
     });
     if strategy == Strategy::Static {
-        so_far.page_type = Some(page.classification.page_type);
-        so_far.amp_url = amp_page(context, &page);
+        partial.page_type = Some(page.classification.page_type);
+        partial.amp_url = amp_page(context, &page);
     }
-    if ends_ladder(&page, so_far.best.as_deref()) {
-        so_far.ahead.clear();
+    if ends_ladder(&page, partial.best.as_deref()) {
+        partial.ahead.clear();
     }
     if !is_enough(&page) || brought_little {
-        let new: Vec<Strategy> = wanted.into_iter().filter(|s| !so_far.ahead.contains(s)).collect();
-        so_far.ahead.extend(new);
+        let new: Vec<Strategy> = wanted.into_iter().filter(|s| !partial.ahead.contains(s)).collect();
+        partial.ahead.extend(new);
         if strategy == Strategy::Static {
-            so_far.why.clone_from(&page.classification.reason);
+            partial.why.clone_from(&page.classification.reason);
         }
         if brought_little {
             // the form of the URL has chosen: without its text the static page is looked at after all
-            so_far.ahead.push(Strategy::Static);
-            so_far.why = format!("{strategy} alone brought little");
+            partial.ahead.push(Strategy::Static);
+            partial.why = format!("{strategy} alone brought little");
         }
     }
-    if strategy == Strategy::Static && !so_far.charged && says_nothing_new(context, &page) {
+    if strategy == Strategy::Static && !partial.charged && says_nothing_new(context, &page) {
         context.admission.traps.charge(&page.request.url);
-        so_far.charged = true;
+        partial.charged = true;
     }
     let request = page.request.clone();
-    if so_far.best.as_ref().is_none_or(|best| outweighs(&page, best)) {
-        so_far.best = Some(page);
+    if partial.best.as_ref().is_none_or(|best| outweighs(&page, best)) {
+        partial.best = Some(page);
     }
-    next(context, &request, so_far)
+    next(context, &request, partial)
 }
 
 /// Returns the reason why a page was not begun with a plain request; empty if it was.
@@ -194,10 +200,10 @@ fn why_first(context: &Context, page: &ExtractedPage) -> String {
 ///
 /// # Errors
 /// When storage fails.
-fn fell_short(
+fn on_failure(
     context: &Context,
     request: &CrawlRequest,
-    so_far: Option<SoFar>,
+    partial: Option<PartialResult>,
     end: Finished,
 ) -> Result<Result<Next, Finished>, StoreError> {
     let Some(strategy) = request.strategy else { return Ok(Err(end)) };
@@ -206,13 +212,13 @@ fn fell_short(
     // what a form has chosen must cost no page; a strategy that the user has chosen fails as itself, unless there is no browser
     let may_go_back = strategy != Strategy::Static
         && (auto || (browser && context.strategies.browser.unavailable().is_some()));
-    let mut so_far = match so_far {
-        Some(so_far) => so_far,
-        None if may_go_back => SoFar { ahead: vec![Strategy::Static], ..SoFar::default() },
+    let mut partial = match partial {
+        Some(partial) => partial,
+        None if may_go_back => PartialResult { ahead: vec![Strategy::Static], ..PartialResult::default() },
         None => return Ok(Err(end)),
     };
     // that the URL is no page, or leads to another, holds unless another way has brought a text of its own
-    let poor = so_far.best.as_ref().is_some_and(|best| is_poor_choice(context, best));
+    let poor = partial.best.as_ref().is_some_and(|best| is_poor_choice(context, best));
     if strategy == Strategy::Static && poor && matches!(end, Finished::Other { .. }) {
         return Ok(Err(end));
     }
@@ -222,47 +228,47 @@ fn fell_short(
         Finished::Page(..) | Finished::Known(_) => return Ok(Err(end)),
     };
     tracing::info!(url = %request.url, %strategy, kind, "{message}");
-    so_far.note(strategy, status, kind, message);
+    partial.note(strategy, status, kind, message);
     if browser {
         context.stats.not_rendered_as(kind);
     }
     if auto && TELLING.contains(&kind) {
-        context.strategies.lessons.outcome(&*context.store, &request.url, strategy, Paid::No)?;
+        context.strategies.lessons.outcome(&*context.store, &request.url, strategy, Gain::No)?;
     }
-    if so_far.ahead.is_empty() && so_far.best.is_none() {
+    if partial.ahead.is_empty() && partial.best.is_none() {
         return Ok(Err(end));
     }
-    next(context, request, so_far).map(Ok)
+    next(context, request, partial).map(Ok)
 }
 
-/// Decides as [`fell_short`] does, for an asynchronous task.
+/// Decides as [`on_failure`] does, for an asynchronous task.
 ///
 /// # Errors
 /// When storage fails.
-pub async fn ended(
+pub async fn on_failure_in_storage(
     context: &Arc<Context>,
     request: &CrawlRequest,
-    so_far: Option<SoFar>,
+    partial: Option<PartialResult>,
     end: Finished,
 ) -> Result<Result<Next, Finished>, StoreError> {
     if request.strategy.is_none() {
         return Ok(Err(end));
     }
     let request = request.clone();
-    context.in_storage(move |context| fell_short(context, &request, so_far, end)).await
+    context.in_storage(move |context| on_failure(context, &request, partial, end)).await
 }
 
 /// Gives the lease back for the next strategy, or settles the page to write.
-fn next(context: &Context, request: &CrawlRequest, mut so_far: SoFar) -> Result<Next, StoreError> {
-    while !so_far.ahead.is_empty() {
-        let strategy = so_far.ahead.remove(0);
-        if so_far.was_tried(strategy) || (strategy == Strategy::Amp && so_far.amp_url.is_none()) {
+fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -> Result<Next, StoreError> {
+    while !partial.ahead.is_empty() {
+        let strategy = partial.ahead.remove(0);
+        if partial.was_tried(strategy) || (strategy == Strategy::Amp && partial.amp_url.is_none()) {
             continue;
         }
         if strategy == Strategy::Chrome
             && let Some(why) = context.strategies.browser.unavailable()
         {
-            so_far.note(strategy, None, why.kind, &why.message);
+            partial.note(strategy, None, why.kind, &why.message);
             context.stats.not_rendered_as(why.kind);
             continue;
         }
@@ -270,26 +276,26 @@ fn next(context: &Context, request: &CrawlRequest, mut so_far: SoFar) -> Result<
             && let Some(pages) =
                 context.strategies.lessons.is_spared(&*context.store, &request.url, strategy)?
         {
-            so_far.why =
+            partial.why =
                 format!("{strategy} was not tried: the last {pages} pages like it gained nothing by it");
-            if let Some(last) = so_far.attempts.last_mut() {
-                last.reason = format!("{}; {}", last.reason, so_far.why);
+            if let Some(last) = partial.attempts.last_mut() {
+                last.reason = format!("{}; {}", last.reason, partial.why);
             }
             continue;
         }
-        let text = serde_json::to_vec(&so_far).map_err(|e| StoreError::Other(e.to_string()))?;
+        let text = serde_json::to_vec(&partial).map_err(|e| StoreError::Other(e.to_string()))?;
         // an outdated lease is another worker's now: there is nothing to do here either way
         let given_back = context.store.escalate(request.into(), now_ms(), strategy, &text)?;
         context.stats.requeued.add(u64::from(given_back));
         context.stats.changed.notify_one();
         return Ok(Next::Again);
     }
-    settle(context, request, so_far)
+    settle(context, request, partial)
 }
 
 /// The page that is written, with what was tried and what a reader should know.
-fn settle(context: &Context, request: &CrawlRequest, so_far: SoFar) -> Result<Next, StoreError> {
-    let SoFar { best, attempts, page_type, browser_failed, directives, charged, .. } = so_far;
+fn settle(context: &Context, request: &CrawlRequest, partial: PartialResult) -> Result<Next, StoreError> {
+    let PartialResult { best, attempts, page_type, browser_failed, directives, charged, .. } = partial;
     if charged {
         context.admission.traps.refund(&request.url);
     }
@@ -367,7 +373,7 @@ fn is_poor_choice(context: &Context, page: &ExtractedPage) -> bool {
 }
 
 /// Returns the strategies that a page asks for and has not had, in order.
-fn wanted(context: &Context, page: &ExtractedPage, so_far: &SoFar) -> Vec<Strategy> {
+fn wanted(context: &Context, page: &ExtractedPage, partial: &PartialResult) -> Vec<Strategy> {
     let of_page: &[Strategy] = match context.config.fetch.strategy {
         StrategyChoice::Auto => ladder(&page.classification),
         // only where there is no browser: it says so
@@ -375,7 +381,7 @@ fn wanted(context: &Context, page: &ExtractedPage, so_far: &SoFar) -> Vec<Strate
         StrategyChoice::Amp if page.strategy == Strategy::Static => &[Strategy::Amp],
         _ => &[],
     };
-    let new = |s: &Strategy| *s != page.strategy && !so_far.was_tried(*s);
+    let new = |s: &Strategy| *s != page.strategy && !partial.was_tried(*s);
     let amp = |s: &Strategy| *s != Strategy::Amp || amp_page(context, page).is_some();
     of_page.iter().copied().filter(|s| new(s) && amp(s)).collect()
 }
@@ -399,12 +405,12 @@ fn is_cut(page: &ExtractedPage) -> bool {
 }
 
 /// Returns the gain of a page's strategy over the best page so far.
-fn gained(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>) -> Paid {
+fn gained(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>) -> Gain {
     let marks = Marks::from(&page.extraction.signals);
     match best {
-        Some(best) if outweighs(page, best) => Paid::Yes(marks),
-        None if !is_poor_choice(context, page) => Paid::Unknown(marks),
-        _ => Paid::No,
+        Some(best) if outweighs(page, best) => Gain::Yes(marks),
+        None if !is_poor_choice(context, page) => Gain::Unknown(marks),
+        _ => Gain::No,
     }
 }
 
@@ -412,16 +418,16 @@ fn gained(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>)
 fn teach(
     context: &Context,
     page: &ExtractedPage,
-    so_far: &SoFar,
+    partial: &PartialResult,
     wanted: &[Strategy],
 ) -> Result<(), StoreError> {
     let (lessons, store, url) = (&context.strategies.lessons, &*context.store, &page.request.url);
     if is_cut(page) {
         return Ok(());
     }
-    match (page.strategy, &so_far.best) {
+    match (page.strategy, &partial.best) {
         // it failed or brought little before: what the form has taught was wrong, or the page is like no other
-        (Strategy::Static, _) if !so_far.attempts.is_empty() && !is_enough(page) => Ok(()),
+        (Strategy::Static, _) if !partial.attempts.is_empty() && !is_enough(page) => Ok(()),
         // AMP is no first choice: only the static page names it
         (Strategy::Static, _) if wanted.first() == Some(&Strategy::Amp) => Ok(()),
         (Strategy::Static, _) => lessons.static_page(store, url, wanted.first().copied()),

@@ -2,7 +2,7 @@
 
 use crate::{
     dom::Tag,
-    page::{Gone, Page},
+    page::{HiddenReason, Page},
     text,
 };
 use crawl_model::Block;
@@ -27,7 +27,7 @@ pub(crate) fn collect(page: &Page<'_>, in_content: &[bool]) -> Vec<Block> {
             }
         }
         let tag = dom.tag(id);
-        if page.gone[id as usize] == Gone::Silent {
+        if page.gone[id as usize] == HiddenReason::Silent {
             id = dom.end(id);
             continue;
         }
@@ -54,7 +54,7 @@ pub(crate) fn collect(page: &Page<'_>, in_content: &[bool]) -> Vec<Block> {
 /// Returns true if the page has a block, without building any.
 pub(crate) fn has_text(page: &Page<'_>) -> bool {
     let dom = &page.dom;
-    let shown = |id: &u32| dom.tag(*id) == Tag::Text && page.gone[*id as usize] != Gone::Silent;
+    let shown = |id: &u32| dom.tag(*id) == Tag::Text && page.gone[*id as usize] != HiddenReason::Silent;
     (page.body..dom.end(page.body)).filter(shown).any(|id| !dom.text(id).trim().is_empty())
 }
 

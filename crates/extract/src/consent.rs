@@ -2,7 +2,7 @@
 
 use crate::{
     dom::Tag,
-    page::{Gone, Page},
+    page::{HiddenReason, Page},
     rules::Roles,
     text,
 };
@@ -21,11 +21,11 @@ impl Page<'_> {
         let mut id = self.body + 1;
         while id < self.dom.end(self.body) && !self.budget.is_over() {
             let at = id as usize;
-            if self.gone[at] == Gone::No && (self.is_named_banner(id, limit) || self.is_overlay(id)) {
+            if self.gone[at] == HiddenReason::No && (self.is_named_banner(id, limit) || self.is_overlay(id)) {
                 let text = text::fold_lower(&self.visible_text(id));
                 if self.rules.sweep.is_match(&text) {
                     let end = self.dom.end(id);
-                    self.gone[at..end as usize].fill(Gone::Consent);
+                    self.gone[at..end as usize].fill(HiddenReason::Consent);
                     changed = true;
                     id = end;
                     continue;

@@ -8,7 +8,7 @@ mod shown;
 use crate::{
     content::Selection,
     dom::{NONE, Tag},
-    page::{Gone, Page},
+    page::{HiddenReason, Page},
     render::{Kind, Piece},
     rules::Hit,
     text,
@@ -307,7 +307,7 @@ fn consent(page: &Page<'_>) -> Vec<Removal> {
     let mut id = page.body;
     let end = page.dom.end(page.body);
     while id < end && out.len() < MAX_REMOVALS {
-        if page.gone[id as usize] != Gone::Consent {
+        if page.gone[id as usize] != HiddenReason::Consent {
             id += 1;
             continue;
         }

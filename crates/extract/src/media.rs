@@ -3,7 +3,7 @@
 use crate::{
     content::Selection,
     dom::{NONE, Tag},
-    page::{Gone, Page},
+    page::{HiddenReason, Page},
     render,
     rules::Roles,
     text,
@@ -46,7 +46,9 @@ pub(crate) fn collect(page: &Page<'_>, selection: &Selection) -> Vec<Media> {
             let tag = dom.tag(id);
             let dropped = selection.drop[id as usize];
             let media = match tag {
-                Tag::Img if dropped || page.gone[id as usize] == Gone::No || in_noscript(page, id) => {
+                Tag::Img
+                    if dropped || page.gone[id as usize] == HiddenReason::No || in_noscript(page, id) =>
+                {
                     image(page, id)
                 }
                 Tag::Iframe | Tag::Video | Tag::Audio | Tag::Embed if !dropped => player(page, id),
@@ -58,7 +60,8 @@ pub(crate) fn collect(page: &Page<'_>, selection: &Selection) -> Vec<Media> {
                 media.caption = caption(page, id);
                 found.push(media);
             }
-            let hidden = page.gone[id as usize] != Gone::No && tag != Tag::Noscript && !in_noscript(page, id);
+            let hidden =
+                page.gone[id as usize] != HiddenReason::No && tag != Tag::Noscript && !in_noscript(page, id);
             let skipped = dropped || hidden || matches!(tag, Tag::Video | Tag::Audio | Tag::Iframe);
             id = if skipped { dom.end(id) } else { id + 1 };
         }

@@ -17,7 +17,7 @@ use url::Url;
 
 /// Reason why a reader does not see a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gone {
+pub(crate) enum HiddenReason {
     /// The node is visible.
     No,
     /// Scripts, styles, form fields and the like.
@@ -30,7 +30,7 @@ pub(crate) enum Gone {
     Consent,
 }
 
-impl Gone {
+impl HiddenReason {
     /// The reason, combined with that of the styles.
     fn with_style(self, style: Option<Seen>) -> Self {
         match (style, self) {
@@ -116,7 +116,7 @@ pub(crate) struct Page<'a> {
     /// Roles by node.
     pub(crate) roles: Vec<Roles>,
     /// By node.
-    pub(crate) gone: Vec<Gone>,
+    pub(crate) gone: Vec<HiddenReason>,
     /// Words of each text node, visible or not.
     pub(crate) raw_words: Vec<u32>,
     /// Prefix sums by node, one longer than the nodes.
@@ -160,7 +160,7 @@ impl<'a> Page<'a> {
             url,
             base,
             roles: vec![Roles::NONE; n],
-            gone: vec![Gone::No; n],
+            gone: vec![HiddenReason::No; n],
             raw_words: vec![0; n],
             sums: vec![Amount::default(); n + 1],
             priority: Vec::new(),
@@ -200,21 +200,23 @@ impl<'a> Page<'a> {
         for id in (1..self.dom.len()).take_while(|_| !budget.is_over()) {
             let at = id as usize;
             let parent = self.dom.parent(id);
-            if parent != NONE && self.gone[parent as usize] != Gone::No {
+            if parent != NONE && self.gone[parent as usize] != HiddenReason::No {
                 self.gone[at] = self.gone[parent as usize];
             }
             let tag = self.dom.tag(id);
             if tag == Tag::Text {
-                if self.gone[at] == Gone::No && seen_by_style.get(parent as usize) == Some(&Seen::NoText) {
-                    self.gone[at] = Gone::Unreadable;
+                if self.gone[at] == HiddenReason::No
+                    && seen_by_style.get(parent as usize) == Some(&Seen::NoText)
+                {
+                    self.gone[at] = HiddenReason::Unreadable;
                 }
                 continue;
             }
             let (gone, class, own_id) = by_attributes(&self.dom, id);
             let mut gone = gone.with_style(seen_by_style.get(at).copied());
             self.roles[at] = named(&self.dom, self.rules, &mut seen, (id, class, own_id));
-            if gone == Gone::Hidden && self.is_opened_by_a_click(id, &controlled) {
-                gone = Gone::No;
+            if gone == HiddenReason::Hidden && self.is_opened_by_a_click(id, &controlled) {
+                gone = HiddenReason::No;
             }
             let mut consent = false;
             self.rules.selectors.for_matches_in_order(&self.dom, id, &mut pass, |hit| match hit {
@@ -226,22 +228,24 @@ impl<'a> Page<'a> {
                 }
                 Hit::EmptyRoot => push_once(&mut self.places, id),
                 Hit::Overlay => push_once(&mut self.overlays, id),
-                Hit::Paywall => self.has_paywall |= gone == Gone::No && self.gone[at] == Gone::No,
+                Hit::Paywall => {
+                    self.has_paywall |= gone == HiddenReason::No && self.gone[at] == HiddenReason::No
+                }
                 Hit::Priority(rank) => self.priority.push((rank, id)),
                 Hit::Anchor(rank) => self.anchors.push((rank, id)),
                 Hit::Platform(part, index) => self.parts.push((part, index, id)),
                 Hit::Container(rank) => self.containers.push((rank, id)),
             });
-            if gone == Gone::No
+            if gone == HiddenReason::No
                 && let Some(lists) = &lists
             {
                 consent |= lists.find(&self.dom, id, own_id, class).is_some();
             }
             // A whole page whose body has a banner's class is not a banner.
             if consent && !matches!(tag, Tag::Body | Tag::Html | Tag::Main | Tag::Article) {
-                gone = Gone::Consent;
+                gone = HiddenReason::Consent;
             }
-            if self.gone[at] == Gone::No && !matches!(tag, Tag::Body | Tag::Html) {
+            if self.gone[at] == HiddenReason::No && !matches!(tag, Tag::Body | Tag::Html) {
                 self.gone[at] = gone;
             }
             if tag == Tag::Template && is_shadow(&self.dom, id) {
@@ -266,10 +270,10 @@ impl<'a> Page<'a> {
     }
 
     /// Hides ranges of visible nodes; the amounts stay until [`Self::sum_again`].
-    pub(crate) fn leave_out(&mut self, ranges: &[Range<u32>], why: Gone) {
+    pub(crate) fn leave_out(&mut self, ranges: &[Range<u32>], why: HiddenReason) {
         for range in ranges {
             let nodes = &mut self.gone[range.start as usize..range.end as usize];
-            nodes.iter_mut().filter(|gone| **gone == Gone::No).for_each(|gone| *gone = why);
+            nodes.iter_mut().filter(|gone| **gone == HiddenReason::No).for_each(|gone| *gone = why);
         }
     }
 
@@ -302,7 +306,7 @@ impl<'a> Page<'a> {
                 }
                 _ => {}
             }
-            if self.gone[id as usize] == Gone::No {
+            if self.gone[id as usize] == HiddenReason::No {
                 sum.add(amount);
             }
             self.sums[id as usize + 1] = sum;
@@ -358,7 +362,7 @@ impl<'a> Page<'a> {
             let tag = self.dom.tag(id);
             let matches = match what {
                 Reveal::Noscript => tag == Tag::Noscript,
-                Reveal::Hidden => self.gone[id as usize] == Gone::Hidden && !tag.is_silent(),
+                Reveal::Hidden => self.gone[id as usize] == HiddenReason::Hidden && !tag.is_silent(),
             };
             if !matches {
                 id += 1;
@@ -367,9 +371,9 @@ impl<'a> Page<'a> {
             let root = id;
             while id < self.dom.end(root) {
                 let silent = id != root && self.dom.tag(id).is_silent();
-                self.gone[id as usize] = if silent { Gone::Silent } else { Gone::No };
+                self.gone[id as usize] = if silent { HiddenReason::Silent } else { HiddenReason::No };
                 let next = if silent { self.dom.end(id) } else { id + 1 };
-                self.gone[id as usize + 1..next as usize].fill(Gone::Silent);
+                self.gone[id as usize + 1..next as usize].fill(HiddenReason::Silent);
                 id = next;
             }
         }
@@ -383,7 +387,7 @@ impl<'a> Page<'a> {
         for at in 0..self.gone.len() {
             let amount = self.sums[at + 1].minus(old);
             old = self.sums[at + 1];
-            if self.gone[at] == Gone::No {
+            if self.gone[at] == HiddenReason::No {
                 sum.add(amount);
             }
             self.sums[at + 1] = sum;
@@ -400,7 +404,7 @@ impl<'a> Page<'a> {
                     id = self.dom.end(id);
                     continue;
                 }
-                if matches!(self.gone[id as usize], Gone::Hidden | Gone::Unreadable) {
+                if matches!(self.gone[id as usize], HiddenReason::Hidden | HiddenReason::Unreadable) {
                     words = words.saturating_add(self.raw_words[id as usize]);
                 }
                 id += 1;
@@ -412,7 +416,9 @@ impl<'a> Page<'a> {
     /// Words that attributes and styles hide.
     pub(crate) fn hidden_words(&self) -> u32 {
         let all = self.gone.iter().zip(&self.raw_words);
-        all.filter(|(gone, _)| **gone == Gone::Hidden).map(|(_, words)| *words).fold(0, u32::saturating_add)
+        all.filter(|(gone, _)| **gone == HiddenReason::Hidden)
+            .map(|(_, words)| *words)
+            .fold(0, u32::saturating_add)
     }
 
     /// Visible text of a subtree.
@@ -433,7 +439,7 @@ impl<'a> Page<'a> {
 
     /// Returns true if a reader sees the node.
     pub(crate) fn is_visible(&self, id: u32) -> bool {
-        self.gone[id as usize] == Gone::No
+        self.gone[id as usize] == HiddenReason::No
     }
 
     /// Visible text of a subtree, with a space between blocks.
@@ -485,17 +491,18 @@ fn named<'a>(
 }
 
 /// Visibility of an element by its tag and attributes, with its class and its id.
-fn by_attributes(dom: &Dom, id: u32) -> (Gone, &str, &str) {
+fn by_attributes(dom: &Dom, id: u32) -> (HiddenReason, &str, &str) {
     let (mut class, mut own_id) = ("", "");
-    let mut gone = if dom.tag(id).is_silent() && !is_shadow(dom, id) { Gone::Silent } else { Gone::No };
+    let mut gone =
+        if dom.tag(id).is_silent() && !is_shadow(dom, id) { HiddenReason::Silent } else { HiddenReason::No };
     for (name, value) in dom.attrs(id) {
         match *name {
             local_name!("class") => class = value,
             local_name!("id") => own_id = value,
-            local_name!("hidden") if value != "until-found" => gone = Gone::Hidden,
-            local_name!("aria-hidden") if value == "true" => gone = Gone::Hidden,
+            local_name!("hidden") if value != "until-found" => gone = HiddenReason::Hidden,
+            local_name!("aria-hidden") if value == "true" => gone = HiddenReason::Hidden,
             // the other letters differ from those of the names above
-            _ if name.len() == 7 && &**name == "popover" => gone = Gone::Hidden,
+            _ if name.len() == 7 && &**name == "popover" => gone = HiddenReason::Hidden,
             _ => {}
         }
     }
@@ -506,13 +513,16 @@ fn by_attributes(dom: &Dom, id: u32) -> (Gone, &str, &str) {
 const LAID_OVER: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).and(Roles::SIDEBAR);
 
 /// Hides the children beside a shadow root that have no slot in it.
-fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [Gone]) {
+fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [HiddenReason]) {
     if dom.find(root..dom.end(root), Tag::Slot).is_some() {
         return;
     }
     for child in dom.children(dom.parent(root)).filter(|child| *child != root) {
         let nodes = &mut gone[child as usize..dom.end(child) as usize];
-        nodes.iter_mut().filter(|gone| **gone == Gone::No).for_each(|gone| *gone = Gone::Unreadable);
+        nodes
+            .iter_mut()
+            .filter(|gone| **gone == HiddenReason::No)
+            .for_each(|gone| *gone = HiddenReason::Unreadable);
     }
 }
 
@@ -531,7 +541,7 @@ fn controlled_ids(dom: &Dom) -> HashSet<&str> {
     let mut ids = HashSet::new();
     for id in (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text) {
         // an invisible control opens nothing
-        if by_attributes(dom, id).0 == Gone::Hidden {
+        if by_attributes(dom, id).0 == HiddenReason::Hidden {
             continue;
         }
         for (name, value) in dom.attrs(id) {

@@ -3,7 +3,7 @@
 use crate::{
     dom::Tag,
     links::tokens,
-    page::{Gone, Page, is_shadow},
+    page::{HiddenReason, Page, is_shadow},
     text,
 };
 use aho_corasick::AhoCorasick;
@@ -113,7 +113,7 @@ fn count_words(page: &Page<'_>, counts: &mut Counts) {
                 counts.visible += words;
                 if id >= template_end {
                     counts.body += words;
-                    counts.overlay += if page.gone[id as usize] == Gone::Consent { words } else { 0 };
+                    counts.overlay += if page.gone[id as usize] == HiddenReason::Consent { words } else { 0 };
                 }
             }
             _ => {}

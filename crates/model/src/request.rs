@@ -136,7 +136,7 @@ impl Discovery {
     /// Returns true if a pending URL of this origin takes the origin `later`. A page URL that is named as a
     /// sitemap or feed before its fetch is read as one.
     #[must_use]
-    pub const fn gives_way_to(self, later: Self) -> bool {
+    pub const fn is_replaced_by(self, later: Self) -> bool {
         matches!((self, later), (Self::Link | Self::Redirect | Self::Sitemap, Self::SitemapFile))
     }
 }

@@ -202,7 +202,7 @@ pub struct FrontierCounts {
 /// Queue of URLs: pending, leased, held and settled.
 pub trait Frontier: Send + Sync {
     /// Adds URLs that are unknown in this round; a URL counts as visited from here on. A known pending URL
-    /// takes the given depth if that is less. It takes the given discovery if [`Discovery::gives_way_to`]
+    /// takes the given depth if that is less. It takes the given discovery if [`Discovery::is_replaced_by`]
     /// returns true. Each known URL takes the given `sitemap_lastmod`. One transaction.
     ///
     /// In a round begun by [`Frontier::begin_recrawl`], a URL that was settled in an earlier round is known
@@ -331,9 +331,14 @@ pub trait Frontier: Send + Sync {
     ///
     /// # Errors
     /// When storage fails.
-    fn doubt(&self, request: &CrawlRequest, not_before_ms: i64, status: u16) -> Result<bool, StoreError>;
+    fn mark_possibly_gone(
+        &self,
+        request: &CrawlRequest,
+        not_before_ms: i64,
+        status: u16,
+    ) -> Result<bool, StoreError>;
 
-    /// Ends a lease so that another strategy fetches the URL, with no attempt counted yet. Stores `so_far`,
+    /// Ends a lease so that another strategy fetches the URL, with no attempt counted yet. Stores `partial_result`,
     /// the result of earlier attempts, until the URL is held or settled. One transaction. Returns false and
     /// stores nothing if the lease was no longer held.
     ///
@@ -344,14 +349,14 @@ pub trait Frontier: Send + Sync {
         lease: LeaseRef,
         now_ms: i64,
         strategy: Strategy,
-        so_far: &[u8],
+        partial_result: &[u8],
     ) -> Result<bool, StoreError>;
 
     /// The result that [`Frontier::escalate`] stored for a URL in this round.
     ///
     /// # Errors
     /// When storage fails.
-    fn so_far(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError>;
+    fn partial_result(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Stores a page until its host's fingerprint settles: the lease ends and the state becomes `held`. One
     /// transaction. Returns its [`HeldPage::order`], or none if the lease was no longer held (then nothing is

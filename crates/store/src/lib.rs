@@ -39,4 +39,4 @@ pub use postgres::{Agreement, PgOptions, PgStore};
 pub use sqlite::{SqliteProjects, SqliteStore, StoreOptions};
 pub use state::{open, open_projects};
 pub use store_url::{PgUrl, StoreUrl, TlsMode};
-pub use upkeep::{CheckReport, HostPlaces, RepairReport, StoreSize, TableReport, Upkeep};
+pub use upkeep::{CheckReport, HostCounts, RepairReport, StoreSize, TableReport, Upkeep};

@@ -10,7 +10,7 @@ pub trait Upkeep {
     ///
     /// # Errors
     /// When storage fails.
-    fn hosts(&self) -> Result<Vec<HostPlaces>, StoreError>;
+    fn hosts(&self) -> Result<Vec<HostCounts>, StoreError>;
 
     /// The bound that a host has reached, if any.
     ///
@@ -60,7 +60,7 @@ pub trait Upkeep {
 
 /// Number of a host's URLs by state, in the current round.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostPlaces {
+pub struct HostCounts {
     /// The host.
     pub host: HostKey,
     /// Pending and due.
@@ -73,7 +73,7 @@ pub struct HostPlaces {
     pub held: u64,
 }
 
-impl HostPlaces {
+impl HostCounts {
     /// All of them.
     #[must_use]
     pub const fn total(&self) -> u64 {

@@ -149,7 +149,7 @@ fn a_changed_byte_in_a_blob_is_not_believed() {
         assert_eq!(held.len(), 1, "it can be put back");
         [
             held[0].intact,
-            store.so_far(leased[1].id).unwrap().is_some(),
+            store.partial_result(leased[1].id).unwrap().is_some(),
             store.load_host(&host).unwrap().is_some(),
             store.load_unsettled(&host).unwrap().is_some(),
             store.load_lessons(&host).unwrap().is_some(),

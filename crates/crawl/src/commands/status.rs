@@ -13,7 +13,7 @@ use crawl_engine::{
 };
 use crawl_model::{FrontierCounts, HostBound, StoreError, now_ms, rfc3339};
 use crawl_output::shown;
-use crawl_store::{Holder, HostPlaces, StateLock, StateStore, StoreSize};
+use crawl_store::{Holder, HostCounts, StateLock, StateStore, StoreSize};
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
 use serde_json::Value;
@@ -95,9 +95,9 @@ impl HeldReason {
 }
 
 impl HostStatus {
-    fn of(store: &dyn StateStore, places: HostPlaces, settings: &Config) -> Result<Self, StoreError> {
+    fn of(store: &dyn StateStore, places: HostCounts, settings: &Config) -> Result<Self, StoreError> {
         let dedup = &settings.dedup;
-        let HostPlaces { host, queued, waiting, leased, held } = places;
+        let HostCounts { host, queued, waiting, leased, held } = places;
         let held_because = match held {
             0 => None,
             _ if host_state::is_settled(store.load_host(&host)?.as_deref()) => Some(HeldReason::Unstable),

@@ -6,7 +6,7 @@ use crate::{
     network::Network,
     opt_outs::NotKnown,
     stage_error::StageError,
-    strategies::SoFar,
+    strategies::PartialResult,
 };
 use crawl_fetch::{Fetched, RetryCause, domain};
 use crawl_model::{HostKey, Origin, Outcome, Stage, Strategy, now_ms};
@@ -21,10 +21,10 @@ const MAX_HOPS: usize = 5;
 impl Visit<'_> {
     /// Fetches the alternative. It stands for the requested URL, so its redirects are followed here, within
     /// the site. Each has a turn of its own and the permission of its origin.
-    pub(super) async fn alternative(mut self, so_far: Option<&SoFar>) -> Result<Answer, StageError> {
+    pub(super) async fn alternative(mut self, partial: Option<&PartialResult>) -> Result<Answer, StageError> {
         let asked = self.request.url.clone();
         let amp = self.request.strategy == Some(Strategy::Amp);
-        if let Some(url) = so_far.and_then(SoFar::amp_url).filter(|_| amp) {
+        if let Some(url) = partial.and_then(PartialResult::amp_url).filter(|_| amp) {
             self.request.url = url.clone();
         }
         for _ in 0..=MAX_HOPS {

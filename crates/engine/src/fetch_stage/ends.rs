@@ -5,11 +5,13 @@ use crate::{failed_page::failed_page, finished::Finished, links::new_url, stage_
 use crawl_fetch::{FetchError, RetryCause};
 use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage, now_ms, random, rfc3339};
 use std::time::Duration;
+use tokio::time::Instant;
 
 impl Visit<'_> {
     /// Returns the rest of the pause that the host has asked for, if it is longer than a run waits.
     pub(super) fn host_left(&self) -> Option<Duration> {
-        HostKey::of(&self.request.url).and_then(|host| self.context.network.gate.left(&host))
+        let until = self.context.network.gate.blocked_until(&HostKey::of(&self.request.url)?)?;
+        Some(until.saturating_duration_since(Instant::now()))
     }
 
     /// The end of a URL of a host that is not asked any more in this run.
@@ -61,7 +63,7 @@ impl Visit<'_> {
     /// Gives the URL back after a failure of this machine: the attempt does not count, and all requests pause.
     pub(super) async fn wait_out(&self, error: &FetchError) -> Result<Answer, StageError> {
         // before the run can end, so that the URL is pending at once
-        let met = self.context.network.outage.met(error);
+        let met = self.context.network.outage.on_error(error);
         let pause = met.as_ref().copied().unwrap_or_default();
         self.context.network.gate.pause(pause);
         let answer = self.requeue(pause, self.request.attempt).await?;

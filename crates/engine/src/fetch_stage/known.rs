@@ -59,8 +59,9 @@ impl Visit<'_> {
             let due = now_ms().saturating_add(i64::try_from(pause).unwrap_or(i64::MAX));
             tracing::info!(url = %self.request.url, status, "the page seems to be gone, will ask once more");
             let request = self.request.clone();
-            let given_back =
-                self.in_storage(move |context| context.store.doubt(&request, due, status)).await?;
+            let given_back = self
+                .in_storage(move |context| context.store.mark_possibly_gone(&request, due, status))
+                .await?;
             self.context.stats.requeued.add(u64::from(given_back));
             return Ok(Some(Answer::Requeued));
         }

@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     failed_page::failed_page,
     finished::Finished,
-    lessons::{Begin, OnTrial},
+    lessons::{Begin, TrialGuard},
     links::new_url,
     page_rules::HTML,
     stage_error::StageError,
@@ -268,7 +268,7 @@ impl Visit<'_> {
 
     /// Attaches the guard of a page on trial to its body, so that it ends when the page has taught, or was
     /// dropped.
-    pub(super) fn on_trial(guard: Option<OnTrial>, mut page: Box<FetchedPage>) -> Box<FetchedPage> {
+    pub(super) fn on_trial(guard: Option<TrialGuard>, mut page: Box<FetchedPage>) -> Box<FetchedPage> {
         if let Some(guard) = guard {
             let body = page.body.guard.take();
             page.body.guard = Some(Box::new((body, guard)));

@@ -75,12 +75,12 @@ fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: M
             lessons.static_page(store, &url(n), shell.then_some(Strategy::Chrome)).unwrap();
             drop(guard);
             if shell {
-                outcome(Paid::Yes(marks));
+                outcome(Gain::Yes(marks));
             }
             false
         }
         Begin::First(_) => {
-            outcome(Paid::Unknown(marks));
+            outcome(Gain::Unknown(marks));
             !shell
         }
         Begin::Wait => panic!("nothing is on its way"),
@@ -112,9 +112,9 @@ fn what_comes_by_the_browser_at_once_confirms_nothing() {
         teach(&lessons, &store, n, Some(Strategy::Chrome));
     }
     let outcome = |paid| lessons.outcome(&store, &url(9), Strategy::Chrome, paid).unwrap();
-    (0..50).for_each(|_| outcome(Paid::Unknown(Marks::ALL)));
+    (0..50).for_each(|_| outcome(Gain::Unknown(Marks::ALL)));
     assert!(lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
-    outcome(Paid::No);
+    outcome(Gain::No);
     assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
 }
 
@@ -170,13 +170,13 @@ fn what_stops_paying_is_forgotten_and_then_spared() {
     for n in 0..4 {
         teach(&lessons, &store, n, Some(Strategy::Chrome));
     }
-    let missed = || lessons.outcome(&store, &url(1), Strategy::Chrome, Paid::No).unwrap();
+    let missed = || lessons.outcome(&store, &url(1), Strategy::Chrome, Gain::No).unwrap();
     missed();
     assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
     (0..15).for_each(|_| missed());
     let spared = (0..20).filter(|&n| lessons.is_spared(&store, &url(n), Strategy::Chrome).unwrap().is_some());
     assert_eq!(spared.count(), 18);
-    lessons.outcome(&store, &url(1), Strategy::Chrome, Paid::Yes(Marks::ALL)).unwrap();
+    lessons.outcome(&store, &url(1), Strategy::Chrome, Gain::Yes(Marks::ALL)).unwrap();
     assert_eq!(lessons.is_spared(&store, &url(1), Strategy::Chrome).unwrap(), None);
 }
 
@@ -186,7 +186,7 @@ fn a_mobile_client_comes_first_only_after_it_has_paid() {
     for n in 0..6 {
         assert!(teach(&lessons, &store, n, Some(Strategy::Mobile)));
     }
-    lessons.outcome(&store, &url(1), Strategy::Mobile, Paid::Yes(Marks::ALL)).unwrap();
+    lessons.outcome(&store, &url(1), Strategy::Mobile, Gain::Yes(Marks::ALL)).unwrap();
     assert!(matches!(begin(&lessons, &store, 9), Begin::First(Strategy::Mobile)));
 }
 

@@ -54,7 +54,7 @@ impl Recrawl {
 
     /// Pages of a host that are as they were, as far as this process knows.
     #[must_use]
-    pub fn still(&self, host: &HostKey) -> u64 {
+    pub fn unchanged_pages(&self, host: &HostKey) -> u64 {
         self.still.lock().unwrap_or_else(PoisonError::into_inner).get(host).copied().unwrap_or(0)
     }
 

@@ -116,7 +116,7 @@ impl Policy {
     /// Returns true if a sitemap makes a resting URL due at once. Its date must be later than the last visit,
     /// or later than the date that the sitemap had then.
     #[must_use]
-    pub fn wakes(&self, known: &KnownUrl, lastmod: &str) -> bool {
+    pub fn makes_due(&self, known: &KnownUrl, lastmod: &str) -> bool {
         if !matches!(self.mode, RecrawlMode::Auto | RecrawlMode::Changed) {
             return false;
         }
@@ -294,7 +294,7 @@ mod tests {
         let wakes = |told: Option<&str>, lastmod: &str| {
             let mut known = known(fetched, once(0));
             known.history.sitemap_lastmod = told.map(Into::into);
-            policy(RecrawlMode::Auto).wakes(&known, lastmod)
+            policy(RecrawlMode::Auto).makes_due(&known, lastmod)
         };
         assert!(wakes(None, "2026-03-06") && wakes(None, "2026-03-05T13:30:00+01:00"));
         assert!(!wakes(None, "2026-03-05T12:30:00+01:00") && !wakes(None, "2019"));
@@ -305,6 +305,6 @@ mod tests {
         assert!(!wakes(Some("2026-03-05"), "2026-03-05") && !wakes(None, "soon"));
         assert!(wakes(None, "Fri, 06 Mar 2026 09:00:00 GMT") && wakes(None, "2026-04"));
         let asleep = known(fetched, once(0));
-        assert!(!policy(RecrawlMode::None).wakes(&asleep, "2026-03-06"));
+        assert!(!policy(RecrawlMode::None).makes_due(&asleep, "2026-03-06"));
     }
 }

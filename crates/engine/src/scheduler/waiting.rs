@@ -1,7 +1,7 @@
 //! Hosts that may not be asked now, with the times of their turns. The store leaves them out of its order
 //! meanwhile, so a pass costs only the ready and due hosts.
 
-use crawl_fetch::NotYet;
+use crawl_fetch::GateRefusal;
 use crawl_model::{HostKey, ReadyHost};
 use rustc_hash::FxHashMap;
 use std::{
@@ -68,7 +68,7 @@ impl Queue {
 
 impl WaitingHosts {
     /// Takes in a host that the gate has refused.
-    pub fn put_off(&mut self, host: &ReadyHost, refused: NotYet) {
+    pub fn put_off(&mut self, host: &ReadyHost, refused: GateRefusal) {
         if let Some(Wait::Time(timer)) = self.hosts.remove(&host.host) {
             self.timers.remove(&timer);
         }
@@ -189,9 +189,9 @@ mod tests {
         ReadyHost { host: key(name), pending: 1, begun }
     }
 
-    fn refused(at: Option<Instant>, address: Option<&str>) -> NotYet {
+    fn refused(at: Option<Instant>, address: Option<&str>) -> GateRefusal {
         let address = address.map(|address| address.parse().unwrap());
-        NotYet { at, dead: false, address, asked: true }
+        GateRefusal { at, dead: false, address, asked: true }
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
         for (name, begun) in [("a", false), ("b", false), ("c", true)] {
             waiting.put_off(&host(name, begun), shared(1));
         }
-        waiting.put_off(&host("located", true), NotYet { asked: false, ..shared(1) });
+        waiting.put_off(&host("located", true), GateRefusal { asked: false, ..shared(1) });
         assert_eq!(waiting.timers.len(), 1, "the group has one timer");
         assert_eq!(waiting.due(now + PAUSE, PAUSE), [key("c")]);
         assert_eq!(waiting.due(now + 2 * PAUSE, PAUSE), [key("a")]);

@@ -3,7 +3,7 @@
 use crate::{
     browser::Browser,
     config::{Config, ExtractSection, StrategyChoice},
-    context::{Admission, Compute, Context, Control, Origins, Reading, RecordPlaces, StrategyParts},
+    context::{Admission, Compute, Context, Control, Origins, Reading, RecordTargets, StrategyParts},
     descriptors, duplicates,
     exit::{Exit, Failure},
     feed_book::FeedBook,
@@ -89,7 +89,7 @@ pub fn context_on(
         admission: admission(&config)?,
         strategies: StrategyParts { browser, lessons },
         compute: compute(platform, &config, &store)?,
-        records: RecordPlaces { keeper: None, archive: None, leases: LeaseFence::default() },
+        records: RecordTargets { keeper: None, archive: None, leases: LeaseFence::default() },
         stats: Stats::default(),
         network,
         origins,

@@ -103,7 +103,7 @@ fn output_path(config: &Config) -> Result<Option<&Path>, Failure> {
 /// command resumes the round.
 pub fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
     let store = &*context.store;
-    context.save_told()?;
+    context.save_retry_after()?;
     let place = output_path(&context.config)?.map(Place::of);
     for name in names {
         state::output_closed(store, name)?;

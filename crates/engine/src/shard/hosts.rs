@@ -4,7 +4,7 @@ use super::Shard;
 use crate::{
     context::Context,
     host_state::{self, Unsettled},
-    soft404::{PROBED_SECTIONS, Witness},
+    soft404::{ErrorPageProfile, PROBED_SECTIONS},
     stage_error::StageError,
 };
 use crawl_dedup::{Fingerprint, HostStream, Release};
@@ -29,7 +29,7 @@ pub(super) struct Host {
     pub(super) changed: u64,
     /// The pages of this round have replaced what was kept.
     pub(super) rebuilt: bool,
-    pub(super) witness: Witness,
+    pub(super) witness: ErrorPageProfile,
     pub(super) saved_at_pages: u64,
     /// The order of the last held page that was counted.
     pub(super) through: i64,
@@ -40,7 +40,7 @@ pub(super) struct Host {
 
 impl Host {
     /// A host whose pages the stream has counted.
-    pub(super) fn new(stream: HostStream<i64>, witness: Witness) -> Self {
+    pub(super) fn new(stream: HostStream<i64>, witness: ErrorPageProfile) -> Self {
         Self {
             saved_at_pages: stream.fingerprint().state().pages(),
             stream,
@@ -157,7 +157,7 @@ impl Shard {
 
 /// Saves the state of a host that is not settled, with the pages that wait for it, if the store does not know it.
 fn save_unsettled(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
-    let news = state.witness.take_news();
+    let news = state.witness.take_changed();
     if news || state.stream.fingerprint().state().pages() != state.saved_at_pages {
         let notes = Unsettled {
             witness: &state.witness,
@@ -174,7 +174,7 @@ fn save_unsettled(context: &Context, host: &HostKey, state: &mut Host) -> Result
 pub(super) fn save_news(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
     let counted = state.stream.fingerprint().state();
     let grown = counted.is_settled() && counted.pages() != state.saved_at_pages;
-    if state.witness.take_news() || grown { save(context, host, state) } else { Ok(()) }
+    if state.witness.take_changed() || grown { save(context, host, state) } else { Ok(()) }
 }
 
 pub(super) fn save(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
@@ -186,7 +186,7 @@ pub(super) fn save(context: &Context, host: &HostKey, state: &mut Host) -> Resul
     let counted = fingerprint.state();
     let settled = counted.is_settled();
     state.saved_at_pages = counted.pages();
-    state.witness.take_news();
+    state.witness.take_changed();
     let fingerprint = settled.then_some(state.stream.fingerprint());
     let rebuilt = state.rebuilt;
     Ok(context.store.save_host(host, &host_state::encode(&state.witness, rebuilt, fingerprint)?)?)

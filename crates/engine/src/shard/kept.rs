@@ -7,7 +7,7 @@
 
 use super::{Shard, hosts::Host, ready::Claim, text_of};
 use crate::{
-    context::Context, finished::Finished, host_state, page_work, revisit, soft404::Witness,
+    context::Context, finished::Finished, host_state, page_work, revisit, soft404::ErrorPageProfile,
     stage_error::StageError,
 };
 use crawl_dedup::{Fingerprint, HostStream, Novelty, Release};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The saved state of a host.
 #[derive(Default)]
 struct Saved {
-    witness: Witness,
+    witness: ErrorPageProfile,
     rebuilt: bool,
     fingerprint: Option<Fingerprint>,
 }
@@ -38,7 +38,7 @@ impl Host {
     /// is the share of all pages on which a block has to stand to be boilerplate.
     fn is_rebuilt(&self, context: &Context, host: &HostKey, kept: &Fingerprint) -> bool {
         let dedup = &context.config.dedup;
-        let (changed, still) = (self.changed, context.recrawl.still(host));
+        let (changed, still) = (self.changed, context.recrawl.unchanged_pages(host));
         let share = |all: u64| changed as f64 >= dedup.threshold_pct * all as f64;
         let enough = changed >= dedup.min_pages as u64;
         // the counts of this process are used until all pages have arrived

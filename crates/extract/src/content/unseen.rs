@@ -6,7 +6,7 @@
 use super::{Selection, prune};
 use crate::{
     dom::{Dom, Tag},
-    page::{Controlled, Gone, Page},
+    page::{Controlled, HiddenReason, Page},
     visibility::{self, Seen},
 };
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub(crate) fn hide(page: &mut Page<'_>, selection: &mut Selection) -> u32 {
         }
     }
     let (mut is_changed, mut kept) = (false, 0);
-    for (hidden, why) in [(closed, Gone::Hidden), (unreadable, Gone::Unreadable)] {
+    for (hidden, why) in [(closed, HiddenReason::Hidden), (unreadable, HiddenReason::Unreadable)] {
         let is_small = rules.may_be_hidden(hidden.words, selection.words);
         if !is_small && !visibility::is_static(&page.dom) {
             kept += hidden.words;

@@ -4,7 +4,7 @@ use super::{consent_rule, described, left_out_each, names};
 use crate::{
     content::Selection,
     dom::{NONE, Tag},
-    page::{Gone, Page},
+    page::{HiddenReason, Page},
     text,
 };
 use rustc_hash::FxHashMap;
@@ -68,7 +68,7 @@ pub(super) fn blocks(
     let (mut last, mut link_end) = (NONE, NONE);
     for id in page.body..page.dom.end(page.body) {
         let tag = page.dom.tag(id);
-        if page.gone[id as usize] == Gone::Silent {
+        if page.gone[id as usize] == HiddenReason::Silent {
             continue;
         }
         if tag != Tag::Text {
@@ -161,9 +161,11 @@ impl<'p, 'a> Reasons<'p, 'a> {
 
     fn of(&mut self, id: u32) -> String {
         match self.page.gone[id as usize] {
-            Gone::Consent => return self.consent_of(id),
-            Gone::Hidden | Gone::Unreadable => return "hidden by attribute or style".to_owned(),
-            Gone::No | Gone::Silent => {}
+            HiddenReason::Consent => return self.consent_of(id),
+            HiddenReason::Hidden | HiddenReason::Unreadable => {
+                return "hidden by attribute or style".to_owned();
+            }
+            HiddenReason::No | HiddenReason::Silent => {}
         }
         if let Some(pass) = self.fates.lines.get(&id) {
             return (*pass).to_owned();
@@ -196,7 +198,7 @@ impl<'p, 'a> Reasons<'p, 'a> {
         let page = self.page;
         let mut outermost = id;
         let mut at = page.dom.parent(id);
-        while at != NONE && page.gone[at as usize] == Gone::Consent {
+        while at != NONE && page.gone[at as usize] == HiddenReason::Consent {
             outermost = at;
             at = page.dom.parent(at);
         }

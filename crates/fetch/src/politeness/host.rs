@@ -106,17 +106,17 @@ impl Host {
     }
 
     /// Remaining time of a `Retry-After` that is longer than a run waits.
-    pub(super) fn blocked_for(&self, now: Instant) -> Option<Duration> {
+    pub(super) fn blocked_until(&self, now: Instant) -> Option<Instant> {
         self.retry_after
             .filter(|deadline| deadline.blocks_run && deadline.until > now)
-            .map(|deadline| deadline.until - now)
+            .map(|deadline| deadline.until)
     }
 
     /// Returns true if this run no longer contacts the host: it never answers, or its `Retry-After` is too
     /// long.
     pub(super) fn is_given_up(&self, settings: &PolitenessSettings, now: Instant) -> bool {
         let is_silent = self.failures >= settings.break_after.saturating_add(settings.break_tries);
-        is_silent || self.blocked_for(now).is_some()
+        is_silent || self.blocked_until(now).is_some()
     }
 
     /// Begins a pause, with the request of slot `begun_by` or, for 0, after an answer.

@@ -30,7 +30,7 @@ const REMEMBER_FAILURES: Duration = Duration::from_secs(3_600);
 
 /// Reason why a host cannot be contacted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotYet {
+pub struct GateRefusal {
     /// Time of the next try; `None` if a slot must be freed first.
     pub at: Option<Instant>,
     /// True if the host is dead: it repeatedly does not answer, or its `Retry-After` is longer than a run
@@ -105,8 +105,8 @@ impl Gate {
     /// Acquires a slot at a host, if it may be contacted now.
     ///
     /// # Errors
-    /// [`NotYet`] gives the time of the next try.
-    pub fn try_acquire(&self, key: &HostKey) -> Result<HostSlot, NotYet> {
+    /// [`GateRefusal`] gives the time of the next try.
+    pub fn try_acquire(&self, key: &HostKey) -> Result<HostSlot, GateRefusal> {
         self.acquire_now(key, false)
     }
 
@@ -114,8 +114,8 @@ impl Gate {
     /// one of its slots is freed.
     ///
     /// # Errors
-    /// [`NotYet`] gives the time of the next try.
-    pub fn try_acquire_watched(&self, key: &HostKey) -> Result<HostSlot, NotYet> {
+    /// [`GateRefusal`] gives the time of the next try.
+    pub fn try_acquire_watched(&self, key: &HostKey) -> Result<HostSlot, GateRefusal> {
         self.acquire_now(key, true)
     }
 
@@ -125,7 +125,7 @@ impl Gate {
         std::mem::take(&mut self.0.lock().released)
     }
 
-    fn acquire_now(&self, key: &HostKey, watched: bool) -> Result<HostSlot, NotYet> {
+    fn acquire_now(&self, key: &HostKey, watched: bool) -> Result<HostSlot, GateRefusal> {
         let now = Instant::now();
         let settings = &self.0.settings;
         let address_pause = settings.address_pause();
@@ -143,18 +143,18 @@ impl Gate {
         let asked = host.asked;
         if host.in_flight >= slots {
             host.watched |= watch;
-            return Err(NotYet { at: None, dead, address: None, asked });
+            return Err(GateRefusal { at: None, dead, address: None, asked });
         }
         let blocked_until = host.not_before.max(*paused_until).filter(|&at| at > now);
         let later = blocked_until.or_else(|| host.limiter.as_ref().and_then(ready_at));
         if later.is_some() {
             host.watched |= watch;
-            return Err(NotYet { at: later, dead, address: None, asked });
+            return Err(GateRefusal { at: later, dead, address: None, asked });
         }
         // its pause is over, even if the address makes it wait
         host.limiter = None;
         if let Some(later) = address.and_then(|address| addresses.ready_at(address)) {
-            return Err(NotYet { at: Some(later), dead, address, asked });
+            return Err(GateRefusal { at: Some(later), dead, address, asked });
         }
         host.not_before = None;
         host.in_flight += 1;
@@ -207,11 +207,11 @@ impl Gate {
     /// Waits for a slot at a host.
     pub async fn acquire(&self, key: &HostKey) -> HostSlot {
         loop {
-            let freed = self.freed();
+            let freed = self.next_free_slot();
             match self.try_acquire(key) {
                 Ok(slot) => return slot,
-                Err(NotYet { at: Some(at), .. }) => sleep_until(at).await,
-                Err(NotYet { at: None, .. }) => freed.await,
+                Err(GateRefusal { at: Some(at), .. }) => sleep_until(at).await,
+                Err(GateRefusal { at: None, .. }) => freed.await,
             }
         }
     }
@@ -220,12 +220,12 @@ impl Gate {
     /// at once if the wait is known to be longer or the host is dead.
     ///
     /// # Errors
-    /// The last [`NotYet`] when the wait ended.
-    pub async fn acquire_within(&self, key: &HostKey, patience: Duration) -> Result<HostSlot, NotYet> {
+    /// The last [`GateRefusal`] when the wait ended.
+    pub async fn acquire_within(&self, key: &HostKey, patience: Duration) -> Result<HostSlot, GateRefusal> {
         let pause = self.delay(key).mul_f64(1.0 + self.0.settings.jitter.clamp(0.0, MAX_JITTER));
         let deadline = Instant::now() + patience.max(pause);
         loop {
-            let freed = self.freed();
+            let freed = self.next_free_slot();
             let not_yet = match self.try_acquire(key) {
                 Ok(slot) => return Ok(slot),
                 Err(not_yet) => not_yet,
@@ -242,7 +242,7 @@ impl Gate {
 
     /// Completes when the next slot of any host is freed. Create it before [`Gate::try_acquire`], so that it
     /// covers slots freed in between.
-    pub fn freed(&self) -> Notified<'_> {
+    pub fn next_free_slot(&self) -> Notified<'_> {
         self.0.freed.notified()
     }
 
@@ -275,10 +275,10 @@ impl Gate {
         state.hosts.get(key).map_or(self.0.settings.delay, |host| base_pause(host, &self.0.settings))
     }
 
-    /// Remaining `Retry-After` of a host, if it exceeds `max_retry_after` and blocks the host for this run.
+    /// Deadline of a host's `Retry-After`, if it exceeds `max_retry_after` and blocks the host for this run.
     #[must_use]
-    pub fn left(&self, key: &HostKey) -> Option<Duration> {
-        self.0.lock().hosts.get(key).and_then(|host| host.blocked_for(Instant::now()))
+    pub fn blocked_until(&self, key: &HostKey) -> Option<Instant> {
+        self.0.lock().hosts.get(key).and_then(|host| host.blocked_until(Instant::now()))
     }
 
     /// Returns true if this run no longer contacts a host.
@@ -288,17 +288,17 @@ impl Gate {
         state.hosts.get(key).is_some_and(|host| host.is_given_up(&self.0.settings, Instant::now()))
     }
 
-    /// Hosts with their remaining `Retry-After`, for the next run.
+    /// Hosts with the deadlines of their `Retry-After`, for the next run.
     #[must_use]
-    pub fn told(&self) -> Vec<(HostKey, Duration)> {
+    pub fn retry_after_deadlines(&self) -> Vec<(HostKey, Instant)> {
         let now = Instant::now();
         let state = self.0.lock();
         let deadlines = state.hosts.iter().filter_map(|(key, host)| Some((key, host.retry_after?.until)));
-        deadlines.filter(|(_, until)| *until > now).map(|(key, until)| (key.clone(), until - now)).collect()
+        deadlines.filter(|(_, until)| *until > now).map(|(key, until)| (key.clone(), until)).collect()
     }
 
     /// Restores the `Retry-After` of an earlier run for a host.
-    pub fn tell(&self, key: &HostKey, wait: Duration) {
+    pub fn set_retry_after(&self, key: &HostKey, wait: Duration) {
         let now = Instant::now();
         let mut state = self.0.lock();
         let host = state.hosts.entry(key.clone()).or_insert_with(|| Host::new(now));

@@ -29,7 +29,7 @@ async fn the_pause_counts_from_the_end_of_the_request() {
     let slot = gate.try_acquire(&key("a")).ok().unwrap();
     assert_eq!(
         gate.try_acquire(&key("a")).err(),
-        Some(NotYet { at: None, dead: false, address: None, asked: false })
+        Some(GateRefusal { at: None, dead: false, address: None, asked: false })
     );
     advance(Duration::from_secs(7)).await;
     slot.finish(status(200));
@@ -112,7 +112,7 @@ async fn without_a_delay_nothing_waits() {
 async fn a_freed_slot_wakes_whoever_asked_before() {
     let gate = Gate::new(exact(0));
     let slot = gate.try_acquire(&key("a")).ok().unwrap();
-    let freed = gate.freed();
+    let freed = gate.next_free_slot();
     assert!(gate.try_acquire(&key("a")).is_err());
     drop(slot);
     freed.await;
@@ -131,7 +131,7 @@ async fn retry_after_is_obeyed_and_beyond_what_is_waited_for_the_host_is_left() 
     assert_eq!(wait(&gate, "a"), Duration::from_secs(2));
     gate.try_acquire(&key("b")).ok().unwrap().finish(busy(3_600));
     assert_eq!(wait(&gate, "b"), Duration::from_secs(3_600));
-    assert_eq!(gate.left(&key("b")), None);
+    assert_eq!(gate.blocked_until(&key("b")), None);
     // 20 hours: a later answer does not shorten it
     let (first, second) = (gate.acquire(&key("c")).await, gate.try_acquire(&key("c")));
     assert!(second.is_err());
@@ -142,12 +142,12 @@ async fn retry_after_is_obeyed_and_beyond_what_is_waited_for_the_host_is_left() 
         gate.acquire_within(&key("c"), Duration::from_secs(80_000)).await.is_err(),
         "it is not waited for"
     );
-    assert_eq!(gate.left(&key("c")), Some(Duration::from_secs(72_000)));
+    assert_eq!(gate.blocked_until(&key("c")), Some(Instant::now() + Duration::from_secs(72_000)));
     gate.evict_idle(Duration::ZERO);
     advance(Duration::from_secs(71_999)).await;
     assert!(gate.try_acquire(&key("c")).err().unwrap().dead);
     advance(Duration::from_secs(1)).await;
-    assert!(gate.try_acquire(&key("c")).is_ok() && gate.left(&key("c")).is_none());
+    assert!(gate.try_acquire(&key("c")).is_ok() && gate.blocked_until(&key("c")).is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -163,9 +163,10 @@ async fn what_hosts_asked_for_outlives_the_gate() {
         .finish(SlotOutcome { unanswered: true, ..SlotOutcome::default() });
     advance(Duration::from_secs(10)).await;
     let next = Gate::new(exact(0));
-    gate.told().iter().for_each(|(host, wait)| next.tell(host, *wait));
+    let now = Instant::now();
+    gate.retry_after_deadlines().iter().for_each(|(host, until)| next.set_retry_after(host, *until - now));
     assert_eq!(wait(&next, "a"), Duration::from_secs(90));
-    assert_eq!(next.left(&key("b")), Some(Duration::from_secs(7_190)));
+    assert_eq!(next.blocked_until(&key("b")), Some(Instant::now() + Duration::from_secs(7_190)));
     assert!(next.try_acquire(&key("c")).is_ok() && next.try_acquire(&key("d")).is_ok());
 }
 
@@ -174,7 +175,7 @@ async fn a_retry_after_is_handed_on_in_the_moment_that_it_comes() {
     let gate = Gate::new(exact(0));
     let kept = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&kept);
-    gate.on_retry_after(move |gate| into.lock().unwrap().push(gate.told()));
+    gate.on_retry_after(move |gate| into.lock().unwrap().push(gate.retry_after_deadlines()));
     let asks = |status, seconds| SlotOutcome {
         status: Some(status),
         retry_after: Some(Duration::from_secs(seconds)),
@@ -184,7 +185,7 @@ async fn a_retry_after_is_handed_on_in_the_moment_that_it_comes() {
     gate.try_acquire(&key("a")).ok().unwrap().finish(asks(200, 50));
     assert!(kept.lock().unwrap().is_empty(), "neither asks for anything");
     gate.try_acquire(&key("a")).ok().unwrap().finish(asks(429, 100));
-    assert_eq!(*kept.lock().unwrap(), [vec![(key("a"), Duration::from_secs(100))]]);
+    assert_eq!(*kept.lock().unwrap(), [vec![(key("a"), Instant::now() + Duration::from_secs(100))]]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@ use super::policy::ROBOTS_MAX_BYTES;
 use crate::{
     error::{FetchError, Phase},
     http::HttpClient,
-    politeness::{Gate, HostSlot, NotYet, SlotOutcome},
+    politeness::{Gate, GateRefusal, HostSlot, SlotOutcome},
 };
 use crawl_model::{CachedRobots, HostKey, Origin, now_ms};
 use std::{sync::Arc, time::Duration};
@@ -72,10 +72,10 @@ impl HttpClient {
 }
 
 /// Error of a hop without a turn. The robots.txt stays unknown and is retried as if its host were down.
-fn no_turn(gate: &Gate, host: &HostKey, not_yet: NotYet) -> FetchError {
+fn no_turn(gate: &Gate, host: &HostKey, not_yet: GateRefusal) -> FetchError {
     tracing::debug!(%host, ?not_yet, "robots.txt leads to a host that cannot be asked now");
     if not_yet.dead {
-        let reason = match gate.left(host) {
+        let reason = match gate.blocked_until(host) {
             Some(_) => "it asks to be left alone for longer than a run waits",
             None => "it did not answer again and again",
         };

@@ -3,8 +3,8 @@
 
 use super::parameters::Parameters;
 use super::types::{
-    AnalyzeArgs, CrawlArgs, ExtractArgs, ListArgs, PageTold, Part, ProjectsTold, SourceArgs, StatsArgs,
-    StatsTold, TextFormat, web_url,
+    AnalyzeArgs, CrawlArgs, ExtractArgs, ListArgs, PageView, Part, ProjectsView, SourceArgs, StatsArgs,
+    StatsView, TextFormat, web_url,
 };
 use crawl_engine::{
     config::Config,
@@ -142,12 +142,12 @@ impl Tools {
     async fn boilerplate_stats(
         &self,
         Parameters(asked): Parameters<StatsArgs>,
-    ) -> Result<Json<StatsTold>, String> {
+    ) -> Result<Json<StatsView>, String> {
         let found = self.work(move |projects| {
             let id = projects.find(&asked.project_id)?.id;
             let mut domains = projects.stats(id, asked.domain.as_deref())?;
             domains.iter_mut().for_each(|row| row.boilerplate_hashes = None);
-            Ok(StatsTold { project_id: id.to_string(), domains })
+            Ok(StatsView { project_id: id.to_string(), domains })
         });
         found.await.map(Json)
     }
@@ -157,12 +157,12 @@ impl Tools {
     async fn list_projects(
         &self,
         Parameters(asked): Parameters<ListArgs>,
-    ) -> Result<Json<ProjectsTold>, String> {
+    ) -> Result<Json<ProjectsView>, String> {
         let found = self.work(move |projects| {
             let paging = Paging { after: asked.after, limit: Some(crawl_projects::MAX_LIMIT) };
             paging.check()?;
             let part = projects.list(&paging)?;
-            Ok(ProjectsTold { projects: part.projects, next: part.next })
+            Ok(ProjectsView { projects: part.projects, next: part.next })
         });
         found.await.map(Json)
     }
@@ -170,7 +170,7 @@ impl Tools {
     /// Fetch one page from the web and take its main content as Markdown with title, authors, dates and language. Obeys
     /// robots.txt, leaves time between requests to one host, refuses addresses that are not public.
     #[tool(annotations(read_only_hint = false, destructive_hint = false, open_world_hint = true))]
-    async fn crawl_url(&self, Parameters(asked): Parameters<CrawlArgs>) -> Result<Json<PageTold>, String> {
+    async fn crawl_url(&self, Parameters(asked): Parameters<CrawlArgs>) -> Result<Json<PageView>, String> {
         let url = web_url("url", &asked.url)?;
         let part = Part::of(None, asked.max_chars)?;
         let keeper = match asked.project_id {
@@ -187,7 +187,7 @@ impl Tools {
             visitor.visit(url, keeper, asked.source_group.as_deref()).await.map_err(|e| e.to_string())
         });
         let record = visit.await.map_err(|e| format!("internal error: {e}"))??;
-        Ok(Json(PageTold::of_record(record, part)))
+        Ok(Json(PageView::of_record(record, part)))
     }
 
     /// Take the main content of a page whose HTML you have: text, title, authors, dates, language. Nothing is fetched.
@@ -195,7 +195,7 @@ impl Tools {
     async fn extract_page(
         &self,
         Parameters(asked): Parameters<ExtractArgs>,
-    ) -> Result<Json<PageTold>, String> {
+    ) -> Result<Json<PageView>, String> {
         let part = Part::of(asked.offset, asked.max_chars)?;
         if asked.html.len() > MAX_HTML {
             return Err(format!("html: has {} bytes, {MAX_HTML} are allowed", asked.html.len()));
@@ -211,19 +211,19 @@ impl Tools {
                 Input::new(asked.html.as_bytes()).with_url(url.as_ref()).with_content_type(page_rules::HTML);
             let extraction = extractor.extract(&input);
             let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);
-            PageTold::of_record(page_record(extraction, text, url.as_ref()), part)
+            PageView::of_record(page_record(extraction, text, url.as_ref()), part)
         });
         told.await.map(Json).map_err(|panicked| format!("internal error: {panicked}"))
     }
 
     /// A page of a project, by its id or URL: its text without what its site repeats, or the original.
     #[tool(annotations(read_only_hint = true, open_world_hint = false))]
-    async fn get_source(&self, Parameters(asked): Parameters<SourceArgs>) -> Result<Json<PageTold>, String> {
+    async fn get_source(&self, Parameters(asked): Parameters<SourceArgs>) -> Result<Json<PageView>, String> {
         let part = Part::of(asked.offset, asked.max_chars)?;
         let found = self.work(move |projects| {
             let id = projects.find(&asked.project_id)?.id;
             let source = projects.source(id, &asked.source)?;
-            Ok(PageTold::of_source(source, asked.original == Some(true), part))
+            Ok(PageView::of_source(source, asked.original == Some(true), part))
         });
         found.await.map(Json)
     }

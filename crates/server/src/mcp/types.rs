@@ -182,7 +182,7 @@ pub enum TextFormat {
 
 /// The projects of the database.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ProjectsTold {
+pub struct ProjectsView {
     /// Projects in the order of their creation.
     pub projects: Vec<Project>,
     /// Value of `after` for the next part; null at the end.
@@ -191,7 +191,7 @@ pub struct ProjectsTold {
 
 /// Results of the last analyses of a project.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct StatsTold {
+pub struct StatsView {
     /// The project's id.
     pub project_id: String,
     /// One entry a domain, in alphabetical order.
@@ -200,7 +200,7 @@ pub struct StatsTold {
 
 /// A page, or a part of it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct PageTold {
+pub struct PageView {
     /// The id of its record, by which a project keeps it.
     pub id: String,
     /// Final URL, canonical; empty where none is known.
@@ -219,7 +219,7 @@ pub struct PageTold {
     pub warnings: Vec<String>,
 }
 
-impl PageTold {
+impl PageView {
     fn new(text: &str, part: Part) -> Self {
         let total_chars = text.chars().count() as u64;
         let (text, next_offset) = part.cut(text);
@@ -293,13 +293,13 @@ mod tests {
         let text = "äöü".repeat(7);
         let (mut offset, mut whole) = (Some(0), String::new());
         while offset.is_some() {
-            let told = PageTold::new(&text, Part::of(offset, Some(4)).unwrap());
+            let told = PageView::new(&text, Part::of(offset, Some(4)).unwrap());
             assert_eq!(told.total_chars, 21);
             whole += &told.text;
             offset = told.next_offset;
         }
         assert_eq!(whole, text);
-        assert_eq!(PageTold::new("abc", Part::of(Some(9), None).unwrap()).text, "");
+        assert_eq!(PageView::new("abc", Part::of(Some(9), None).unwrap()).text, "");
         assert!(Part::of(None, Some(0)).is_err() && Part::of(None, Some(MAX_CHARS + 1)).is_err());
     }
 }

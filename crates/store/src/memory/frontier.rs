@@ -114,7 +114,12 @@ impl Frontier for MemoryStore {
         Ok(self.lock().postpone(lease, not_before_ms, attempt, strategy))
     }
 
-    fn doubt(&self, request: &CrawlRequest, not_before_ms: i64, status: u16) -> Result<bool, StoreError> {
+    fn mark_possibly_gone(
+        &self,
+        request: &CrawlRequest,
+        not_before_ms: i64,
+        status: u16,
+    ) -> Result<bool, StoreError> {
         let mut inner = self.lock();
         let held = inner.postpone(request.into(), not_before_ms, request.attempt, request.strategy);
         if held {
@@ -128,17 +133,17 @@ impl Frontier for MemoryStore {
         lease: LeaseRef,
         now_ms: i64,
         strategy: Strategy,
-        so_far: &[u8],
+        partial_result: &[u8],
     ) -> Result<bool, StoreError> {
         let mut inner = self.lock();
         let held = inner.postpone(lease, now_ms, 0, Some(strategy));
         if held {
-            inner.this_round.so_far.insert(lease.id.0, so_far.to_vec());
+            inner.this_round.so_far.insert(lease.id.0, partial_result.to_vec());
         }
         Ok(held)
     }
 
-    fn so_far(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
+    fn partial_result(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.lock().this_round.so_far.get(&url.0).cloned())
     }
 

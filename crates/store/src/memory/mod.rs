@@ -178,7 +178,7 @@ impl Inner {
         let queue = now.queues.get(&(host, row.lane()));
         let queued = queue.is_some_and(|queue| queue.contains(&(row.depth, id)));
         let pending = || queued || now.waiting.iter().any(|&(_, waiting)| waiting == id);
-        if row.discovery.gives_way_to(discovery) && pending() {
+        if row.discovery.is_replaced_by(discovery) && pending() {
             row.discovery = discovery;
         }
     }

@@ -194,7 +194,7 @@ impl Adding {
         let is_pending = found.outcome.is_none()
             && !memory.out.contains_key(&found.id)
             && !memory.held.contains_key(&found.id);
-        if is_pending && found.discovery.gives_way_to(url.discovery) {
+        if is_pending && found.discovery.is_replaced_by(url.discovery) {
             found.discovery = url.discovery;
             self.rows.discoveries.push((host, found.id, small(codes::discovery(url.discovery))));
         }

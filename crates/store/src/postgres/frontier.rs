@@ -138,7 +138,12 @@ impl Frontier for PgStore {
         self.ready()?.retry(lease, &Retry { due: not_before_ms, attempt, strategy, status: None })
     }
 
-    fn doubt(&self, request: &CrawlRequest, not_before_ms: i64, status: u16) -> Result<bool, StoreError> {
+    fn mark_possibly_gone(
+        &self,
+        request: &CrawlRequest,
+        not_before_ms: i64,
+        status: u16,
+    ) -> Result<bool, StoreError> {
         let (attempt, strategy) = (request.attempt, request.strategy);
         let retry = Retry { due: not_before_ms, attempt, strategy, status: Some(status) };
         self.ready()?.retry(request.into(), &retry)
@@ -149,12 +154,12 @@ impl Frontier for PgStore {
         lease: LeaseRef,
         now_ms: i64,
         strategy: Strategy,
-        so_far: &[u8],
+        partial_result: &[u8],
     ) -> Result<bool, StoreError> {
-        self.ready()?.escalate(lease, now_ms, strategy, so_far)
+        self.ready()?.escalate(lease, now_ms, strategy, partial_result)
     }
 
-    fn so_far(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
+    fn partial_result(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.ready()?.spool.get(Kind::SoFar, url.0)?.map(|(_, pages)| pages))
     }
 

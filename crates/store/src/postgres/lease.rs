@@ -82,13 +82,13 @@ impl Inner {
         lease: LeaseRef,
         now_ms: i64,
         strategy: Strategy,
-        so_far: &[u8],
+        partial_result: &[u8],
     ) -> Result<bool, StoreError> {
         if self.memory.leased(lease).is_none() {
             return Ok(false);
         }
         // first: a result without its retry does no harm
-        self.spool.put(Kind::SoFar, lease.id.0, lease.token.0, so_far)?;
+        self.spool.put(Kind::SoFar, lease.id.0, lease.token.0, partial_result)?;
         self.retry(lease, &Retry { due: now_ms, attempt: 0, strategy: Some(strategy), status: None })
     }
 

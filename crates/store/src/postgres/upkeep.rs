@@ -9,7 +9,7 @@ use super::{
 use crate::{
     codes,
     ledger::{ROW_BYTES, Room, UrlState},
-    upkeep::{HostPlaces, StoreSize, Upkeep},
+    upkeep::{HostCounts, StoreSize, Upkeep},
 };
 use crawl_model::{
     Discovery, HostBound, HostBounds, HostKey, KnownUrl, Outcome, RequestId, StoreError, UrlKey,
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 impl Upkeep for PgStore {
     /// Hosts of all workers. Leased URLs are those of this worker; those of others count as queued.
-    fn hosts(&self) -> Result<Vec<HostPlaces>, StoreError> {
+    fn hosts(&self) -> Result<Vec<HostCounts>, StoreError> {
         let mut inner = self.ready()?;
         let rows = inner.db.rows(
             "SELECT name, sum(queued)::int8, sum(waiting)::int8, sum(held)::int8 FROM (\
@@ -39,7 +39,7 @@ impl Upkeep for PgStore {
             // a row keeps the time of its last retry
             waiting = own.map_or(waiting, |own| own.get(UrlState::Waiting));
             let queued = all.saturating_sub(waiting).saturating_sub(leased);
-            places.push(HostPlaces { host, queued, waiting, leased, held: unsigned(row, 3)? });
+            places.push(HostCounts { host, queued, waiting, leased, held: unsigned(row, 3)? });
         }
         places.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));
         Ok(places)

@@ -3,7 +3,7 @@
 use super::SqliteStore;
 use crate::{
     engine::{Engine, StateStore},
-    upkeep::{CheckReport, HostPlaces, RepairReport, StoreSize, Upkeep},
+    upkeep::{CheckReport, HostCounts, RepairReport, StoreSize, Upkeep},
 };
 use crawl_model::{HostBound, HostBounds, HostKey, KnownUrl, RequestId, StoreError, UrlKey};
 use std::{
@@ -54,7 +54,7 @@ impl Engine for SqliteEngine {
 }
 
 impl Upkeep for SqliteStore {
-    fn hosts(&self) -> Result<Vec<HostPlaces>, StoreError> {
+    fn hosts(&self) -> Result<Vec<HostCounts>, StoreError> {
         self.hosts()
     }
 

@@ -153,7 +153,7 @@ impl<'c> Adding<'c> {
             self.revive(memory, url, redirects.as_deref(), found.id).map_err(sql)?;
             return self.queue(memory, url, host, (found.id, redirects.as_deref())).map_err(sql);
         }
-        if codes::read_discovery(found.discovery)?.gives_way_to(url.discovery) {
+        if codes::read_discovery(found.discovery)?.is_replaced_by(url.discovery) {
             self.set_discovery(found.id, url.discovery).map_err(sql)?;
         }
         if let Some(lastmod) = &url.sitemap_lastmod {

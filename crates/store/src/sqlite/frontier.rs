@@ -138,7 +138,12 @@ impl Frontier for SqliteStore {
         })
     }
 
-    fn doubt(&self, request: &CrawlRequest, not_before_ms: i64, status: u16) -> Result<bool, StoreError> {
+    fn mark_possibly_gone(
+        &self,
+        request: &CrawlRequest,
+        not_before_ms: i64,
+        status: u16,
+    ) -> Result<bool, StoreError> {
         self.ready()?.write(|conn, memory| {
             let Some(host) = end_lease(conn, request.into()).map_err(sql)? else { return Ok(false) };
             note_status(conn, request.id, status).map_err(sql)?;
@@ -153,17 +158,17 @@ impl Frontier for SqliteStore {
         lease: LeaseRef,
         now_ms: i64,
         strategy: Strategy,
-        so_far: &[u8],
+        partial_result: &[u8],
     ) -> Result<bool, StoreError> {
         self.ready()?.write(|conn, memory| {
             let Some(host) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
-            keep_so_far(conn, memory, lease.id, so_far).map_err(sql)?;
+            keep_so_far(conn, memory, lease.id, partial_result).map_err(sql)?;
             postpone(conn, memory, (host, lease.id), now_ms, 0, Some(strategy)).map_err(sql)?;
             Ok(true)
         })
     }
 
-    fn so_far(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
+    fn partial_result(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
         let inner = self.ready()?;
         let mut select =
             inner.conn.prepare_cached("SELECT pages, checksum FROM so_far WHERE id = ?1").map_err(sql)?;

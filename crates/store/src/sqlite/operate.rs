@@ -8,7 +8,7 @@ use super::{
     memory::set_number,
 };
 use crate::ledger::{Room, UrlState};
-use crate::upkeep::{HostPlaces, StoreSize};
+use crate::upkeep::{HostCounts, StoreSize};
 use crawl_model::{HostBound, HostBounds, HostKey, KnownUrl, Lane, Outcome, RequestId, StoreError, UrlKey};
 use rusqlite::OptionalExtension;
 
@@ -17,13 +17,13 @@ impl SqliteStore {
     ///
     /// # Errors
     /// When storage fails.
-    pub fn hosts(&self) -> Result<Vec<HostPlaces>, StoreError> {
+    pub fn hosts(&self) -> Result<Vec<HostCounts>, StoreError> {
         let inner = self.ready()?;
-        let mut hosts: Vec<HostPlaces> = inner
+        let mut hosts: Vec<HostCounts> = inner
             .memory
             .ledger
             .hosts()
-            .map(|(host, places)| HostPlaces {
+            .map(|(host, places)| HostCounts {
                 host: host.clone(),
                 queued: places.get(UrlState::Ready) + places.get(UrlState::ReadyForBrowser),
                 waiting: places.get(UrlState::Waiting),
@@ -178,7 +178,7 @@ mod tests {
         let counts = store.counts().unwrap();
         assert_eq!((counts.pending, counts.failed, counts.records), (3, 0, 1));
         let hosts = store.hosts().unwrap();
-        assert_eq!(hosts, [HostPlaces { host: host.clone(), queued: 3, waiting: 0, leased: 0, held: 0 }]);
+        assert_eq!(hosts, [HostCounts { host: host.clone(), queued: 3, waiting: 0, leased: 0, held: 0 }]);
         assert_eq!(store.lease(&host, Lane::Plain, 9, "w", 0, 1_000).unwrap().len(), 3);
         store.begin_round().unwrap();
         assert_eq!(store.reopen_failed(&keys).unwrap(), 0, "that was another round");

@@ -89,7 +89,7 @@ pub fn any_sequence_of_calls_agrees_with_a_simple_model(store: &impl Store) {
             10 if out > 0 && random.below(2) == 0 => {
                 let at = random.below(out) as usize;
                 twins.about(at, |s, r| s.escalate(r.into(), now, Strategy::Chrome, b"so far").unwrap());
-                twins.about(at, |s, r| s.so_far(r.id).unwrap().is_some());
+                twins.about(at, |s, r| s.partial_result(r.id).unwrap().is_some());
             }
             10 if out > 0 => {
                 twins.about(random.below(out) as usize, |s, r| {

@@ -141,7 +141,10 @@ pub fn a_page_that_is_gone_is_new_when_it_comes_back(store: &impl Store) {
     store.begin_recrawl(true).unwrap();
     store.revisit(&[new_url("https://a/1", 0)]).unwrap();
     let request = one(store, "a");
-    assert!(store.doubt(&request, 50, 404).unwrap() && !store.doubt(&request, 50, 404).unwrap());
+    assert!(
+        store.mark_possibly_gone(&request, 50, 404).unwrap()
+            && !store.mark_possibly_gone(&request, 50, 404).unwrap()
+    );
     assert!(lease(store, "a", 1).is_empty(), "it waits");
     let again = store.lease(&host("a"), Lane::Plain, 1, "w", 50, 100).unwrap().remove(0);
     let before = again.before.clone().unwrap();

@@ -55,7 +55,7 @@ pub fn a_shorter_way_to_a_url_does_not_change_its_lane(store: &impl Store) {
 pub fn what_came_so_far_is_kept_until_the_url_ends(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2", "https://a/3"]);
     let leased = lease(store, "a", 3);
-    let so_far = |n: usize| store.so_far(leased[n].id).unwrap();
+    let so_far = |n: usize| store.partial_result(leased[n].id).unwrap();
     for (n, request) in leased.iter().enumerate() {
         assert_eq!(so_far(n), None);
         assert!(store.escalate(request.into(), 0, Strategy::Chrome, b"static").unwrap());

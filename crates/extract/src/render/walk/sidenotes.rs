@@ -7,7 +7,7 @@ use super::{
 use crate::{
     content::Selection,
     dom::{NONE, Tag},
-    page::{Gone, Page},
+    page::{HiddenReason, Page},
 };
 use html5ever::local_name;
 
@@ -21,7 +21,8 @@ const MAX_NOTES: usize = 1_000;
 impl Walk<'_> {
     /// Returns true if a reader sees a node, or opens it as a note.
     pub(super) fn is_shown(&self, id: u32) -> bool {
-        self.page.is_visible(id) || self.opened.contains(&id) && self.page.gone[id as usize] == Gone::Hidden
+        self.page.is_visible(id)
+            || self.opened.contains(&id) && self.page.gone[id as usize] == HiddenReason::Hidden
     }
 
     /// Writes the notes outside of the selection or within a paragraph.
@@ -105,7 +106,7 @@ fn note(page: &Page<'_>, id: u32) -> Option<u32> {
     }
     let text = dom.raw_text(body);
     let says = text.trim().chars().count() > MAX_MARKER && text.contains(char::is_alphabetic);
-    let is_block = |node: u32| dom.tag(node).is_block() && page.gone[node as usize] != Gone::Silent;
+    let is_block = |node: u32| dom.tag(node).is_block() && page.gone[node as usize] != HiddenReason::Silent;
     (says && !(id..dom.end(id)).any(is_block)).then_some(body)
 }
 
