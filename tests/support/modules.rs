@@ -22,6 +22,8 @@ pub fn graph(src: &Path) -> Graph {
     for (path, text) in &files {
         let own = module(path);
         let names = named(text, "crate::").into_iter().chain(named(text, &supers(path)));
+        // a comma may end a group
+        let names = names.filter(|name| !name.is_empty());
         let modules = names.map(|name| exports.get(&name).cloned().unwrap_or(name));
         let others: BTreeSet<String> =
             modules.filter(|name| *name != own && graph.contains_key(name)).collect();
@@ -64,6 +66,7 @@ fn collect(src: &Path, out: &mut Vec<(String, String)>) {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs")
                 && !["lib", "main", "tests"].contains(&name.as_str())
+                && !name.ends_with("_tests")
             {
                 let text = fs::read_to_string(&path).unwrap();
                 let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
