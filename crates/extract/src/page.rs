@@ -229,7 +229,7 @@ impl<'a> Page<'a> {
                 Hit::EmptyRoot => push_once(&mut self.places, id),
                 Hit::Overlay => push_once(&mut self.overlays, id),
                 Hit::Paywall => {
-                    self.has_paywall |= gone == HiddenReason::No && self.gone[at] == HiddenReason::No
+                    self.has_paywall |= gone == HiddenReason::No && self.gone[at] == HiddenReason::No;
                 }
                 Hit::Priority(rank) => self.priority.push((rank, id)),
                 Hit::Anchor(rank) => self.anchors.push((rank, id)),
