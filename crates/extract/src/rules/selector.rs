@@ -160,7 +160,7 @@ const MAX_STEPS: usize = 1 << 16;
 /// Maximum bytes of a class attribute in the cache.
 const MAX_KNOWN: usize = 1024;
 
-/// What a class attribute asks of the pass.
+/// Effect of one entry of a class attribute on the pass.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// The class of this bit is on the page.
