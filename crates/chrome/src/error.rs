@@ -64,7 +64,7 @@ pub enum RenderError {
     /// A redirect or a script leads to a document that was not allowed, see
     /// [`Renderer::render_page`](crate::Renderer::render_page).
     #[error("it leads to {to}")]
-    LedAway {
+    NavigatedAway {
         /// The document, which was not loaded.
         to: Url,
         /// HTTP status of the response with the redirect.
@@ -111,7 +111,7 @@ impl RenderError {
             Self::Sandbox => "browser_sandbox",
             Self::Launch { .. } => "browser_launch",
             Self::AddressBlocked { .. } => "address_blocked",
-            Self::Navigation(_) | Self::LedAway { .. } => "navigation",
+            Self::Navigation(_) | Self::NavigatedAway { .. } => "navigation",
             Self::Network(_) => "browser_network",
             Self::Download => "attachment",
             Self::NoContent(_) => "no_content",
@@ -149,7 +149,7 @@ impl RenderError {
             Self::Network(_) => "see whether the host is up, and run the same command again",
             Self::Download => "fetch it with another tool: only pages are rendered",
             Self::NoContent(_) => "nothing: the server has nothing to show there",
-            Self::LedAway { .. } => "nothing: what it leads to is a page of its own",
+            Self::NavigatedAway { .. } => "nothing: what it leads to is a page of its own",
             Self::Timeout { .. } => "raise the browser's budgets if the site is merely slow",
             Self::Hung => "the page's owner has to fix its script; the static result stands",
             Self::Crashed => "try the page in a newer browser, or with fewer tabs if memory is short",

@@ -106,7 +106,7 @@ impl Renderer {
 
     /// Renders a page as [`render`](Self::render) does, but only documents that `is_page` allows. If a
     /// redirect, a script or a refresh leads to another document, that is not requested, and the page ends as
-    /// [`RenderError::LedAway`]. Documents of frames, fragments, and address changes without a load are
+    /// [`RenderError::NavigatedAway`]. Documents of frames, fragments, and address changes without a load are
     /// exempt. `is_page` runs on the thread that reads from the browser, so it should be fast.
     ///
     /// `headers` (names and values) are sent with each request of the page to the origin of `url`, and to no
@@ -233,7 +233,7 @@ impl Worker {
         loop {
             // the holder of the lock waits for a page, so none is waiting
             let mut job = queue.try_lock().ok().and_then(|mut queue| queue.try_recv().ok());
-            if job.is_none() && self.tab.as_ref().is_some_and(|(_, tab)| tab.is_restless()) {
+            if job.is_none() && self.tab.as_ref().is_some_and(|(_, tab)| tab.is_still_running()) {
                 // no page waits for the tab: end the activity of the last one
                 self.leave();
             }
@@ -274,7 +274,7 @@ impl Worker {
                 self.close_tab();
             }
             // it would lead away from the next page too
-            _ if self.tab.as_ref().is_some_and(|(_, tab)| tab.is_restless()) => self.close_tab(),
+            _ if self.tab.as_ref().is_some_and(|(_, tab)| tab.is_still_running()) => self.close_tab(),
             _ => {}
         }
     }
@@ -331,7 +331,7 @@ impl Worker {
         if result.is_err() {
             fresh.1.charge_none();
         }
-        shared.recycle(&chrome, fresh.1.is_restless());
+        shared.recycle(&chrome, fresh.1.is_still_running());
         result
     }
 }
@@ -354,11 +354,11 @@ impl Shared {
 
     /// Replaces a browser that has rendered its pages or holds too much memory. The next page starts a new
     /// one; the old one ends with its last page.
-    fn recycle(&self, chrome: &Arc<Chrome>, restless: bool) {
+    fn recycle(&self, chrome: &Arc<Chrome>, still_running: bool) {
         let pages = chrome.count_page();
         let settings = &self.settings;
         let worn = pages >= settings.recycle_pages
-            || ((restless || pages.is_multiple_of(LOOK_EVERY))
+            || ((still_running || pages.is_multiple_of(LOOK_EVERY))
                 && chrome.group().memory() > settings.recycle_memory);
         let mut slot = lock(&self.chrome);
         if worn && slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, chrome)) {

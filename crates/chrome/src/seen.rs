@@ -34,13 +34,13 @@ const REDIRECTED: u16 = 302;
 const MAX_SCRIPTS: usize = 1000;
 
 /// Predicate for the documents that the page may load.
-pub(crate) type IsPage = Arc<dyn Fn(&Url) -> bool + Send + Sync>;
+pub(crate) type DocumentPredicate = Arc<dyn Fn(&Url) -> bool + Send + Sync>;
 
 /// A page to render.
 pub(crate) struct PageRequest {
     pub(crate) url: Url,
     /// Allowed documents; `None` allows all.
-    pub(crate) is_page: Option<IsPage>,
+    pub(crate) is_page: Option<DocumentPredicate>,
     /// Headers for the origin of the URL alone.
     pub(crate) headers: Vec<(String, String)>,
     /// True if the original document is requested.
@@ -60,7 +60,7 @@ pub(crate) struct PageState {
     document: Option<Network::Response>,
     asked: Option<PageRequest>,
     /// First document that was refused, and the status of the redirect to it.
-    led_away: Option<(Url, u16)>,
+    navigated_away: Option<(Url, u16)>,
     /// Pending original document.
     sent: Option<Pending<Network::GetResponseBody>>,
     decoded: u64,
@@ -76,7 +76,7 @@ pub(crate) struct PageState {
     /// True if the page has, or may have, cookies.
     pub(crate) cookies: bool,
     /// True if the page continues after it was taken.
-    pub(crate) restless: bool,
+    pub(crate) still_running: bool,
 }
 
 impl PageState {
@@ -137,8 +137,8 @@ impl PageState {
     }
 
     /// Error of a page that has led away.
-    pub(crate) fn led_away(&self) -> Option<RenderError> {
-        self.led_away.clone().map(|(to, status)| RenderError::LedAway { to, status })
+    pub(crate) fn navigated_away(&self) -> Option<RenderError> {
+        self.navigated_away.clone().map(|(to, status)| RenderError::NavigatedAway { to, status })
     }
 
     /// Returns true if the tab may request a document; records the first refused one.
@@ -153,9 +153,9 @@ impl PageState {
         let redirected = request.redirected_request_id.is_some() || self.document.is_none();
         let status = if redirected { REDIRECTED } else { self.status() };
         // an old document that keeps leading on would lead away from the next page, too
-        self.restless |= !redirected;
+        self.still_running |= !redirected;
         self.loading = None;
-        self.led_away.get_or_insert((url, status));
+        self.navigated_away.get_or_insert((url, status));
         false
     }
 

@@ -48,7 +48,7 @@ pub(crate) struct PageTab {
 }
 
 /// Reason why a navigation has no document.
-enum NotShown {
+enum NavigationFailure {
     Download,
     /// Error text of the browser.
     Error(String),
@@ -135,13 +135,13 @@ impl PageTab {
         let step = guard.taken();
         drop(guard);
         match navigated {
-            Ok(Some(_)) if let Some(away) = self.led_away() => return Err(away),
+            Ok(Some(_)) if let Some(away) = self.navigated_away() => return Err(away),
             Ok(None) => {}
             Ok(Some(_)) | Err(_) if step == Step::Stop => {
                 return Err(RenderError::Timeout { phase: RenderPhase::Navigate, limit });
             }
-            Ok(Some(NotShown::Download)) => return Err(RenderError::Download),
-            Ok(Some(NotShown::Error(reason))) => {
+            Ok(Some(NavigationFailure::Download)) => return Err(RenderError::Download),
+            Ok(Some(NavigationFailure::Error(reason))) => {
                 return Err(match lock(&self.seen).status() {
                     status @ (204 | 205) => RenderError::NoContent(status),
                     _ => refused(url, reason, tools.proxy),
@@ -152,7 +152,9 @@ impl PageTab {
         let navigate = start.elapsed();
         let taken = self.take(tools);
         // a page that repeatedly leads away keeps its tab busy, too
-        if let Some(away) = self.led_away().filter(|_| !matches!(taken, Err(RenderError::BrowserLost(_)))) {
+        if let Some(away) =
+            self.navigated_away().filter(|_| !matches!(taken, Err(RenderError::BrowserLost(_))))
+        {
             return Err(away);
         }
         let (taken, stopped) = taken?;
@@ -160,7 +162,7 @@ impl PageTab {
         let [settle, consent, scroll] = taken.phases();
         let timings = Timings { navigate, settle, consent, scroll, total: start.elapsed() };
         let mut seen = lock(&self.seen);
-        seen.restless = taken.goes_on || stopped;
+        seen.still_running = taken.goes_on || stopped;
         seen.cookies |= taken.cookies;
         let url = taken.address()?;
         Ok(Rendered {
@@ -210,16 +212,16 @@ impl PageTab {
 
     /// Navigates the tab to a URL and waits for the document's first byte. Returns the reason if none
     /// arrives.
-    fn navigate(&self, url: &Url, limit: Duration) -> Result<Option<NotShown>, CallError> {
+    fn navigate(&self, url: &Url, limit: Duration) -> Result<Option<NavigationFailure>, CallError> {
         let answer = self.tab.call(navigation(url.as_str()), limit + BROWSER_LIMIT)?;
         if answer.is_download.unwrap_or(false) {
-            return Ok(Some(NotShown::Download));
+            return Ok(Some(NavigationFailure::Download));
         }
-        Ok(answer.error_text.filter(|text| !text.is_empty()).map(NotShown::Error))
+        Ok(answer.error_text.filter(|text| !text.is_empty()).map(NavigationFailure::Error))
     }
 
-    fn led_away(&self) -> Option<RenderError> {
-        lock(&self.seen).led_away()
+    fn navigated_away(&self) -> Option<RenderError> {
+        lock(&self.seen).navigated_away()
     }
 
     /// Waits until the page settles, dismisses consent, scrolls and takes the HTML. It needs one call, unless
@@ -251,7 +253,7 @@ impl PageTab {
             hops += 1;
             let ended = guard.taken() > Step::Terminate || lock(&self.seen).crashed;
             if !ended && hops > MAX_HOPS && leads_elsewhere(&error) {
-                lock(&self.seen).restless = true;
+                lock(&self.seen).still_running = true;
                 return Err(RenderError::Navigation("its script leads on without end".into()));
             }
             if ended || !(leads_elsewhere(&error) || was_terminated(&error, guard.taken())) {
@@ -337,20 +339,20 @@ impl PageTab {
     }
 
     /// Returns true if the tab's page continues after it was taken.
-    pub(crate) fn is_restless(&self) -> bool {
-        lock(&self.seen).restless
+    pub(crate) fn is_still_running(&self) -> bool {
+        lock(&self.seen).still_running
     }
 
     /// Leaves the page, so that its scripts end.
     pub(crate) fn leave(&self, chrome: &Chrome, watch: &Watch) -> Result<(), CallError> {
-        lock(&self.seen).restless = false;
+        lock(&self.seen).still_running = false;
         let _guard = watch.arm(Some(&self.tab), chrome.group(), Step::Crash, MARGIN);
         self.tab.call(navigation("about:blank"), BROWSER_LIMIT).map(drop)
     }
 
     /// Closes the tab.
     pub(crate) fn close(&self, chrome: &Chrome) {
-        if self.is_restless() {
+        if self.is_still_running() {
             // a released tab no longer intercepts requests, and a script that leads away continues until the
             // tab closes
             let _ = self.tab.call(Emulation::SetScriptExecutionDisabled { value: true }, QUIET);

@@ -156,10 +156,10 @@ fn only_the_page_that_was_asked_for_is_loaded() {
         ("/script", "/there", 200),
         ("/form", "/there?", 200),
     ] {
-        assert_eq!(only(path), Err(RenderError::LedAway { to: server.url(to), status: by }), "{path}");
+        assert_eq!(only(path), Err(RenderError::NavigatedAway { to: server.url(to), status: by }), "{path}");
     }
     let looped = only("/loop").map(|page| page.url);
-    assert!(matches!(looped, Err(RenderError::LedAway { .. })), "{looped:?}");
+    assert!(matches!(looped, Err(RenderError::NavigatedAway { .. })), "{looped:?}");
     for path in ["/again", "/framed", "/again"] {
         let page = only(path).unwrap_or_else(|error| panic!("{path}: {error}"));
         assert!(page.html.contains(&format!(">{TEXT}<")), "{path}: {}", page.html);

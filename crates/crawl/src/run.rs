@@ -68,15 +68,15 @@ async fn crawl(
     quiet: bool,
 ) -> Result<Exit, Failure> {
     let session = Session::open(config, seeds, state, &Platform::default(), |context| {
-        tell_of_round(context, state, quiet);
+        print_round_notes(context, state, quiet);
     })?;
     let samples = Arc::new(Samples::default());
-    let mut beside = Beside::start(&session.context, &samples, metrics, quiet);
+    let mut tasks = BackgroundTasks::start(&session.context, &samples, metrics, quiet);
     let (context, names) = (Arc::clone(&session.context), session.names());
     let outcome = session.run().await;
-    beside.wipe().await;
+    tasks.wipe().await;
     let exit = finish((&context, &samples), state, &names, outcome, quiet);
-    beside.end().await;
+    tasks.end().await;
     exit
 }
 
@@ -126,7 +126,7 @@ pub fn finish(
         tracing::warn!(%error, "the state is not compacted");
     }
     match outcome {
-        Ok(()) => told(context, exit, damage),
+        Ok(()) => exit_or_failure(context, exit, damage),
         Err(StageError::Output(OutputError::ClosedPipe)) => Ok(Exit::Done),
         Err(StageError::Output(OutputError::Abandoned)) => Ok(Exit::Interrupted),
         Err(error) => Err(error.into()),
@@ -147,7 +147,7 @@ fn leave_report(
 }
 
 /// Tasks beside a run: signals are waited for, progress and metrics shown, samples taken.
-struct Beside {
+struct BackgroundTasks {
     samples: JoinHandle<()>,
     signals: JoinHandle<()>,
     metrics: JoinHandle<()>,
@@ -155,7 +155,7 @@ struct Beside {
     done: CancellationToken,
 }
 
-impl Beside {
+impl BackgroundTasks {
     fn start(context: &Arc<Context>, samples: &Arc<Samples>, metrics: Metrics, quiet: bool) -> Self {
         if let Some(address) = metrics.address().filter(|_| !quiet) {
             say(&format!("metrics at http://{address}/metrics"));
@@ -197,7 +197,7 @@ fn exit_code_of(context: &Context, ending: Ending, counts: &FrontierCounts, dama
 }
 
 /// The end of a run without an error, as a failure where cron has to be told in words.
-fn told(context: &Context, exit: Exit, damage: Option<String>) -> Result<Exit, Failure> {
+fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Result<Exit, Failure> {
     if exit == Exit::Damaged {
         state::forget_damage(&*context.store);
         return Err(Failure::new(exit, damage.unwrap_or_default()));
@@ -213,7 +213,7 @@ fn told(context: &Context, exit: Exit, damage: Option<String>) -> Result<Exit, F
 }
 
 /// Reports how the state directory affects this run.
-fn tell_of_round(context: &Context, state: &State, quiet: bool) {
+fn print_round_notes(context: &Context, state: &State, quiet: bool) {
     let dir = state.dir.display();
     if state.other_rules {
         let what = if state.new_round {
@@ -251,16 +251,16 @@ pub(crate) fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Fu
     let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     async move {
         let (Ok(mut int), Ok(mut term)) = caught else { return };
-        let mut told = false;
+        let mut is_stopping = false;
         loop {
             tokio::select! {
                 _ = int.recv() => {}
                 _ = term.recv() => {}
             }
-            if told {
+            if is_stopping {
                 std::process::exit(i32::from(Exit::Interrupted as u8));
             }
-            told = true;
+            is_stopping = true;
             // before the run can end: its summary comes after this line
             if !quiet {
                 say("stopping: saving what is in flight (again to stop at once)");

@@ -5,7 +5,7 @@ use crawl_engine::{
     config::{Config, Limit},
 };
 use crawl_model::Record;
-use crawl_output::{Nowhere, OutputError, RecordOutput};
+use crawl_output::{DiscardingOutput, OutputError, RecordOutput};
 use std::{
     error::Error,
     sync::mpsc::{Receiver, SyncSender, sync_channel},
@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (output, records) = ChannelRecords::new();
     let reader =
         thread::Builder::new().name("reader".into()).spawn(move || records.iter().for_each(print))?;
-    let ending = Crawl::new(config).seed(url).run(Box::new(output), Box::new(Nowhere)).await;
+    let ending = Crawl::new(config).seed(url).run(Box::new(output), Box::new(DiscardingOutput)).await;
     reader.join().map_err(|_| "the reader panicked")?;
     ending.map(drop).map_err(|failure| failure.error.into())
 }

@@ -42,7 +42,7 @@ pub struct Browser {
     unavailable: OnceLock<Unavailable>,
     failed_starts: AtomicU32,
     rendered: AtomicU64,
-    told: AtomicBool,
+    has_warned: AtomicBool,
 }
 
 /// Fails if the settings name a browser that is missing, and every page needs one.
@@ -87,7 +87,7 @@ impl Browser {
             unavailable,
             failed_starts: AtomicU32::new(0),
             rendered: AtomicU64::new(0),
-            told: AtomicBool::new(false),
+            has_warned: AtomicBool::new(false),
         }
     }
 
@@ -143,7 +143,7 @@ impl Browser {
             }
             Err(error) => self.learn(error),
         }
-        if rendered.is_ok() && !self.sandbox && !self.told.swap(true, Relaxed) {
+        if rendered.is_ok() && !self.sandbox && !self.has_warned.swap(true, Relaxed) {
             tracing::warn!("the browser runs without its sandbox (--chrome-no-sandbox)");
         }
         rendered

@@ -127,7 +127,7 @@ pub struct Control {
     /// Cancelled with `cancel`, and when `crawl.max_time` is over: requests in flight are given back.
     pub requests: CancellationToken,
     /// Tells that no page waits for a browser any more: each is taken as it came.
-    pub hurry: CancellationToken,
+    pub skip_render: CancellationToken,
     /// Reason why the scheduler stopped handing out work; set once, before its channel closes.
     pub ending: OnceLock<Ending>,
     /// Names this process in leases.
@@ -135,7 +135,7 @@ pub struct Control {
 }
 
 /// Name in the store of the hosts that asked to be left alone, each with the time until which.
-pub const TOLD_KEY: &str = "retry_after";
+pub const RETRY_AFTER_KEY: &str = "retry_after";
 
 /// Name in the store of the hosts that seeds redirected to.
 const SCOPE_KEY: &str = "scope_extensions";
@@ -189,7 +189,7 @@ impl Context {
     /// Saves each `Retry-After` when it comes, at most once a second, so that kill -9 does not forget it.
     pub fn save_retry_after_on_change(&self) {
         // the gate may outlive the run, and must not keep its storage thread
-        let (storage, kept) = (Arc::downgrade(&self.compute.storage), Arc::new(KeptTold::default()));
+        let (storage, kept) = (Arc::downgrade(&self.compute.storage), Arc::new(RetryAfterWrites::default()));
         self.network.gate.on_retry_after(move |gate| kept.keep(gate, &storage));
     }
 
@@ -206,10 +206,10 @@ impl Context {
     /// # Errors
     /// When storage fails.
     pub fn restore_retry_after(&self) -> Result<(), StoreError> {
-        let Some(text) = self.store.get(TOLD_KEY)? else { return Ok(()) };
-        let told: BTreeMap<String, i64> =
-            serde_json::from_str(&text).map_err(|e| StoreError::Corrupt(format!("{TOLD_KEY}: {e}")))?;
-        for (host, until) in told {
+        let Some(text) = self.store.get(RETRY_AFTER_KEY)? else { return Ok(()) };
+        let deadlines: BTreeMap<String, i64> = serde_json::from_str(&text)
+            .map_err(|e| StoreError::Corrupt(format!("{RETRY_AFTER_KEY}: {e}")))?;
+        for (host, until) in deadlines {
             if let Some(left) = stored_time::left(until, now_ms(), crawl_fetch::LONGEST_RETRY_AFTER) {
                 self.network.gate.set_retry_after(&HostKey::from_stored(&host), left);
             }
@@ -231,13 +231,13 @@ fn save_retry_after(gate: &Gate, store: &dyn Store) -> Result<(), StoreError> {
         let wait = deadline.saturating_duration_since(Instant::now());
         now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
     };
-    let told: BTreeMap<String, i64> = gate
+    let deadlines: BTreeMap<String, i64> = gate
         .retry_after_deadlines()
         .into_iter()
         .map(|(host, deadline)| (host.to_string(), until(deadline)))
         .collect();
-    let text = serde_json::to_string(&told).map_err(|e| StoreError::Other(e.to_string()))?;
-    store.put(TOLD_KEY, &text)
+    let text = serde_json::to_string(&deadlines).map_err(|e| StoreError::Other(e.to_string()))?;
+    store.put(RETRY_AFTER_KEY, &text)
 }
 
 /// Least time between two writes of what hosts asked for: each writes all of it.
@@ -245,7 +245,7 @@ const TOLD_PAUSE: Duration = Duration::from_secs(1);
 
 /// Time of the last write of the hosts' requests.
 #[derive(Default)]
-struct KeptTold(Mutex<Written>);
+struct RetryAfterWrites(Mutex<Written>);
 
 #[derive(Default)]
 struct Written {
@@ -254,7 +254,7 @@ struct Written {
     waits: bool,
 }
 
-impl KeptTold {
+impl RetryAfterWrites {
     /// Writes at once, or a second after the last time where many hosts ask at once.
     fn keep(self: &Arc<Self>, gate: &Gate, storage: &Weak<StorageDoor>) {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);

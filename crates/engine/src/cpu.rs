@@ -77,17 +77,17 @@ impl CpuPool {
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(work));
             return outcome.map_err(|panic| Panicked(words_of(&*panic)));
         };
-        let (tell, told) = oneshot::channel();
+        let (sender, outcome_receiver) = oneshot::channel();
         pool.spawn(move || {
-            if tell.is_closed() {
+            if sender.is_closed() {
                 return;
             }
             let outcome =
                 std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked(words_of(&*panic)));
             // nobody listening is not an error: the caller has gone
-            let _ = tell.send(outcome);
+            let _ = sender.send(outcome);
         });
-        told.await.unwrap_or_else(|_| Err(Panicked("the work was dropped".into())))
+        outcome_receiver.await.unwrap_or_else(|_| Err(Panicked("the work was dropped".into())))
     }
 }
 

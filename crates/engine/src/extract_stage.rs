@@ -11,7 +11,7 @@ use crate::{
     feeds,
     finished::{Finished, Share},
     links::Discovered,
-    memory::{self, LargeShare},
+    memory::{self, LargePagePermit},
     messages::{Arrival, ShardMessage, shard_of},
     opt_outs, recrawl, revisit, soft404,
     stage_error::StageError,
@@ -50,14 +50,14 @@ enum End {
     Page(Box<ExtractedPage>),
     Finished(Finished),
     /// The page is fetched again, by another strategy.
-    Again,
+    Requeued,
 }
 
 impl From<Next> for End {
     fn from(next: Next) -> Self {
         match next {
             Next::Write(page) => Self::Page(page),
-            Next::Again => Self::Again,
+            Next::Requeued => Self::Requeued,
         }
     }
 }
@@ -108,7 +108,7 @@ pub async fn run(
         let taken = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await.ok();
         let large = page.body.bytes.len() >= LARGE;
         // a page of usual size gives its share back when it is parsed
-        let (usual, share) = if large { (None, taken.map(LargeShare::new)) } else { (taken, None) };
+        let (usual, share) = if large { (None, taken.map(LargePagePermit::new)) } else { (taken, None) };
         let (shared, shards, finished) = (Arc::clone(&context), shards.clone(), finished.clone());
         let work = async move {
             let outcome = one(&shared, page).await?;
@@ -148,7 +148,7 @@ async fn hand_on(
             shards[shard].send(ShardMessage::Page(page, share)).await.map_err(|_| StageError::Downstream)
         }
         End::Finished(end) => finished.send(end).await.map_err(|_| StageError::Downstream),
-        End::Again => Ok(()),
+        End::Requeued => Ok(()),
     }
 }
 

@@ -4,9 +4,9 @@
 mod alternative;
 mod ends;
 mod known;
-mod other_ways;
 mod payment;
 mod permission;
+mod strategy_choice;
 
 use crate::{
     context::Context,
@@ -71,7 +71,7 @@ pub async fn worker(
             request,
             slot,
             opt_outs: None,
-            opt_outs_there: None,
+            alternative_opt_outs: None,
             was_tried: false,
             payment: &payment,
             calls: &calls,
@@ -160,7 +160,7 @@ struct Visit<'a> {
     /// Reservations of the origin's files, once they were asked for.
     opt_outs: Option<Arc<OriginOptOuts>>,
     /// The same of the origin that another form of the page is on.
-    opt_outs_there: Option<Arc<OriginOptOuts>>,
+    alternative_opt_outs: Option<Arc<OriginOptOuts>>,
     /// Another strategy has been tried before.
     was_tried: bool,
     /// Charge of the URL's pattern for this visit.
@@ -190,7 +190,7 @@ impl Visit<'_> {
                 let _call = calls.begin();
                 Ok(match strategies::on_failure_in_storage(context, &request, partial, end).await? {
                     Ok(Next::Write(page)) => Answer::Kept(page),
-                    Ok(Next::Again) => Answer::Requeued,
+                    Ok(Next::Requeued) => Answer::Requeued,
                     Err(end) => Answer::Finished(end),
                 })
             }
@@ -261,9 +261,10 @@ impl Visit<'_> {
     /// A page with what the files of its origin reserve of it, and those of where another form of it was had.
     fn reserved(&self, mut page: Box<FetchedPage>) -> Box<FetchedPage> {
         let header = tdm_header(&page.headers);
-        let there = self.opt_outs_there.as_ref().and_then(|files| files.reserves(&page.final_url, header));
+        let there =
+            self.alternative_opt_outs.as_ref().and_then(|files| files.reserves(&page.final_url, header));
         // what the response frees is the address that gave it, not the page that was asked for
-        let here = header.filter(|reserved| *reserved || self.opt_outs_there.is_none());
+        let here = header.filter(|reserved| *reserved || self.alternative_opt_outs.is_none());
         let asked = self.opt_outs.as_ref().and_then(|files| files.reserves(&page.request.url, here));
         let found = match (asked, there) {
             (Some(OptOut::Unknown), Some(known)) => Some(known),
@@ -389,7 +390,7 @@ impl Visit<'_> {
             {
                 let request = self.request.clone();
                 let follow = move |context: &Arc<Context>| sitemaps::redirected(context, &request, &to);
-                self.tell(self.in_storage(follow).await?).await?;
+                self.log_failures(self.in_storage(follow).await?).await?;
                 Ok(self.end(Outcome::Redirected, "redirected", Some(status)))
             }
             Ok(Resource { status, retry_after, .. }) if !(200..300).contains(&status) => {
@@ -405,7 +406,7 @@ impl Visit<'_> {
                 }
                 match read {
                     Ok(lines) => {
-                        self.tell(lines).await?;
+                        self.log_failures(lines).await?;
                         Ok(self.end(Outcome::Skipped, "sitemap", Some(status)))
                     }
                     Err(problem) => Ok(self.fail(Stage::Fetch, "sitemap", Some(status), problem)),
@@ -415,7 +416,7 @@ impl Visit<'_> {
     }
 
     /// Writes lines into the error log for what was left out on the way.
-    async fn tell(&self, lines: Vec<FailedPage>) -> Result<(), StageError> {
+    async fn log_failures(&self, lines: Vec<FailedPage>) -> Result<(), StageError> {
         for line in lines {
             let line = Finished::Failed(Box::new(line), Box::default());
             self.finished.send(line).await.map_err(|_| StageError::Downstream)?;

@@ -1,10 +1,10 @@
 //! The last message of the pipeline: from extraction or deduplication to the sink.
 
-use crate::memory::LargeShare;
+use crate::memory::LargePagePermit;
 use crawl_model::{CleanPage, CrawlRequest, FailedPage, LeaseRef, Outcome, PageHistory};
 
 /// Share of a large page until it has been written or put aside; `None` for all others.
-pub type Share = Option<LargeShare>;
+pub type Share = Option<LargePagePermit>;
 
 /// A lease that has ended, on its way to the sink.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! State of a host in the store: its fingerprint, once it is settled, and its answers for pages that it does
 //! not have. So no host is asked twice.
 //!
-//! Bytes: `HST2`, a byte that is 1 if the host was rebuilt in this round, the length of the witness's JSON (4
-//! bytes, little endian). The witness and the fingerprint follow. The fingerprint is empty while the host is
+//! Bytes: `HST2`, a byte that is 1 if the host was rebuilt in this round, the length of the profile's JSON (4
+//! bytes, little endian). The profile and the fingerprint follow. The fingerprint is empty while the host is
 //! not settled. Earlier versions wrote only the bytes behind the fifth.
 //!
 //! A host that is not settled has a state of its own, beside its held pages. It consists of the length of
@@ -13,14 +13,15 @@ use crawl_dedup::{Fingerprint, HostStream};
 use crawl_model::StoreError;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// The first bytes of a state; as a length of a witness they would be too many.
+/// The first bytes of a state; as a length of a profile they would be too many.
 const MAGIC: &[u8; 4] = b"HST2";
 
-/// The notes beside the fingerprint of a host that is not settled; `W` is its witness.
+/// The notes beside the fingerprint of a host that is not settled; `W` is its profile of error pages.
 #[derive(Serialize, Deserialize)]
 pub struct Unsettled<W = ErrorPageProfile> {
     /// Answers of the host for pages that it does not have.
-    pub witness: W,
+    #[serde(rename = "witness")]
+    pub error_profile: W,
     /// Pages of earlier rounds among those that wait.
     pub changed: u64,
     /// The order of the last held page that was counted.
@@ -32,14 +33,14 @@ pub struct Unsettled<W = ErrorPageProfile> {
 /// Encodes a state for the store, with the fingerprint once it is settled.
 ///
 /// # Errors
-/// Never: a witness is numbers alone.
+/// Never: a profile is numbers alone.
 pub fn encode(
-    witness: &ErrorPageProfile,
+    error_profile: &ErrorPageProfile,
     rebuilt: bool,
     fingerprint: Option<&Fingerprint>,
 ) -> Result<Vec<u8>, StoreError> {
     let mut bytes = [&MAGIC[..], &[u8::from(rebuilt)]].concat();
-    put_json(&mut bytes, witness)?;
+    put_json(&mut bytes, error_profile)?;
     if let Some(fingerprint) = fingerprint {
         // that of a large site is megabytes long: it is written where it is to stand
         fingerprint.append_to(&mut bytes);
@@ -47,7 +48,7 @@ pub fn encode(
     Ok(bytes)
 }
 
-/// Decodes a state of the store: the witness, true if the host was rebuilt, and the fingerprint's bytes.
+/// Decodes a state of the store: the profile, true if the host was rebuilt, and the fingerprint's bytes.
 /// `None` for bytes that are no such state.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Option<(ErrorPageProfile, bool, &[u8])> {
@@ -55,8 +56,8 @@ pub fn decode(bytes: &[u8]) -> Option<(ErrorPageProfile, bool, &[u8])> {
         Some(rest) => rest.split_first().map(|(flag, rest)| (*flag == 1, rest))?,
         None => (false, bytes),
     };
-    let (witness, fingerprint) = take_json(rest)?;
-    Some((witness, rebuilt, fingerprint))
+    let (error_profile, fingerprint) = take_json(rest)?;
+    Some((error_profile, rebuilt, fingerprint))
 }
 
 /// Returns true for a saved state whose fingerprint is settled.

@@ -191,11 +191,11 @@ pub enum Gain {
 }
 
 /// First step of a page.
-pub enum Begin {
+pub enum FirstStep {
     /// A plain request; the guard is held until the page has taught, if others wait for that.
     Static(Option<TrialGuard>),
     /// The strategy that its pattern has taught.
-    First(Strategy),
+    Learned(Strategy),
     /// A wait for pages of its pattern that are in flight and will teach.
     Wait,
 }
@@ -277,8 +277,8 @@ impl Lessons {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn begin(&self, storage: &StorageDoor, url: &Url) -> Result<Begin, StoreError> {
-        let Some(host) = HostKey::of(url) else { return Ok(Begin::Static(None)) };
+    pub async fn begin(&self, storage: &StorageDoor, url: &Url) -> Result<FirstStep, StoreError> {
+        let Some(host) = HostKey::of(url) else { return Ok(FirstStep::Static(None)) };
         loop {
             if let Some(begin) = self.begin_in_memory(&host, url) {
                 return Ok(begin);
@@ -289,7 +289,7 @@ impl Lessons {
     }
 
     /// Chooses the first step; `None` if the lessons of the host are not in memory.
-    fn begin_in_memory(&self, host: &HostKey, url: &Url) -> Option<Begin> {
+    fn begin_in_memory(&self, host: &HostKey, url: &Url) -> Option<FirstStep> {
         let shared = &self.0;
         let mut state = shared.lock();
         if !state.hosts.contains_key(host) {
@@ -298,21 +298,21 @@ impl Lessons {
         let begin = state.with(host, url, |lesson, host, form| {
             if let Some(first) = lesson.first(shared.trial) {
                 if !lesson.is_looked_at(shared.reexamine) {
-                    return Begin::First(first);
+                    return FirstStep::Learned(first);
                 }
             } else if lesson.complete > 0 {
-                return Begin::Static(None);
+                return FirstStep::Static(None);
             } else if lesson.out > 0 && lesson.needed + lesson.out >= shared.trial {
-                return Begin::Wait;
+                return FirstStep::Wait;
             }
             lesson.out += 1;
-            Begin::Static(Some(TrialGuard {
+            FirstStep::Static(Some(TrialGuard {
                 shared: Arc::clone(shared),
                 host: host.clone(),
                 form: form.to_owned(),
             }))
         });
-        Some(begin.unwrap_or(Begin::Static(None)))
+        Some(begin.unwrap_or(FirstStep::Static(None)))
     }
 
     /// Returns true if a strategy is still the first for a page's pattern.
@@ -329,7 +329,7 @@ impl Lessons {
     ///
     /// # Errors
     /// When storage fails.
-    pub fn is_spared(
+    pub fn useless_attempts(
         &self,
         store: &dyn Store,
         url: &Url,

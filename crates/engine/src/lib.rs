@@ -5,7 +5,7 @@
 //! ```no_run
 //! use crawl_engine::{Crawl, config::{Config, Limit}};
 //! use crawl_model::Record;
-//! use crawl_output::{Nowhere, OutputError, RecordOutput};
+//! use crawl_output::{DiscardingOutput, OutputError, RecordOutput};
 //!
 //! /// Output that prints the URL of each record.
 //! struct Urls;
@@ -26,7 +26,7 @@
 //! let mut config = Config::defaults()?;
 //! config.crawl.limit = Limit(Some(10));
 //! let crawl = Crawl::new(config).seed("https://example.org/".parse()?);
-//! let ending = crawl.run(Box::new(Urls), Box::new(Nowhere)).await.map_err(|failure| failure.error)?;
+//! let ending = crawl.run(Box::new(Urls), Box::new(DiscardingOutput)).await.map_err(|failure| failure.error)?;
 //! println!("{ending:?}");
 //! # Ok(())
 //! # }

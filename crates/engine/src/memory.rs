@@ -55,7 +55,7 @@ pub fn give_back() {
 /// a dozen buffers of its size, and each would otherwise stay for some time beside the next. That costs 5 %
 /// of the CPU if it is always so, and nothing if large pages are rare.
 #[derive(Debug)]
-pub struct LargeShare {
+pub struct LargePagePermit {
     _permit: OwnedSemaphorePermit,
 }
 
@@ -65,7 +65,7 @@ static HELD: Mutex<(usize, c_long)> = Mutex::new((0, 0));
 /// `mi_option_purge_delay` of mimalloc 2, which the crate does not name: milliseconds until freed memory is returned.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
-impl LargeShare {
+impl LargePagePermit {
     /// Takes the permit that the page waited for.
     #[must_use]
     pub fn new(permit: OwnedSemaphorePermit) -> Self {
@@ -78,7 +78,7 @@ impl LargeShare {
     }
 }
 
-impl Drop for LargeShare {
+impl Drop for LargePagePermit {
     fn drop(&mut self) {
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         held.0 -= 1;
@@ -119,7 +119,7 @@ mod tests {
     fn memory_returns_at_once_as_long_as_a_large_page_is_held() {
         let before = purge_delay(10);
         let places = Arc::new(Semaphore::new(2));
-        let share = || LargeShare::new(Arc::clone(&places).try_acquire_owned().unwrap());
+        let share = || LargePagePermit::new(Arc::clone(&places).try_acquire_owned().unwrap());
         let (one, two) = (share(), share());
         assert_eq!(purge_delay(0), 0);
         drop(one);

@@ -74,7 +74,7 @@ impl Answer {
 }
 
 /// Reason why a file is not known.
-enum Trouble {
+enum FileFailure {
     /// No answer, or one that says nothing about the file.
     Failed { error: FetchError, retry_after: Option<Duration> },
     /// The host may not be asked now.
@@ -82,7 +82,7 @@ enum Trouble {
 }
 
 /// Reasons for which the files of an origin are not known yet.
-pub enum NotKnown {
+pub enum OptOutsUnknown {
     /// The page asks again after this time: zero for the host's next turn.
     Wait(Duration),
     /// This machine kept the request from being made.
@@ -90,7 +90,7 @@ pub enum NotKnown {
 }
 
 /// Parameters of the requests for the files of one origin.
-struct Asking<'a> {
+struct OptOutRequests<'a> {
     network: &'a Network,
     origin: &'a Origin,
     robots: Option<&'a RobotsPolicy>,
@@ -119,14 +119,14 @@ impl OptOutCache {
     /// unknown.
     ///
     /// # Errors
-    /// [`NotKnown`] when the page has to ask again later.
+    /// [`OptOutsUnknown`] when the page has to ask again later.
     pub async fn learn(
         &self,
         network: &Network,
         origin: &Origin,
         robots: Option<&RobotsPolicy>,
         slot: &mut Option<HostSlot>,
-    ) -> Result<Arc<OriginOptOuts>, NotKnown> {
+    ) -> Result<Arc<OriginOptOuts>, OptOutsUnknown> {
         let entry = self.entries.get(origin, |_| false);
         let host = slot.as_ref().and_then(HostSlot::host);
         let gives_way = host.is_some_and(|host| !network.gate.delay(host).is_zero());
@@ -144,21 +144,23 @@ impl OptOutCache {
             return Ok(Arc::clone(files));
         }
         let left = state.again.map(|at| at.saturating_duration_since(Instant::now())).unwrap_or_default();
-        let mut asking = Asking { network, origin, robots, slot, gives_way };
-        if !left.is_zero() || asking.turn_is_used() {
-            return Err(NotKnown::Wait(left));
+        let mut requests = OptOutRequests { network, origin, robots, slot, gives_way };
+        if !left.is_zero() || requests.turn_is_used() {
+            return Err(OptOutsUnknown::Wait(left));
         }
-        let waits = match asking.ask(&mut state).await {
+        let waits = match requests.ask(&mut state).await {
             Ok(true) => None,
             Ok(false) => Some(Duration::ZERO),
             // all requests of the run meet it
-            Err(Trouble::Failed { error, .. }) if error.is_local() => return Err(NotKnown::Local(error)),
-            Err(trouble) => state.wait(network, origin, trouble),
+            Err(FileFailure::Failed { error, .. }) if error.is_local() => {
+                return Err(OptOutsUnknown::Local(error));
+            }
+            Err(failure) => state.wait(network, origin, failure),
         };
         if let Some(wait) = waits {
             state.again = Instant::now().checked_add(wait);
             self.entries.weigh(origin, &entry, state.tdm.answer.bytes() + state.ai.answer.bytes());
-            return Err(NotKnown::Wait(wait));
+            return Err(OptOutsUnknown::Wait(wait));
         }
         let (tdm, ai) = (state.tdm.answer.as_file(), state.ai.answer.as_file());
         let files = Arc::new(OriginOptOuts::parse(tdm, ai, &network.product_token));
@@ -170,13 +172,13 @@ impl OptOutCache {
 
 impl State {
     /// Returns the time to wait; `None` if waiting longer is useless.
-    fn wait(&mut self, network: &Network, origin: &Origin, trouble: Trouble) -> Option<Duration> {
-        let (error, retry_after) = match trouble {
-            Trouble::NoTurn(at) => {
+    fn wait(&mut self, network: &Network, origin: &Origin, failure: FileFailure) -> Option<Duration> {
+        let (error, retry_after) = match failure {
+            FileFailure::NoTurn(at) => {
                 let until = at.map(|at| at.saturating_duration_since(Instant::now()));
                 return Some(until.unwrap_or_default().max(network.retry.backoff));
             }
-            Trouble::Failed { error, retry_after } => (error, retry_after),
+            FileFailure::Failed { error, retry_after } => (error, retry_after),
         };
         self.failed += 1;
         let wait = network.retry.decide(self.failed, RetryCause::Request { error: &error, retry_after });
@@ -187,10 +189,10 @@ impl State {
     }
 }
 
-impl Asking<'_> {
+impl OptOutRequests<'_> {
     /// Requests the files that are not known yet. Returns true if both files are known, and false if the next
     /// request has to wait for its turn.
-    async fn ask(&mut self, state: &mut State) -> Result<bool, Trouble> {
+    async fn ask(&mut self, state: &mut State) -> Result<bool, FileFailure> {
         for (path, file) in [(TDMREP_PATH, &mut state.tdm), (AI_TXT_PATH, &mut state.ai)] {
             while matches!(file.answer, Answer::None) {
                 let Some((url, host)) = self.next_request(path, file) else {
@@ -219,7 +221,7 @@ impl Asking<'_> {
         Some((url, host))
     }
 
-    async fn request(&mut self, url: &Url, host: &HostKey, file: &mut Progress) -> Result<(), Trouble> {
+    async fn request(&mut self, url: &Url, host: &HostKey, file: &mut Progress) -> Result<(), FileFailure> {
         let Network { gate, client, .. } = self.network;
         let turn = match self.slot.take() {
             Some(slot) => slot,
@@ -231,10 +233,10 @@ impl Asking<'_> {
         file.redirected = None;
         let hops = std::mem::take(&mut file.hops);
         match answer {
-            Err(error) => return Err(Trouble::Failed { error, retry_after: None }),
+            Err(error) => return Err(FileFailure::Failed { error, retry_after: None }),
             Ok(Resource { status: 200, body, .. }) => file.answer = Answer::Found(body),
             Ok(Resource { status, retry_after, .. }) if says_nothing(status) => {
-                return Err(Trouble::Failed { error: FetchError::Status(status), retry_after });
+                return Err(FileFailure::Failed { error: FetchError::Status(status), retry_after });
             }
             Ok(Resource { redirect: Some(to), .. }) if HostKey::of(&to).as_ref() == Some(host) => {
                 (file.redirected, file.hops) = (Some(to), hops + 1);
@@ -246,8 +248,8 @@ impl Asking<'_> {
 }
 
 /// A host that is given up fails its pages when they are leased again, which need not wait.
-fn no_turn(not_yet: GateRefusal) -> Trouble {
-    Trouble::NoTurn(not_yet.at.filter(|_| !not_yet.dead))
+fn no_turn(not_yet: GateRefusal) -> FileFailure {
+    FileFailure::NoTurn(not_yet.at.filter(|_| !not_yet.dead))
 }
 
 /// Statuses that say nothing about the file, as of robots.txt: the server's own trouble, and that it wants fewer requests.

@@ -25,12 +25,12 @@ const OVER: Duration = Duration::from_secs(120);
 pub struct Outage {
     patience: Duration,
     is_on: AtomicBool,
-    trouble: Mutex<Option<Trouble>>,
+    interruption: Mutex<Option<Interruption>>,
     warned: Mutex<Option<Instant>>,
 }
 
 #[derive(Clone, Copy)]
-struct Trouble {
+struct Interruption {
     since: Instant,
     /// The last pause.
     pause: Duration,
@@ -41,13 +41,18 @@ impl Outage {
     /// No trouble yet. A run ends that has had one for `patience`.
     #[must_use]
     pub fn new(patience: Duration) -> Self {
-        Self { patience, is_on: AtomicBool::new(false), trouble: Mutex::default(), warned: Mutex::default() }
+        Self {
+            patience,
+            is_on: AtomicBool::new(false),
+            interruption: Mutex::default(),
+            warned: Mutex::default(),
+        }
     }
 
     /// A host has answered.
     pub fn answered(&self) {
         if self.is_on.swap(false, Relaxed) {
-            *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *self.interruption.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
 
@@ -56,28 +61,28 @@ impl Outage {
     /// # Errors
     /// [`StageError::Outage`] when the trouble lasts for too long.
     pub fn on_error(&self, error: &FetchError) -> Result<Duration, StageError> {
-        self.met_at(error, Instant::now())
+        self.on_error_at(error, Instant::now())
     }
 
-    fn met_at(&self, error: &FetchError, now: Instant) -> Result<Duration, StageError> {
+    fn on_error_at(&self, error: &FetchError, now: Instant) -> Result<Duration, StageError> {
         self.warn(error, now);
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut interruption = self.interruption.lock().unwrap_or_else(PoisonError::into_inner);
         self.is_on.store(true, Relaxed);
-        let known = trouble.filter(|known| now < known.until + OVER);
+        let known = interruption.filter(|known| now < known.until + OVER);
         let next = match known {
             // requests of one pause fail together
             Some(known) if now < known.until => known,
-            Some(Trouble { since, pause, .. }) => {
+            Some(Interruption { since, pause, .. }) => {
                 let lasting = now - since;
                 if lasting >= self.patience {
                     return Err(StageError::Outage { lasting, words: words(error) });
                 }
                 let pause = pause.saturating_mul(2).min(PAUSES.1);
-                Trouble { since, pause, until: now + pause }
+                Interruption { since, pause, until: now + pause }
             }
-            None => Trouble { since: now, pause: PAUSES.0, until: now + PAUSES.0 },
+            None => Interruption { since: now, pause: PAUSES.0, until: now + PAUSES.0 },
         };
-        *trouble = Some(next);
+        *interruption = Some(next);
         Ok(next.until - now)
     }
 
@@ -114,9 +119,9 @@ mod tests {
         let (began, mut pauses) = (Instant::now(), Vec::new());
         let mut now = began;
         let lasting = loop {
-            match outage.met_at(&error(), now) {
+            match outage.on_error_at(&error(), now) {
                 Ok(pause) => {
-                    let again = outage.met_at(&error(), now).unwrap();
+                    let again = outage.on_error_at(&error(), now).unwrap();
                     assert_eq!(again, pause, "requests that fail together are one trouble");
                     pauses.push(pause);
                     now += pause;
@@ -135,13 +140,13 @@ mod tests {
         let outage = Outage::new(Duration::from_secs(600));
         let mut now = Instant::now();
         for _ in 0..2_000 {
-            let pause = outage.met_at(&error(), now).unwrap();
+            let pause = outage.on_error_at(&error(), now).unwrap();
             assert_eq!(pause, PAUSES.0);
             now += pause;
             outage.answered();
         }
-        assert_eq!(outage.met_at(&error(), now).unwrap(), PAUSES.0);
+        assert_eq!(outage.on_error_at(&error(), now).unwrap(), PAUSES.0);
         now += Duration::from_secs(3_600);
-        assert_eq!(outage.met_at(&error(), now).unwrap(), PAUSES.0);
+        assert_eq!(outage.on_error_at(&error(), now).unwrap(), PAUSES.0);
     }
 }

@@ -10,19 +10,19 @@ pub const HTML: &str = "text/html; charset=utf-8";
 /// Faulty lines of filter lists that are reported one by one.
 const MAX_TOLD: usize = 5;
 
-/// Loads the rules. Faulty lines of filter lists are reported by `tell` and left out, since lists are other
+/// Loads the rules. Faulty lines of filter lists are reported by `warn` and left out, since lists are other
 /// people's and change by themselves. Faults of the user's own rules are errors.
 ///
 /// # Errors
 /// Names every fault of the rules with file, line and key, and every list that cannot be read.
-pub fn load(dir: Option<&Path>, lists: &[PathBuf], tell: impl Fn(&str)) -> Result<Rules, Failure> {
+pub fn load(dir: Option<&Path>, lists: &[PathBuf], warn: impl Fn(&str)) -> Result<Rules, Failure> {
     let rules = Rules::load(dir)
         .and_then(|rules| rules.with_consent_lists(lists))
         .map_err(|error| Failure::usage(error.to_string()))?;
     if let Some(report) = rules.list_report() {
-        report.problems.iter().take(MAX_TOLD).for_each(|problem| tell(&format!("{problem}; left out")));
+        report.problems.iter().take(MAX_TOLD).for_each(|problem| warn(&format!("{problem}; left out")));
         if report.problems.len() > MAX_TOLD {
-            tell(&format!("{} more faulty lines in the consent lists", report.problems.len() - MAX_TOLD));
+            warn(&format!("{} more faulty lines in the consent lists", report.problems.len() - MAX_TOLD));
         }
         tracing::info!("consent lists: {report}");
     }

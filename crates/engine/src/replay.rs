@@ -154,7 +154,7 @@ async fn pipeline(
     }
     drop(finished);
     // failures of the crawl are not reported again
-    let sink = Sink::new(context, records, Box::new(crawl_output::Nowhere));
+    let sink = Sink::new(context, records, Box::new(crawl_output::DiscardingOutput));
     stages.thread("sink", sink.run(finished_queue))?;
     threads::join(stages).await
 }
@@ -228,11 +228,11 @@ impl Index {
         let (mut captures, mut pages) = (FxHashMap::default(), FxHashMap::default());
         let (mut runs, mut earlier_runs, mut unreadable) = (0, 0, 0);
         for (number, file) in files.iter().enumerate() {
-            let tell = |is_damage: bool, error: &dyn fmt::Display| {
+            let report = |is_damage: bool, error: &dyn fmt::Display| {
                 unreadable += usize::from(is_damage);
                 tracing::warn!(file = %file.display(), "a record cannot be read: {error}");
             };
-            for (offset, record) in records(file, most, tell).map_err(|e| Failure::input(file, &e))? {
+            for (offset, record) in records(file, most, report).map_err(|e| Failure::input(file, &e))? {
                 let Some(id) = parse_record_id(record.header("WARC-Record-ID")) else { continue };
                 if matches!(record.record_type(), "response" | "resource" | "revisit") {
                     captures
@@ -311,13 +311,13 @@ fn original_of(record: &WarcRecord) -> Option<Uuid> {
     refers.and_then(|record| parse_record_id(record.header("WARC-Refers-To")))
 }
 
-/// The readable records of a file, with their offsets. `tell` is called for each unreadable part, with true
+/// The readable records of a file, with their offsets. `report` is called for each unreadable part, with true
 /// if it is damaged and false if it is longer than `most` bytes. The last record of a file that is being
 /// written, or was when its crawl was killed, may be unfinished.
 fn records(
     path: &Path,
     most: usize,
-    mut tell: impl FnMut(bool, &dyn fmt::Display),
+    mut report: impl FnMut(bool, &dyn fmt::Display),
 ) -> io::Result<impl Iterator<Item = (u64, WarcRecord)>> {
     let mut reader = WarcReader::new(File::open(path)?, most)?;
     let is_open = path.to_string_lossy().ends_with(".open");
@@ -327,13 +327,13 @@ fn records(
             let next = reader.next()?;
             // a record follows the unfinished one
             if let Some(error) = unfinished.take() {
-                tell(true, &error);
+                report(true, &error);
             }
             match next {
                 Ok(record) if record.is_intact() => return Some((reader.offset(), record)),
-                Ok(_) => tell(true, &"its digest is another than that of its bytes"),
+                Ok(_) => report(true, &"its digest is another than that of its bytes"),
                 Err(error @ RecordError::Truncated) if is_open => unfinished = Some(error),
-                Err(error) => tell(!matches!(error, RecordError::TooLarge(_)), &error),
+                Err(error) => report(!matches!(error, RecordError::TooLarge(_)), &error),
             }
         }
     }))

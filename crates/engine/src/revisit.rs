@@ -42,7 +42,7 @@ pub fn plant(context: &Context, seeds: &FxHashSet<UrlKey>) -> Result<(), StoreEr
             if was_missed || context.recrawl.policy.is_due(&known, now) {
                 due.push(known.url);
             } else if known.history.content_hash.is_some() {
-                context.recrawl.note_still(&known.url.host);
+                context.recrawl.count_unchanged(&known.url.host);
             }
         }
         store.revisit(&due)?;
@@ -93,7 +93,7 @@ pub fn wake(context: &Context, listed: &[NewUrl]) -> Result<(), StoreError> {
 #[must_use]
 pub fn unchanged(context: &Context, request: CrawlRequest, history: PageHistory) -> Finished {
     if let Some(host) = HostKey::of(&request.url) {
-        context.recrawl.note_still(&host);
+        context.recrawl.count_unchanged(&host);
     }
     Finished::Known(Box::new(KnownEnd { request, outcome: Outcome::Unchanged, history }))
 }

@@ -78,7 +78,7 @@ fn begins_with_host(text: &str) -> bool {
 ///
 /// # Errors
 /// When a URL is faulty, a file cannot be read, or one holds no usable line (exit 2).
-pub fn of_names(names: &[PathBuf], mut tell: impl FnMut(&str)) -> Result<Vec<Seed>, Failure> {
+pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Vec<Seed>, Failure> {
     let mut seeds = Vec::new();
     for name in names {
         if let Some(url) = as_url(name) {
@@ -88,7 +88,7 @@ pub fn of_names(names: &[PathBuf], mut tell: impl FnMut(&str)) -> Result<Vec<See
         }
         let found = read(name).map_err(|error| unreadable(name, &error))?;
         for bad in &found.bad {
-            tell(&format!("{}: {bad}; skipped", name.display()));
+            warn(&format!("{}: {bad}; skipped", name.display()));
         }
         if found.seeds.is_empty() {
             return Err(Failure::usage(format!("{}: no usable line", name.display())));

@@ -164,7 +164,7 @@ impl Shard {
         let host = HostKey::of(&page.final_url)
             .ok_or_else(|| StoreError::Other(format!("{} has no host", page.final_url)))?;
         if soft404::is_probe(&page.request) {
-            self.host(&host)?.witness.observe(&page);
+            self.host(&host)?.error_profile.observe(&page);
             let end = soft404::end(&page.request, Some(page.status));
             return self.finished.send(end).await.map_err(|_| StageError::Downstream);
         }

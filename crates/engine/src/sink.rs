@@ -11,7 +11,7 @@ use crate::{
     context::Context,
     duplicates::{self, Duplicates},
     finished::{Finished, KnownEnd},
-    memory::{self, LargeShare},
+    memory::{self, LargePagePermit},
     page_work,
     record::{known_record, record},
     revisit,
@@ -40,7 +40,7 @@ pub struct Sink {
     /// Pages of this batch for the project of the run.
     sources: Vec<NewSource>,
     /// Shares of the large pages in this batch.
-    shares: Vec<LargeShare>,
+    shares: Vec<LargePagePermit>,
     duplicates: Duplicates,
     tally: Tally,
     /// The file of the archive that the store knows to be written.

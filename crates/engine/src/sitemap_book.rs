@@ -24,14 +24,14 @@ pub enum Taken {
         first: bool,
     },
     /// The file is on a host outside of the scope, and the limit leaves no room for those.
-    TooFarOut {
+    OutsideLimit {
         /// True for the site's first file without room.
         first: bool,
     },
 }
 
 /// A file to which robots.txt, or a file that it names, leads.
-pub struct Lead<'a> {
+pub struct SitemapReference<'a> {
     /// The file.
     pub file: UrlKey,
     /// The host whose robots.txt leads there.
@@ -58,17 +58,17 @@ struct Planted {
     files: FxHashMap<UrlKey, File>,
     planters: FxHashMap<HostKey, Share>,
     /// Counts by registrable domain, so that a site gains nothing by hosts without end.
-    sites: FxHashMap<String, Elsewhere>,
+    sites: FxHashMap<String, OutsideFiles>,
 }
 
 #[derive(Default)]
-struct Elsewhere {
+struct OutsideFiles {
     hosts: FxHashSet<HostKey>,
     files: u64,
     full: bool,
 }
 
-impl Elsewhere {
+impl OutsideFiles {
     /// Returns true if there is room for a file on a host, which takes it.
     fn take(&mut self, host: &HostKey, most: Limit) -> bool {
         let is_known = self.hosts.contains(host);
@@ -102,30 +102,32 @@ impl SitemapBook {
 
     /// Takes a file into the planter's share, if there is room; one that is in the book already takes none.
     #[must_use]
-    pub fn take(&self, lead: &Lead<'_>) -> Taken {
+    pub fn take(&self, reference: &SitemapReference<'_>) -> Taken {
         let mut planted = self.lock();
-        if let Some(known) = planted.files.get_mut(&lead.file) {
-            known.named |= lead.named;
+        if let Some(known) = planted.files.get_mut(&reference.file) {
+            known.named |= reference.named;
             return Taken::Yes;
         }
         if planted.files.len() >= MAX_FILES {
             *planted = Planted::default();
         }
         let planted = &mut *planted;
-        let share = planted.planters.entry(lead.planter.clone()).or_default();
+        let share = planted.planters.entry(reference.planter.clone()).or_default();
         if share.files >= self.limit.or_max() {
             let first = !std::mem::replace(&mut share.full, true);
             return Taken::Full { first };
         }
-        if let Some(host) = lead.elsewhere {
-            let elsewhere = planted.sites.entry(lead.site.to_owned()).or_default();
+        if let Some(host) = reference.elsewhere {
+            let elsewhere = planted.sites.entry(reference.site.to_owned()).or_default();
             if !elsewhere.take(host, self.hosts) {
                 let first = !std::mem::replace(&mut elsewhere.full, true);
-                return Taken::TooFarOut { first };
+                return Taken::OutsideLimit { first };
             }
         }
         share.files += 1;
-        planted.files.insert(lead.file, File { planter: lead.planter.clone(), named: lead.named });
+        planted
+            .files
+            .insert(reference.file, File { planter: reference.planter.clone(), named: reference.named });
         Taken::Yes
     }
 
@@ -153,7 +155,7 @@ mod tests {
     /// A file of the site `site.test`, outside of the scope if a host is given.
     fn take(book: &SitemapBook, planter: &str, file: &str, elsewhere: Option<&str>) -> Taken {
         let (planter, elsewhere) = (HostKey::from_stored(planter), elsewhere.map(HostKey::from_stored));
-        book.take(&Lead {
+        book.take(&SitemapReference {
             file: UrlKey::of(file),
             planter: &planter,
             site: "site.test",
@@ -182,14 +184,14 @@ mod tests {
             |planter: &str, n: usize, host: &str| take(&book, planter, &format!("{host}/{n}"), Some(host));
         assert_eq!(elsewhere("a", 0, "x"), Taken::Yes);
         assert_eq!(elsewhere("b", 0, "y"), Taken::Yes);
-        assert_eq!(elsewhere("c", 0, "z"), Taken::TooFarOut { first: true }, "the site has its two");
-        assert_eq!(elsewhere("a", 1, "z"), Taken::TooFarOut { first: false });
+        assert_eq!(elsewhere("c", 0, "z"), Taken::OutsideLimit { first: true }, "the site has its two");
+        assert_eq!(elsewhere("a", 1, "z"), Taken::OutsideLimit { first: false });
         assert_eq!(take(&book, "a", "a/1", None), Taken::Yes, "hosts of the scope have room");
         let more = (1..2 * MAX_FILES_ELSEWHERE)
             .filter(|n| elsewhere("a", usize::try_from(*n).unwrap(), "x") == Taken::Yes);
         assert_eq!(more.count() as u64, MAX_FILES_ELSEWHERE - 2);
         let none = SitemapBook::new(Limit(None), Limit(Some(0)));
-        assert_eq!(take(&none, "a", "x/0", Some("x")), Taken::TooFarOut { first: true });
+        assert_eq!(take(&none, "a", "x/0", Some("x")), Taken::OutsideLimit { first: true });
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     links::{Discovered, new_url},
     revisit,
-    sitemap_book::{Lead, Taken},
+    sitemap_book::{SitemapReference, Taken},
     stage_error::StageError,
     traps::{self, LINES_A_PAGE},
 };
@@ -60,20 +60,26 @@ fn within_limit(
         let Some(found) = file(context, &url, depth) else { continue };
         let is_elsewhere = !context.admission.links.in_scope(&context.admission.links.canonical(&url));
         let elsewhere = Some(&found.host).filter(|_| is_elsewhere);
-        match context.admission.sitemaps.take(&Lead { file: found.key, planter, site, named, elsewhere }) {
+        match context.admission.sitemaps.take(&SitemapReference {
+            file: found.key,
+            planter,
+            site,
+            named,
+            elsewhere,
+        }) {
             Taken::Yes => files.push(found),
             Taken::Full { first } => {
-                lines.extend(first.then(|| too_many(context, planter, found.url)));
+                lines.extend(first.then(|| file_limit_line(context, planter, found.url)));
                 break;
             }
-            Taken::TooFarOut { first: true } => lines.push(too_far_out(context, site, found.url)),
-            Taken::TooFarOut { first: false } => context.stats.by_kind(TOO_FAR_OUT, 1),
+            Taken::OutsideLimit { first: true } => lines.push(outside_limit_line(context, site, found.url)),
+            Taken::OutsideLimit { first: false } => context.stats.by_kind(TOO_FAR_OUT, 1),
         }
     }
     (files, lines)
 }
 
-fn too_far_out(context: &Context, site: &str, url: String) -> FailedPage {
+fn outside_limit_line(context: &Context, site: &str, url: String) -> FailedPage {
     let limit = context.config.crawl.sitemap_hosts.or_max();
     let message = format!(
         "the sitemaps of {site} are on more than {limit} hosts outside of the scope, or very many; this one and others there \
@@ -82,7 +88,7 @@ fn too_far_out(context: &Context, site: &str, url: String) -> FailedPage {
     traps::line(url, TOO_FAR_OUT, message)
 }
 
-fn too_many(context: &Context, planter: &HostKey, url: String) -> FailedPage {
+fn file_limit_line(context: &Context, planter: &HostKey, url: String) -> FailedPage {
     let limit = context.config.crawl.sitemap_files.or_max();
     let message = format!(
         "the sitemaps of {planter} are more than {limit} files; this one and what follows are not read"

@@ -44,7 +44,7 @@ struct State {
 #[derive(Default)]
 struct SlowHost {
     places: usize,
-    strikes: u32,
+    slow_answers: u32,
     /// Quick answers since the last slow one.
     quick: u32,
 }
@@ -91,13 +91,13 @@ impl SlowLane {
     pub fn turn_slow(&self, host: &HostKey) -> Result<SlowPlace, Full> {
         let address = self.address_of(host);
         let mut state = self.shared.lock();
-        state.strike(host);
+        state.count_slow_answer(host);
         self.take(&mut state, host, address)
     }
 
     /// Notes that a request that had a place was slow.
     pub fn was_slow(&self, host: &HostKey) {
-        self.shared.lock().strike(host);
+        self.shared.lock().count_slow_answer(host);
     }
 
     /// Notes that a host has answered a request without delay. After a few of those it is slow no longer.
@@ -106,7 +106,7 @@ impl SlowLane {
         let Some(slow) = state.hosts.get_mut(host) else { return };
         slow.quick += 1;
         // a place that is still out keeps the entry
-        if slow.quick >= 1 << slow.strikes && slow.places == 0 {
+        if slow.quick >= 1 << slow.slow_answers && slow.places == 0 {
             state.hosts.remove(host);
         }
     }
@@ -149,12 +149,12 @@ impl Shared {
 }
 
 impl State {
-    fn strike(&mut self, host: &HostKey) {
+    fn count_slow_answer(&mut self, host: &HostKey) {
         if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(host) {
             self.hosts.retain(|_, slow| slow.places > 0);
         }
         let slow = self.hosts.entry(host.clone()).or_default();
-        slow.strikes = (slow.strikes + 1).min(MAX_STRIKES);
+        slow.slow_answers = (slow.slow_answers + 1).min(MAX_STRIKES);
         slow.quick = 0;
     }
 }

@@ -117,10 +117,10 @@ impl ErrorPageProfile {
 
     /// Takes an answer. A page without text says nothing: where scripts write the text, all pages look like it.
     pub fn observe(&mut self, page: &ExtractedPage) {
-        self.hear_text(&page.extraction.content, &page.final_url);
+        self.observe_text(&page.extraction.content, &page.final_url);
     }
 
-    pub(crate) fn hear_text(&mut self, text: &str, url: &Url) {
+    pub(crate) fn observe_text(&mut self, text: &str, url: &Url) {
         let key = hash(section(url));
         self.note_asked(key);
         // most sites have one error page for all their sections
@@ -233,43 +233,48 @@ mod tests {
 
     #[test]
     fn the_first_page_asks_at_once_and_other_sections_when_they_have_pages() {
-        let mut witness = ErrorPageProfile::default();
-        assert!(witness.is_due(&url("/"), 3), "the first page of the host");
-        assert!(!witness.is_due(&url("/about"), 3), "the same section");
-        let due: Vec<bool> = (1..=12).map(|n| witness.is_due(&url(&format!("/news/{n}")), 3)).collect();
+        let mut error_profile = ErrorPageProfile::default();
+        assert!(error_profile.is_due(&url("/"), 3), "the first page of the host");
+        assert!(!error_profile.is_due(&url("/about"), 3), "the same section");
+        let due: Vec<bool> = (1..=12).map(|n| error_profile.is_due(&url(&format!("/news/{n}")), 3)).collect();
         assert_eq!(due.iter().position(|due| *due), Some(9));
         assert_eq!(due.iter().filter(|due| **due).count(), 1);
-        let mut ask =
-            |section: &str| (0..30).filter(|n| witness.is_due(&url(&format!("/{section}/{n}")), 3)).count();
+        let mut ask = |section: &str| {
+            (0..30).filter(|n| error_profile.is_due(&url(&format!("/{section}/{n}")), 3)).count()
+        };
         assert_eq!([ask("shop"), ask("wiki")], [1, 0], "three probes and no more");
     }
 
     #[test]
     fn a_short_page_waits_for_the_answer_of_its_section() {
-        let (mut witness, most) = (ErrorPageProfile::default(), 3);
-        let open = |witness: &ErrorPageProfile, path: &str, words| {
-            witness.may_be_error_page(&url(path), words, most)
+        let (mut error_profile, most) = (ErrorPageProfile::default(), 3);
+        let open = |error_profile: &ErrorPageProfile, path: &str, words| {
+            error_profile.may_be_error_page(&url(path), words, most)
         };
-        witness.is_due(&url("/"), most);
-        assert!(open(&witness, "/", 20) && !open(&witness, "/", 500), "asked, and not answered yet");
+        error_profile.is_due(&url("/"), most);
+        assert!(
+            open(&error_profile, "/", 20) && !open(&error_profile, "/", 500),
+            "asked, and not answered yet"
+        );
         for n in 1..=9 {
-            assert!(!witness.is_due(&url(&format!("/shop/{n}")), most));
-            assert!(open(&witness, "/shop/1", 20), "{n} pages: it will be asked");
+            assert!(!error_profile.is_due(&url(&format!("/shop/{n}")), most));
+            assert!(open(&error_profile, "/shop/1", 20), "{n} pages: it will be asked");
         }
-        assert!(!open(&witness, "/", 20), "its probe has had its turn");
-        assert!(witness.is_due(&url("/shop/10"), most));
-        assert!(open(&witness, "/shop/1", 20));
-        (0..PAGES_FOR_AN_ANSWER).for_each(|n| assert!(!witness.is_due(&url(&format!("/shop/1{n}")), most)));
-        assert!(!open(&witness, "/shop/1", 20));
-        assert!(!witness.may_be_error_page(&url("/wiki/1"), 20, 0), "no section is asked");
+        assert!(!open(&error_profile, "/", 20), "its probe has had its turn");
+        assert!(error_profile.is_due(&url("/shop/10"), most));
+        assert!(open(&error_profile, "/shop/1", 20));
+        (0..PAGES_FOR_AN_ANSWER)
+            .for_each(|n| assert!(!error_profile.is_due(&url(&format!("/shop/1{n}")), most)));
+        assert!(!open(&error_profile, "/shop/1", 20));
+        assert!(!error_profile.may_be_error_page(&url("/wiki/1"), 20, 0), "no section is asked");
     }
 
     #[test]
     fn sections_are_counted_up_to_a_bound() {
-        let mut witness = ErrorPageProfile::default();
+        let mut error_profile = ErrorPageProfile::default();
         for n in 0..10 * MAX_SECTIONS {
-            witness.is_due(&url(&format!("/{n}/x")), 8);
+            error_profile.is_due(&url(&format!("/{n}/x")), 8);
         }
-        assert_eq!(witness.sections.len(), MAX_SECTIONS);
+        assert_eq!(error_profile.sections.len(), MAX_SECTIONS);
     }
 }

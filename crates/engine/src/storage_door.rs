@@ -67,14 +67,14 @@ impl StorageDoor {
         work: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let Some(calls) = self.calls() else { return guarded(&*self.store, work) };
-        let (tell, told) = oneshot::channel();
+        let (sender, outcome_receiver) = oneshot::channel();
         let call: Call = Box::new(move |store| {
             // what the work holds is dropped before its caller goes on
             let outcome = guarded(store, work);
-            let _ = tell.send(outcome);
+            let _ = sender.send(outcome);
         });
         calls.send(call).await.map_err(|_| closed())?;
-        told.await.unwrap_or_else(|_| Err(closed()))
+        outcome_receiver.await.unwrap_or_else(|_| Err(closed()))
     }
 
     /// Calls the store without waiting for the call. Later calls run after it, unless the queue is full now.

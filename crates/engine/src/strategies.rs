@@ -11,7 +11,7 @@ use crate::{
     finished::Finished,
     lessons::{Gain, Marks},
 };
-use crawl_fetch::{domain, ladder, outweighs, url_template};
+use crawl_fetch::{domain, outweighs, strategies_in_order, url_template};
 use crawl_model::{
     Attempt, CrawlRequest, Directives, ExtractedPage, PageType, StoreError, Strategy, Warning, now_ms,
 };
@@ -63,7 +63,7 @@ pub enum Next {
     /// The page is written.
     Write(Box<ExtractedPage>),
     /// Its lease has been given back, to be fetched by another strategy.
-    Again,
+    Requeued,
 }
 
 /// Returns the results of a leased URL so far; `None` for one that is new.
@@ -155,7 +155,7 @@ pub fn on_page(
         partial.page_type = Some(page.classification.page_type);
         partial.amp_url = amp_page(context, &page);
     }
-    if ends_ladder(&page, partial.best.as_deref()) {
+    if is_final_result(&page, partial.best.as_deref()) {
         partial.ahead.clear();
     }
     if !is_enough(&page) || brought_little {
@@ -274,7 +274,7 @@ fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -
         }
         if strategy != Strategy::Static
             && let Some(pages) =
-                context.strategies.lessons.is_spared(&*context.store, &request.url, strategy)?
+                context.strategies.lessons.useless_attempts(&*context.store, &request.url, strategy)?
         {
             partial.why =
                 format!("{strategy} was not tried: the last {pages} pages like it gained nothing by it");
@@ -288,7 +288,7 @@ fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -
         let given_back = context.store.escalate(request.into(), now_ms(), strategy, &text)?;
         context.stats.requeued.add(u64::from(given_back));
         context.stats.changed.notify_one();
-        return Ok(Next::Again);
+        return Ok(Next::Requeued);
     }
     settle(context, request, partial)
 }
@@ -359,7 +359,7 @@ fn is_enough(page: &ExtractedPage) -> bool {
 
 /// Returns true if nothing else need be tried after a page. An AMP or a mobile page can be whole and still
 /// have less text than the best one.
-fn ends_ladder(page: &ExtractedPage, best: Option<&ExtractedPage>) -> bool {
+fn is_final_result(page: &ExtractedPage, best: Option<&ExtractedPage>) -> bool {
     let is_the_page = matches!(page.strategy, Strategy::Static | Strategy::Chrome);
     is_enough(page) && (is_the_page || best.is_none_or(|best| outweighs(page, best)))
 }
@@ -375,7 +375,7 @@ fn is_poor_choice(context: &Context, page: &ExtractedPage) -> bool {
 /// Returns the strategies that a page asks for and has not had, in order.
 fn wanted(context: &Context, page: &ExtractedPage, partial: &PartialResult) -> Vec<Strategy> {
     let of_page: &[Strategy] = match context.config.fetch.strategy {
-        StrategyChoice::Auto => ladder(&page.classification),
+        StrategyChoice::Auto => strategies_in_order(&page.classification),
         // only where there is no browser: it says so
         StrategyChoice::Chrome if page.strategy == Strategy::Static => &[Strategy::Chrome],
         StrategyChoice::Amp if page.strategy == Strategy::Static => &[Strategy::Amp],
@@ -463,12 +463,12 @@ mod tests {
         use Strategy::{Amp, Chrome, Mobile, Static};
         let best = page(Static, 80, Chrome);
         for by in [Amp, Mobile] {
-            assert!(!ends_ladder(&page(by, 60, Static), Some(&best)));
-            assert!(ends_ladder(&page(by, 90, Static), Some(&best)));
-            assert!(!ends_ladder(&page(by, 90, Chrome), Some(&best)));
+            assert!(!is_final_result(&page(by, 60, Static), Some(&best)));
+            assert!(is_final_result(&page(by, 90, Static), Some(&best)));
+            assert!(!is_final_result(&page(by, 90, Chrome), Some(&best)));
         }
-        assert!(ends_ladder(&page(Static, 60, Static), Some(&best)));
-        assert!(ends_ladder(&page(Chrome, 60, Chrome), Some(&best)));
+        assert!(is_final_result(&page(Static, 60, Static), Some(&best)));
+        assert!(is_final_result(&page(Chrome, 60, Chrome), Some(&best)));
     }
 
     #[test]

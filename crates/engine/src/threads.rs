@@ -99,7 +99,7 @@ impl Stages {
             self.task(name, stage);
             return Ok(());
         }
-        let (tell, told) = oneshot::channel();
+        let (sender, outcome_receiver) = oneshot::channel();
         let runtime = Handle::current();
         std::thread::Builder::new()
             .name(name.to_owned())
@@ -108,10 +108,10 @@ impl Stages {
                     runtime.block_on(AssertUnwindSafe(stage).catch_unwind()).unwrap_or_else(|panic| {
                         Err(StageError::Panicked { stage: name, words: words_of(&*panic) })
                     });
-                let _ = tell.send(outcome);
+                let _ = sender.send(outcome);
             })
             .map_err(|source: io::Error| OutputError::Write { name: format!("thread {name}"), source })?;
-        self.running.spawn(async move { told.await.unwrap_or(Err(StageError::Downstream)) });
+        self.running.spawn(async move { outcome_receiver.await.unwrap_or(Err(StageError::Downstream)) });
         Ok(())
     }
 }

@@ -124,7 +124,7 @@ impl Visitor {
         let start = Instant::now();
         let mut done = timeout_at(start + self.patience.mul_f64(FOR_BROWSERS), &mut run).await.ok();
         if done.is_none() {
-            context.control.hurry.cancel();
+            context.control.skip_render.cancel();
             done = timeout_at(start + self.patience, &mut run).await.ok();
         }
         let in_time = done.is_some();
@@ -147,7 +147,7 @@ impl Visitor {
 
 /// A line of the error log, as far as it is reported.
 #[derive(Deserialize)]
-struct Told {
+struct ErrorSummary {
     kind: String,
     message: String,
     hint: String,
@@ -155,8 +155,8 @@ struct Told {
 
 /// Describes the reason why there is no record.
 fn why(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
-    match errors.first::<Told>() {
-        Some(Ok(Told { kind, message, hint })) => format!("{kind}: {message} ({hint})"),
+    match errors.first::<ErrorSummary>() {
+        Some(Ok(ErrorSummary { kind, message, hint })) => format!("{kind}: {message} ({hint})"),
         _ => {
             let kinds: Vec<&str> = kinds.keys().copied().collect();
             format!("the page was left out: {}", kinds.join(", "))

@@ -8,7 +8,7 @@ use crawl_engine::{
     ending::Ending,
 };
 use crawl_model::Record;
-use crawl_output::{Nowhere, OutputError, RecordOutput};
+use crawl_output::{DiscardingOutput, OutputError, RecordOutput};
 use std::{
     collections::BTreeSet,
     io::{BufRead, BufReader, Write},
@@ -71,7 +71,7 @@ fn settings() -> Config {
 async fn a_program_crawls_a_site_into_an_output_of_its_own() {
     let (site, urls) = (site(), Urls::default());
     let crawl = Crawl::new(settings()).seed(site.clone());
-    let ending = crawl.run(Box::new(urls.clone()), Box::new(Nowhere)).await.unwrap();
+    let ending = crawl.run(Box::new(urls.clone()), Box::new(DiscardingOutput)).await.unwrap();
     let expected = ["", "a", "b"].map(|path| site.join(path).unwrap().to_string());
     assert_eq!((ending, &*urls.0.lock().unwrap()), (Ending::Drained, &BTreeSet::from(expected)));
 }
@@ -82,11 +82,11 @@ async fn a_limit_and_a_token_end_the_crawl() {
     let mut config = settings();
     config.crawl.limit = Limit(Some(1));
     let limited = Crawl::new(config).seed(site.clone());
-    let ending = limited.run(Box::new(Urls::default()), Box::new(Nowhere)).await.unwrap();
+    let ending = limited.run(Box::new(Urls::default()), Box::new(DiscardingOutput)).await.unwrap();
     assert!(matches!(ending, Ending::Limit(_)), "{ending:?}");
     let (stopped, urls) = (CancellationToken::new(), Urls::default());
     stopped.cancel();
     let crawl = Crawl::new(settings()).seed(site).stop_on(stopped);
-    let ending = crawl.run(Box::new(urls.clone()), Box::new(Nowhere)).await.unwrap();
+    let ending = crawl.run(Box::new(urls.clone()), Box::new(DiscardingOutput)).await.unwrap();
     assert_eq!((ending, urls.0.lock().unwrap().len()), (Ending::Interrupted, 0));
 }

@@ -67,7 +67,7 @@ impl Budget {
     }
 
     /// Returns true if the time was up at the last clock read; reads the clock every [`CALLS_PER_CLOCK_READ`]
-    /// calls. For loop heads: a loop that ended early yields no content, since the next [`Budget::go_on`]
+    /// calls. For loop heads: a loop that ended early yields no content, since the next [`Budget::check`]
     /// ends the page. Its links and metadata so far stay.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
@@ -81,7 +81,7 @@ impl Budget {
     }
 
     /// Returns `None` if the time is up; for the border of two steps.
-    pub(crate) fn go_on(&self) -> Option<()> {
+    pub(crate) fn check(&self) -> Option<()> {
         (!self.look()).then_some(())
     }
 
@@ -130,12 +130,12 @@ mod tests {
     fn time_that_is_up_stays_so() {
         let budget = Budget::new(Some(Duration::ZERO), 0);
         assert!(!budget.is_over(), "not yet looked at");
-        assert!(budget.go_on().is_none());
+        assert!(budget.check().is_none());
         assert!(budget.is_over() && budget.is_over());
         let none = Budget::new(None, 0);
-        assert!((0..1000).all(|_| !none.is_over()) && none.go_on().is_some());
+        assert!((0..1000).all(|_| !none.is_over()) && none.check().is_some());
         let third = Budget::of_looks(3, 0);
-        assert!(third.go_on().is_some() && third.go_on().is_some() && third.go_on().is_none());
+        assert!(third.check().is_some() && third.check().is_some() && third.check().is_none());
     }
 
     /// A page that takes every code path: posts in a noscript, embedded data, tables, links, dates.

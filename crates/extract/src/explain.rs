@@ -140,8 +140,8 @@ impl Trace {
     }
 
     /// Adds evidence for the type of page.
-    pub(crate) fn evidence(&self, tell: impl FnOnce() -> String) {
-        self.note(|notes| notes.explanation.evidence.push(tell()));
+    pub(crate) fn evidence(&self, visit: impl FnOnce() -> String) {
+        self.note(|notes| notes.explanation.evidence.push(visit()));
     }
 
     /// A part of the article score.
@@ -209,8 +209,8 @@ impl Trace {
     /// written.
     pub(crate) fn written(&self, page: &Page<'_>, selection: &Selection, in_content: &[bool]) {
         self.note(|notes| {
-            let fates = shown::DroppedNodes { marks: &notes.marks, lines: &notes.lines };
-            notes.explanation.page = shown::blocks(page, selection, in_content, &fates);
+            let dropped_nodes = shown::DroppedNodes { marks: &notes.marks, lines: &notes.lines };
+            notes.explanation.page = shown::blocks(page, selection, in_content, &dropped_nodes);
         });
     }
 
@@ -262,13 +262,13 @@ fn left_out(page: &Page<'_>, selection: &Selection, marks: &FxHashMap<u32, &'sta
     out
 }
 
-/// Visits each outermost subtree with text that the selection drops, with its rule, until `tell` returns
+/// Visits each outermost subtree with text that the selection drops, with its rule, until `visit` returns
 /// false.
 fn left_out_each(
     page: &Page<'_>,
     selection: &Selection,
     marks: &FxHashMap<u32, &'static str>,
-    mut tell: impl FnMut(u32, String) -> bool,
+    mut visit: impl FnMut(u32, String) -> bool,
 ) {
     for &root in &selection.roots {
         let mut id = root;
@@ -279,7 +279,7 @@ fn left_out_each(
             }
             if page.is_visible(id) && page.amount(id).chars > 0 {
                 let rule = marks.get(&id).map_or_else(|| names(page, id), |pass| (*pass).to_owned());
-                if !tell(id, rule) {
+                if !visit(id, rule) {
                     return;
                 }
             }

@@ -237,7 +237,7 @@ impl PageExtractor {
     ) -> Option<()> {
         let budget = page.budget;
         extraction.directives = links::directives(page, &self.options.product_token);
-        budget.go_on()?;
+        budget.check()?;
         let json = JsonLd::of(page);
         let collected = metadata::collect(page, &json, self.options.raw_metadata);
         extraction.metadata = collected.metadata;
@@ -246,12 +246,12 @@ impl PageExtractor {
         if collected.is_cut {
             warnings.push(Warning::MetadataCapped);
         }
-        budget.go_on()?;
+        budget.check()?;
         extraction.signals = signals::compute(page, collected.accessible);
         extraction.feeds = links::feeds(page);
         let links = links::collect(page);
         extraction.links = links.distinct;
-        budget.go_on()?;
+        budget.check()?;
         let words = extraction.signals.body_word_count;
         let (outbound, outbound_distinct) = (links.outbound, links.outbound_distinct);
         let (dated, credited) = (collected.dated, collected.credited);
@@ -265,7 +265,7 @@ impl PageExtractor {
         let mut chosen = site.apply(page, chosen, has_rule, &mut extraction.metadata)?;
         extraction.metadata.hidden_text.kept = content::unseen::hide(page, &mut chosen.selection);
         extraction.is_article = score::is_article(&self.rules.score, score, chosen.listed);
-        budget.go_on()?;
+        budget.check()?;
         let mut written = self.write(page, &json, chosen, status);
         extraction.metadata.hidden_text.words = written.hidden_words;
         if !extraction.metadata.hidden_text.is_empty() {
@@ -275,14 +275,14 @@ impl PageExtractor {
             written.reason = format!("{revealed}; {}", written.reason);
         }
         site.written(written.extractor);
-        budget.go_on()?;
+        budget.check()?;
         if !page.trace.is_on() {
             // For a large page these are as large as the page.
             page.forget_amounts();
         }
         let blocks =
             if self.options.blocks { blocks::collect(page, &written.in_content) } else { Vec::new() };
-        budget.go_on()?;
+        budget.check()?;
         extraction.blocks = blocks;
         extraction.word_count = words::count_words(&written.content);
         if extraction.word_count == 0 && blocks::has_text(page) {

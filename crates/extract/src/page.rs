@@ -6,7 +6,7 @@ use crate::{
     budget::Budget,
     dom::{Dom, NONE, Tag},
     explain::Trace,
-    rules::{Hit, KnownNames, OnHost, Part, Pass, Roles, Rules},
+    rules::{Hit, HostFilters, KnownNames, Part, Pass, Roles, Rules},
     text,
     visibility::{self, Seen},
 };
@@ -278,7 +278,7 @@ impl<'a> Page<'a> {
     }
 
     /// The user's filter lists for this page.
-    pub(crate) fn lists(&self) -> Option<OnHost<'a>> {
+    pub(crate) fn lists(&self) -> Option<HostFilters<'a>> {
         let host = self.url.and_then(Url::host_str).unwrap_or_default();
         self.rules.lists.as_ref().map(|lists| lists.on(host))
     }

@@ -6,7 +6,7 @@ use crawl_model::{Classification, ExtractedPage, Extractor, PageType, Strategy};
 /// Strategies of a classification, in the order of attempts, until one finds the content. The browser follows
 /// an AMP page that fails, since the page is a shell.
 #[must_use]
-pub const fn ladder(classification: &Classification) -> &'static [Strategy] {
+pub const fn strategies_in_order(classification: &Classification) -> &'static [Strategy] {
     match classification.strategy {
         Strategy::Static | Strategy::StaticBestEffort => &[],
         Strategy::Mobile => &[Strategy::Mobile],
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn every_decision_leads_on_by_the_table() {
         let of = |strategy| {
-            ladder(&Classification {
+            strategies_in_order(&Classification {
                 page_type: PageType::Unknown,
                 strategy,
                 confidence: 0.5,

@@ -24,7 +24,7 @@ mod xrobots;
 pub use budget::ByteBudget;
 pub use classify::{THRESHOLD_WORDS, classify, needs_js};
 pub use error::{FetchError, LocalResource, Phase};
-pub use escalation::{ladder, outweighs};
+pub use escalation::{outweighs, strategies_in_order};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
     AddressPolicy, Answer, Exchange, Fetched, HostAuth, HttpClient, HttpSettings, LONGEST_RETRY_AFTER,

@@ -102,7 +102,7 @@ fn rows() -> BTreeMap<&'static str, Vec<&'static str>> {
 }
 
 /// Returns true if a row names a value: that of the field, of the object around it, or of a field with the same values.
-fn is_said(
+fn is_documented(
     rows: &BTreeMap<&str, Vec<&str>>,
     fields: &BTreeMap<String, Field>,
     path: &str,
@@ -146,7 +146,7 @@ fn every_name_is_documented() {
     let (fields, rows) = (fields(), rows());
     let mut wrong = Vec::new();
     for (path, field) in &fields {
-        let unsaid = field.names.iter().filter(|name| !is_said(&rows, &fields, path, name));
+        let unsaid = field.names.iter().filter(|name| !is_documented(&rows, &fields, path, name));
         wrong.extend(unsaid.map(|name| format!("{path} may be {name}")));
     }
     let warnings = names(&schema_of::<Warning>());

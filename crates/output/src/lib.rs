@@ -29,7 +29,7 @@ pub use file::{Before, FileOutput};
 pub use format::{Format, Opened};
 pub use formats::{endings, is_folder};
 pub use lines::LineRecords;
-pub use output::{Nowhere, Output, RecordOutput};
+pub use output::{DiscardingOutput, Output, RecordOutput};
 pub use paths::absolute;
 pub use place::Place;
 pub use schema::record_schema;

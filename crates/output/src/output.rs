@@ -64,9 +64,9 @@ pub trait RecordOutput: Send {
 }
 
 /// Output that discards everything.
-pub struct Nowhere;
+pub struct DiscardingOutput;
 
-impl Output for Nowhere {
+impl Output for DiscardingOutput {
     fn write(&mut self, _: &[u8]) -> Result<(), OutputError> {
         Ok(())
     }

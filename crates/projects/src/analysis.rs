@@ -48,7 +48,7 @@ impl Progress {
         self.stop.store(true, Relaxed);
     }
 
-    fn go_on(&self) -> Result<(), ProjectError> {
+    fn check_stopped(&self) -> Result<(), ProjectError> {
         if self.stop.load(Relaxed) { Err(ProjectError::Stopped) } else { Ok(()) }
     }
 }
@@ -72,7 +72,7 @@ pub(super) fn analyze(
     progress.pages_total.store(domains.iter().map(|domain| domain.pages).sum(), Relaxed);
     let mut result = ProjectAnalysisResult::default();
     for domain in domains {
-        progress.go_on()?;
+        progress.check_stopped()?;
         let done = match asked.settings.too_few(domain.pages) {
             Some(warning) => keep_domain(store, &mut *reading, &domain, asked, warning).inspect(|done| {
                 progress.pages_done.fetch_add(done.pages_analyzed, Relaxed);
@@ -86,7 +86,7 @@ pub(super) fn analyze(
         result.total_bytes_removed += done.bytes_removed_total;
         result.domain_results.push(done);
     }
-    progress.go_on()?;
+    progress.check_stopped()?;
     if reading.commit(crawl_model::now_ms())? {
         Ok(result)
     } else {
@@ -175,7 +175,7 @@ fn each_page(
 ) -> Result<(), ProjectError> {
     let mut after = 0;
     loop {
-        progress.go_on()?;
+        progress.check_stopped()?;
         let pages = reading.pages(domain, after)?;
         let Some(last) = pages.last() else { return Ok(()) };
         after = last.number;

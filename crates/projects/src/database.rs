@@ -15,7 +15,7 @@ pub enum DatabaseError {
     #[error("crawl.project: {0}")]
     Name(ProjectError),
     /// The database cannot be read or written. The message names the way out.
-    #[error("{}: {error}{}", path.display(), way_out(error))]
+    #[error("{}: {error}{}", path.display(), remedy(error))]
     Store {
         /// The file.
         path: PathBuf,
@@ -81,7 +81,7 @@ pub fn database(path: &str) -> Result<PathBuf, DatabaseError> {
     }
 }
 
-const fn way_out(error: &StoreError) -> &'static str {
+const fn remedy(error: &StoreError) -> &'static str {
     match error {
         StoreError::Corrupt(_) => {
             "; restore it from a copy, crawl a damaged page again with --fresh, or move the file away"

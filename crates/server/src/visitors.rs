@@ -57,9 +57,9 @@ pub struct Visitor {
 
 /// Standing of a connection, given to each of its requests.
 #[derive(Clone)]
-pub struct Pass(Arc<Standing>);
+pub struct Pass(Arc<ConnectionState>);
 
-struct Standing {
+struct ConnectionState {
     network: IpAddr,
     has_token: AtomicBool,
     requests: AtomicU32,
@@ -110,7 +110,7 @@ impl Visitors {
         if !open.make_room(network, self.limits.connections) {
             return None;
         }
-        let pass = Pass(Arc::new(Standing {
+        let pass = Pass(Arc::new(ConnectionState {
             network,
             has_token: AtomicBool::new(false),
             requests: AtomicU32::new(0),
@@ -188,7 +188,7 @@ impl Pass {
     /// Counts a request without a token.
     #[must_use]
     pub fn request(&self) -> Permission {
-        let Standing { network, requests, rates, .. } = &*self.0;
+        let ConnectionState { network, requests, rates, .. } = &*self.0;
         if rates.of_address.len() > KEPT_ADDRESSES {
             rates.of_address.retain_recent();
         }

@@ -44,7 +44,7 @@ impl Lane {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        shared.reach.close_port(address.port());
+        shared.destinations.close_port(address.port());
         let meter = Arc::new(Meter::new(shared.max_page_bytes));
         let (open, closed) = oneshot::channel();
         let lane = Self { address, meter: Arc::clone(&meter), shared: Arc::clone(shared), _open: open };
@@ -96,7 +96,7 @@ impl Opened {
             _ = closed => {}
         }
         // the listener is closed
-        shared.reach.open_port(port);
+        shared.destinations.open_port(port);
     }
 }
 

@@ -2,21 +2,21 @@
 //! crawl may contact. It resolves names itself and connects to the checked address, so a name cannot change
 //! its address in between. If it uses another proxy, that one resolves names.
 
+mod destinations;
 mod lane;
 mod meter;
 mod pass;
 mod peer;
-mod reach;
 
 use crate::settings::ChromeSettings;
+pub(crate) use destinations::Refusal;
+use destinations::{Destinations, bare};
 use http_body_util::{BodyExt, Empty};
 use hyper::{Method, Request, Response, StatusCode, Uri, body::Incoming};
 pub(crate) use lane::Lane;
 use lane::{Opened, must_yield};
 use meter::{Meter, TOO_MUCH};
 use pass::{Body, TUNNEL, forward, pass};
-pub(crate) use reach::Refusal;
-use reach::{Reach, bare};
 use std::{
     collections::VecDeque,
     io,
@@ -37,7 +37,7 @@ const REMEMBERED: usize = 64;
 const LANES: usize = 16;
 
 struct Shared {
-    reach: Reach,
+    destinations: Destinations,
     max_bytes: u64,
     max_page_bytes: u64,
     /// Permits for connections, shared by all lanes.
@@ -62,7 +62,7 @@ impl Proxy {
     /// Starts the proxy, without lanes.
     pub(crate) fn start(settings: &ChromeSettings) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            reach: Reach::new(settings)?,
+            destinations: Destinations::new(settings)?,
             max_bytes: settings.max_connection_bytes,
             max_page_bytes: settings.max_page_bytes,
             places: Arc::new(Semaphore::new(settings.max_connections.max(1))),
@@ -130,7 +130,7 @@ async fn answer(
     let target = target(request.uri(), tunnel);
     let connected = match &target {
         Ok(_) if meter.is_over() => return Err(Refusal::Failed(TOO_MUCH.into())),
-        Ok((host, port)) => shared.reach.connect(host, *port, tunnel).await,
+        Ok((host, port)) => shared.destinations.connect(host, *port, tunnel).await,
         Err(refusal) => Err(refusal.clone()),
     };
     let reached = match connected {

@@ -1,8 +1,8 @@
 //! Forwarding of the browser's requests: one plain exchange, or the bytes of a tunnel.
 
 use super::{
+    destinations::{Refusal, RoutedConnection},
     meter::{Meter, Metered},
-    reach::{Reached, Refusal},
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited, combinators::BoxBody};
@@ -40,7 +40,7 @@ pub(super) type Body = BoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 /// Forwards a plain request: one exchange on its own connection.
 pub(super) async fn forward(
     request: Request<Incoming>,
-    reached: Reached,
+    reached: RoutedConnection,
     meter: &Arc<Meter>,
     max: u64,
 ) -> Result<Response<Body>, Refusal> {

@@ -156,7 +156,7 @@ fn the_own_port_opens_after_its_listener_is_closed() {
     let (lane, opened) = Lane::open(&proxy.shared).unwrap();
     let port = lane.address().port();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let refusal = || runtime.block_on(proxy.shared.reach.connect("127.0.0.1", port, false)).err();
+    let refusal = || runtime.block_on(proxy.shared.destinations.connect("127.0.0.1", port, false)).err();
     drop(lane);
     assert!(matches!(refusal(), Some(Refusal::Address(_))), "{:?}", refusal());
     runtime.block_on(opened.serve(Arc::clone(&proxy.shared)));

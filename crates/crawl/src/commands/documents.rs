@@ -13,7 +13,7 @@ const BATCH_DOCUMENTS: usize = 512;
 const BATCH_BYTES: usize = 16 << 20;
 
 /// Messages about unreadable records of one file; further ones are only counted.
-const TOLD: u64 = 20;
+const MAX_REPORTED: u64 = 20;
 
 /// Reads a file and hands its documents on in batches; unreadable lines are reported and counted.
 pub(super) fn read(
@@ -24,7 +24,7 @@ pub(super) fn read(
     let mut count = InputCount { name: path.display().to_string(), ..InputCount::default() };
     let (mut documents, mut bytes) = (Vec::new(), 0);
     let mut failed: Option<Failure> = None;
-    let mut told = 0;
+    let mut reported = 0;
     crawl_archive::read_file(path, options, &mut |item| {
         match item {
             Item::Document(document) => {
@@ -42,8 +42,8 @@ pub(super) fn read(
             Item::Skipped => count.skipped += 1,
             Item::Unreadable { number, error } => {
                 *count.unreadable.entry(error.name().to_owned()).or_default() += 1;
-                told += 1;
-                if told <= TOLD {
+                reported += 1;
+                if reported <= MAX_REPORTED {
                     say(&format!("{}: record {number}: {error}; left out", path.display()));
                 }
             }
@@ -67,8 +67,8 @@ pub(super) fn read(
     if count.not_utf8 > 1 {
         say(&format!("{}: {} records are not UTF-8", path.display(), count.not_utf8));
     }
-    if told > TOLD {
-        say(&format!("{}: {} more records left out", path.display(), told - TOLD));
+    if reported > MAX_REPORTED {
+        say(&format!("{}: {} more records left out", path.display(), reported - MAX_REPORTED));
     }
     Ok(count)
 }

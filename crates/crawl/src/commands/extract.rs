@@ -76,7 +76,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         (input.bytes, input.content_type) = (marked, Some(select::CONTENT_TYPE));
     }
     let record = extract(&extractor, &input, None);
-    tell_if_empty(&extractor, &record, || {
+    warn_if_empty(&extractor, &record, || {
         let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
         args.url.as_ref().map(Url::to_string).or_else(|| Some(file?.display().to_string()))
     });
@@ -91,7 +91,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
 }
 
 /// Warns on standard error about a page without content. `name` gives the page's URL, or what else it is known by.
-fn tell_if_empty(extractor: &PageExtractor, record: &Record, name: impl FnOnce() -> Option<String>) {
+fn warn_if_empty(extractor: &PageExtractor, record: &Record, name: impl FnOnce() -> Option<String>) {
     if record.warnings.contains(&Warning::AllBoilerplate) {
         let name = name().unwrap_or_else(|| "standard input".to_owned());
         let cause = match extractor.is_selecting() {
@@ -113,7 +113,7 @@ fn extract(extractor: &PageExtractor, input: &Input<'_>, evidence: Option<&SiteE
 
 fn line(extractor: &PageExtractor, page: jsonl::Page<'_>, evidence: Option<&SiteEvidence>) -> Line {
     let mut record = extract(extractor, &page.input(), evidence);
-    tell_if_empty(extractor, &record, || {
+    warn_if_empty(extractor, &record, || {
         page.url.as_ref().map(Url::to_string).or_else(|| match &page.id {
             Value::Null => Some("a page without url and id".to_owned()),
             Value::String(id) => Some(id.clone()),

@@ -121,7 +121,7 @@ impl Page<'_> {
 type Outcome = Result<Vec<u8>, (Vec<u8>, String)>;
 
 #[derive(Serialize)]
-struct Bad<'a> {
+struct ErrorRecord<'a> {
     id: &'a Value,
     error: String,
 }
@@ -269,7 +269,7 @@ fn one<T: Serialize>(line: &[u8], work: &(impl Fn(Page<'_>) -> T + Sync)) -> Out
 
 /// Returns the line to write for a line that is no page, with the error.
 fn bad_line(id: &Value, problem: String) -> (Vec<u8>, String) {
-    (encode(&Bad { id, error: problem.clone() }).unwrap_or_default(), problem)
+    (encode(&ErrorRecord { id, error: problem.clone() }).unwrap_or_default(), problem)
 }
 
 fn encode(value: &impl Serialize) -> Result<Vec<u8>, String> {

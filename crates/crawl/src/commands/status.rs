@@ -5,7 +5,7 @@ use crate::cli::StatusArgs;
 use crawl_dedup::Release;
 use crawl_engine::{
     config::{self, Config, DedupSection},
-    context::TOLD_KEY,
+    context::RETRY_AFTER_KEY,
     exit::{Exit, Failure},
     host_state,
     site_book::{self, MissedSite, MissedTemplate},
@@ -141,7 +141,7 @@ impl Status {
         hosts.truncate(args.hosts);
         let now = now_ms();
         let told: BTreeMap<String, i64> =
-            store.get(TOLD_KEY)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+            store.get(RETRY_AFTER_KEY)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         let left_alone =
             told.into_iter().filter(|(_, until)| *until > now).map(|(host, until)| (host, rfc3339(until)));
         let StoreSize { file, free } = store.size()?;
@@ -202,7 +202,7 @@ impl Status {
         for (host, at) in &self.left_alone {
             let _ = writeln!(out, "  {host} asked to be left alone: {}", until(at));
         }
-        tell_missed(&mut out, &self.missed_sites, shown);
+        write_missed_sites(&mut out, &self.missed_sites, shown);
         if !self.hosts.is_empty() {
             let _ =
                 writeln!(out, "\n  {:>8} {:>8} {:>9} {:>6}  host", "queued", "waiting", "in flight", "held");
@@ -231,7 +231,7 @@ impl Status {
 }
 
 /// Names the templates whose content the rules missed.
-fn tell_missed(out: &mut String, sites: &[MissedSite], most: usize) {
+fn write_missed_sites(out: &mut String, sites: &[MissedSite], most: usize) {
     for site in sites.iter().take(most) {
         let _ = writeln!(
             out,

@@ -155,7 +155,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns true if the page begins with its title, followed by the same text as a heading.
-    pub(super) fn begins_twice(&self) -> bool {
+    pub(super) fn repeats_title(&self) -> bool {
         let blocks = &self.read.blocks;
         blocks.len() > 2 && blocks[0].key == blocks[1].key && (!blocks[0].heading || blocks[1].heading)
     }

@@ -34,7 +34,7 @@ impl Judge<'_> {
     fn head(&mut self) -> usize {
         let n = self.read.blocks.len();
         let mut at = 0;
-        if !self.page.extracted && self.begins_twice() {
+        if !self.page.extracted && self.repeats_title() {
             self.gone[0] = Some((RemovalReason::SaidTwice, 1));
             at = 1;
         }

@@ -9,7 +9,7 @@ mod decision;
 mod reach;
 
 pub use decision::{Decided, Decision};
-pub use reach::{MARK, Reach, forget, loss};
+pub use reach::{MARK, SyncedFile, forget, loss};
 
 use crate::{config::Config, cpu::CpuPool, page_rules::HTML, stage_error::StageError};
 use crawl_archive::{
@@ -84,7 +84,7 @@ impl Archive {
             .map_err(|source| OutputError::Write { name: folder.display().to_string(), source })?;
         warn_of_readers(&folder);
         let info = info(config);
-        files.leftovers().iter().for_each(tell_of_leftover);
+        files.leftovers().iter().for_each(warn_of_leftover);
         let damaged = files.leftovers().iter().map(|leftover| leftover.damaged).sum();
         let state = Mutex::new(State { files, known: FxHashMap::default(), failure: None, damaged });
         Ok(Some(Self { shared: Arc::new(Shared { folder, info, state }), cpu }))
@@ -176,13 +176,13 @@ impl Archive {
     ///
     /// # Errors
     /// When that cannot be done, or something could not be kept.
-    pub fn sync(&self) -> Result<Option<Reach>, StageError> {
+    pub fn sync(&self) -> Result<Option<SyncedFile>, StageError> {
         assert_may_block("a sync of the archive");
         self.shared.check()?;
         // pages are appended meanwhile
         let unsynced = self.shared.state().files.unsynced();
         let reach = unsynced.and_then(Unsynced::sync).map_err(|e| self.shared.lose(e))?;
-        Ok(reach.map(|(file, length)| Reach { file, length }))
+        Ok(reach.map(|(file, length)| SyncedFile { file, length }))
     }
 
     /// Ends the last file.
@@ -373,7 +373,7 @@ fn warn_of_readers(_: &Path) {}
 const NAMED: usize = 10;
 
 /// Logs what has been done with a file that a killed run has left: a torn end is normal, damage is not.
-fn tell_of_leftover(leftover: &Leftover) {
+fn warn_of_leftover(leftover: &Leftover) {
     let file = leftover.path.display();
     if leftover.torn > 0 {
         tracing::info!("{file}: an unfinished record of {} bytes was cut off", leftover.torn);

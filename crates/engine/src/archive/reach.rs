@@ -14,14 +14,14 @@ pub const MARK: &str = "archive:";
 
 /// The bytes of a file that are synced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub struct SyncedFile {
     /// Path of the file, without `.open`.
     pub file: PathBuf,
     /// Its length in bytes.
     pub length: u64,
 }
 
-impl Reach {
+impl SyncedFile {
     /// The mark that is settled with the pages of a batch. A file is noted in the store before its first mark.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ mod tests {
         let mut noted = String::new();
         assert_eq!(loss(&store, &folder).unwrap(), None, "nothing was archived");
         for length in [40, 60] {
-            let mark = Reach { file: file.clone(), length }.mark(&store, &mut noted).unwrap();
+            let mark = SyncedFile { file: file.clone(), length }.mark(&store, &mut noted).unwrap();
             store.settle(&[], &[mark]).unwrap();
         }
         fs::write(&open, [0; 70]).unwrap();
@@ -104,10 +104,10 @@ mod tests {
         let store = SqliteStore::open(dir.path()).unwrap();
         let mut noted = String::new();
         let first =
-            Reach { file: dir.path().join("1.warc.gz"), length: 60 }.mark(&store, &mut noted).unwrap();
+            SyncedFile { file: dir.path().join("1.warc.gz"), length: 60 }.mark(&store, &mut noted).unwrap();
         store.settle(&[], &[first]).unwrap();
         // killed between the note and the settlement
-        Reach { file: dir.path().join("2.warc.gz"), length: 10 }.mark(&store, &mut noted).unwrap();
+        SyncedFile { file: dir.path().join("2.warc.gz"), length: 10 }.mark(&store, &mut noted).unwrap();
         assert_eq!(loss(&store, dir.path()).unwrap(), None);
     }
 }

@@ -4,7 +4,7 @@ use super::{Answer, Visit, ends::spread};
 use crate::{
     context::{Context, Origins},
     network::Network,
-    opt_outs::NotKnown,
+    opt_outs::OptOutsUnknown,
     stage_error::StageError,
     strategies::PartialResult,
 };
@@ -28,10 +28,10 @@ impl Visit<'_> {
             self.request.url = url.clone();
         }
         for _ in 0..=MAX_HOPS {
-            if let Some(answer) = self.ask_there(&asked).await? {
+            if let Some(answer) = self.check_permission(&asked).await? {
                 return Ok(answer);
             }
-            if let Some(answer) = self.turn_there(&asked).await? {
+            if let Some(answer) = self.acquire_slot(&asked).await? {
                 return Ok(answer);
             }
             match self.fetch().await {
@@ -56,8 +56,8 @@ impl Visit<'_> {
 
     /// Checks that the address of an alternative may be fetched: it has to be of the site, and allowed by its
     /// origin. The requested URL itself has been allowed already.
-    async fn ask_there(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
-        self.opt_outs_there = None;
+    async fn check_permission(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
+        self.alternative_opt_outs = None;
         let url = self.request.url.clone();
         let (Some(origin), Some(host)) = (Origin::of(&url), HostKey::of(&url)) else { return Ok(None) };
         if url == *asked {
@@ -92,18 +92,18 @@ impl Visit<'_> {
         }
         if config.crawl.ai_optout_files {
             match opt_outs.learn(network, &origin, policy, &mut None).await {
-                Ok(files) => self.opt_outs_there = Some(files),
-                Err(NotKnown::Wait(wait)) => {
+                Ok(files) => self.alternative_opt_outs = Some(files),
+                Err(OptOutsUnknown::Wait(wait)) => {
                     return self.requeue(spread(wait), self.request.attempt).await.map(Some);
                 }
-                Err(NotKnown::Local(error)) => return self.wait_out(&error).await.map(Some),
+                Err(OptOutsUnknown::Local(error)) => return self.wait_out(&error).await.map(Some),
             }
         }
         Ok(None)
     }
 
     /// The turn at the host that is asked now: the lease's for the page's own host, and one of its own for another.
-    async fn turn_there(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
+    async fn acquire_slot(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
         let (here, there) = (HostKey::of(asked), HostKey::of(&self.request.url));
         let Some(there) = there.filter(|_| self.slot.is_none() || here != HostKey::of(&self.request.url))
         else {

@@ -6,7 +6,7 @@ use crate::{
     context::{Context, Origins},
     finished::Finished,
     network::Network,
-    opt_outs::NotKnown,
+    opt_outs::OptOutsUnknown,
     robots_cache::Robots,
     sitemaps,
     stage_error::StageError,
@@ -72,7 +72,7 @@ impl Visit<'_> {
             let (looked, url) = (Arc::clone(&looked.robots), self.request.url.clone());
             let plant =
                 move |context: &Arc<Context>| sitemaps::plant(context, looked.policy.sitemaps(), &url);
-            self.tell(self.in_storage(plant).await?).await?;
+            self.log_failures(self.in_storage(plant).await?).await?;
         }
         if let Some(answer) = self.forbidden(policy, &origin) {
             self.give_back_slot();
@@ -140,10 +140,10 @@ impl Visit<'_> {
         // a page that has to wait lets its turn pass, so that a host in trouble is not asked for one after the other
         match opt_outs.learn(network, &origin, policy, &mut self.slot).await {
             Ok(files) => self.opt_outs = Some(files),
-            Err(NotKnown::Wait(wait)) => {
+            Err(OptOutsUnknown::Wait(wait)) => {
                 return self.requeue(spread(wait), self.request.attempt).await.map(Some);
             }
-            Err(NotKnown::Local(error)) => return self.wait_out(&error).await.map(Some),
+            Err(OptOutsUnknown::Local(error)) => return self.wait_out(&error).await.map(Some),
         }
         self.another_turn(&host).await
     }

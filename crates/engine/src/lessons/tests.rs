@@ -13,19 +13,19 @@ fn url(n: usize) -> Url {
     Url::parse(&format!("http://h/item/{n}")).unwrap()
 }
 
-fn begin_at(lessons: &Lessons, store: &MemoryStore, url: &Url) -> Begin {
+fn begin_at(lessons: &Lessons, store: &MemoryStore, url: &Url) -> FirstStep {
     let host = HostKey::of(url).unwrap();
     drop(lessons.loaded(store, &host).unwrap());
     lessons.begin_in_memory(&host, url).unwrap()
 }
 
-fn begin(lessons: &Lessons, store: &MemoryStore, n: usize) -> Begin {
+fn begin(lessons: &Lessons, store: &MemoryStore, n: usize) -> FirstStep {
     begin_at(lessons, store, &url(n))
 }
 
 /// A static page that comes and teaches.
 fn teach(lessons: &Lessons, store: &MemoryStore, n: usize, wanted: Option<Strategy>) -> bool {
-    let Begin::Static(guard) = begin(lessons, store, n) else { return false };
+    let FirstStep::Static(guard) = begin(lessons, store, n) else { return false };
     lessons.static_page(store, &url(n), wanted).unwrap();
     drop(guard);
     true
@@ -38,19 +38,25 @@ fn after_a_few_shells_the_browser_comes_first_and_is_reexamined_soon_and_then_se
         (0..300).filter(|&n| teach(&lessons, &store, n, Some(Strategy::Chrome))).collect();
     assert_eq!(looks, [0, 1, 2, 3, 24, 225]);
     let other = Lessons::new(TRIAL, 200);
-    assert!(matches!(begin(&other, &store, 999), Begin::First(Strategy::Chrome)), "the store remembers");
+    assert!(
+        matches!(begin(&other, &store, 999), FirstStep::Learned(Strategy::Chrome)),
+        "the store remembers"
+    );
 }
 
 #[test]
 fn pages_wait_for_those_on_trial() {
     let (lessons, store) = lessons();
-    let out: Vec<Begin> = (0..4).map(|n| begin(&lessons, &store, n)).collect();
-    assert!(out.iter().all(|begin| matches!(begin, Begin::Static(Some(_)))));
-    assert!(matches!(begin(&lessons, &store, 5), Begin::Wait));
-    assert!(matches!(begin_at(&lessons, &store, &Url::parse("http://h/other/1").unwrap()), Begin::Static(_)));
+    let out: Vec<FirstStep> = (0..4).map(|n| begin(&lessons, &store, n)).collect();
+    assert!(out.iter().all(|begin| matches!(begin, FirstStep::Static(Some(_)))));
+    assert!(matches!(begin(&lessons, &store, 5), FirstStep::Wait));
+    assert!(matches!(
+        begin_at(&lessons, &store, &Url::parse("http://h/other/1").unwrap()),
+        FirstStep::Static(_)
+    ));
     // one that failed has taught nothing, and makes room for another
     drop(out);
-    assert!(matches!(begin(&lessons, &store, 6), Begin::Static(Some(_))));
+    assert!(matches!(begin(&lessons, &store, 6), FirstStep::Static(Some(_))));
 }
 
 #[test]
@@ -71,7 +77,7 @@ fn a_static_page_with_its_text_makes_the_form_forget_and_hard_to_convince() {
 fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: Marks) -> bool {
     let outcome = |paid| lessons.outcome(store, &url(n), Strategy::Chrome, paid).unwrap();
     match begin(lessons, store, n) {
-        Begin::Static(guard) => {
+        FirstStep::Static(guard) => {
             lessons.static_page(store, &url(n), shell.then_some(Strategy::Chrome)).unwrap();
             drop(guard);
             if shell {
@@ -79,11 +85,11 @@ fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: M
             }
             false
         }
-        Begin::First(_) => {
+        FirstStep::Learned(_) => {
             outcome(Gain::Unknown(marks));
             !shell
         }
-        Begin::Wait => panic!("nothing is on its way"),
+        FirstStep::Wait => panic!("nothing is on its way"),
     }
 }
 
@@ -156,11 +162,11 @@ fn the_form_met_longest_ago_is_forgotten_one_that_taught_nothing_first() {
 fn a_form_is_kept_while_pages_of_it_are_on_their_way() {
     let (lessons, store) = lessons();
     let begin = |form| begin_at(&lessons, &store, &of_form(form));
-    let out: Vec<Begin> = (0..MAX_FORMS).map(begin).collect();
-    assert!(matches!(begin(MAX_FORMS), Begin::Static(None)));
+    let out: Vec<FirstStep> = (0..MAX_FORMS).map(begin).collect();
+    assert!(matches!(begin(MAX_FORMS), FirstStep::Static(None)));
     assert!(!is_known(&lessons, MAX_FORMS));
     drop(out);
-    assert!(matches!(begin(MAX_FORMS), Begin::Static(Some(_))));
+    assert!(matches!(begin(MAX_FORMS), FirstStep::Static(Some(_))));
     assert!(is_known(&lessons, MAX_FORMS) && !is_known(&lessons, 0));
 }
 
@@ -174,10 +180,11 @@ fn what_stops_paying_is_forgotten_and_then_spared() {
     missed();
     assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
     (0..15).for_each(|_| missed());
-    let spared = (0..20).filter(|&n| lessons.is_spared(&store, &url(n), Strategy::Chrome).unwrap().is_some());
+    let spared =
+        (0..20).filter(|&n| lessons.useless_attempts(&store, &url(n), Strategy::Chrome).unwrap().is_some());
     assert_eq!(spared.count(), 18);
     lessons.outcome(&store, &url(1), Strategy::Chrome, Gain::Yes(Marks::ALL)).unwrap();
-    assert_eq!(lessons.is_spared(&store, &url(1), Strategy::Chrome).unwrap(), None);
+    assert_eq!(lessons.useless_attempts(&store, &url(1), Strategy::Chrome).unwrap(), None);
 }
 
 #[test]
@@ -187,7 +194,7 @@ fn a_mobile_client_comes_first_only_after_it_has_paid() {
         assert!(teach(&lessons, &store, n, Some(Strategy::Mobile)));
     }
     lessons.outcome(&store, &url(1), Strategy::Mobile, Gain::Yes(Marks::ALL)).unwrap();
-    assert!(matches!(begin(&lessons, &store, 9), Begin::First(Strategy::Mobile)));
+    assert!(matches!(begin(&lessons, &store, 9), FirstStep::Learned(Strategy::Mobile)));
 }
 
 /// The host is read from the database by the storage thread: SQLite refuses the task itself.
@@ -202,5 +209,5 @@ async fn a_task_begins_by_lessons_of_an_earlier_run() {
     let storage = StorageDoor::new(store, Threading::Threads).unwrap();
     let lessons = Lessons::new(TRIAL, 20);
     let begun = marked(lessons.begin(&storage, &url(9))).await.unwrap();
-    assert!(matches!(begun, Begin::First(Strategy::Chrome)));
+    assert!(matches!(begun, FirstStep::Learned(Strategy::Chrome)));
 }

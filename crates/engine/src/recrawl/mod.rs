@@ -59,7 +59,7 @@ impl Recrawl {
     }
 
     /// Counts an unchanged page of a host.
-    pub fn note_still(&self, host: &HostKey) {
+    pub fn count_unchanged(&self, host: &HostKey) {
         let mut still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pages) = still.get_mut(host) {
             *pages += 1;

@@ -80,7 +80,7 @@ pub fn context_on(
     let control = Control {
         requests: cancel.child_token(),
         cancel,
-        hurry: CancellationToken::new(),
+        skip_render: CancellationToken::new(),
         ending: OnceLock::new(),
         worker: format!("{}@{}", std::process::id(), crawl_model::now_ms()),
     };

@@ -29,7 +29,7 @@ pub(super) struct Host {
     pub(super) changed: u64,
     /// The pages of this round have replaced what was kept.
     pub(super) rebuilt: bool,
-    pub(super) witness: ErrorPageProfile,
+    pub(super) error_profile: ErrorPageProfile,
     pub(super) saved_at_pages: u64,
     /// The order of the last held page that was counted.
     pub(super) through: i64,
@@ -40,11 +40,11 @@ pub(super) struct Host {
 
 impl Host {
     /// A host whose pages the stream has counted.
-    pub(super) fn new(stream: HostStream<i64>, witness: ErrorPageProfile) -> Self {
+    pub(super) fn new(stream: HostStream<i64>, error_profile: ErrorPageProfile) -> Self {
         Self {
             saved_at_pages: stream.fingerprint().state().pages(),
             stream,
-            witness,
+            error_profile,
             kept: None,
             changed: 0,
             rebuilt: false,
@@ -60,7 +60,7 @@ impl Host {
     pub(super) fn waits_for_probe(&self, context: &Context, page: &ExtractedPage) -> bool {
         let (dedup, crawl) = (&context.config.dedup, &context.config.crawl);
         let early = dedup.release == Release::Early && !self.stream.is_complete();
-        early && crawl.soft404 && self.witness.is_open(page, PROBED_SECTIONS)
+        early && crawl.soft404 && self.error_profile.is_open(page, PROBED_SECTIONS)
     }
 }
 
@@ -157,10 +157,10 @@ impl Shard {
 
 /// Saves the state of a host that is not settled, with the pages that wait for it, if the store does not know it.
 fn save_unsettled(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
-    let news = state.witness.take_changed();
+    let news = state.error_profile.take_changed();
     if news || state.stream.fingerprint().state().pages() != state.saved_at_pages {
         let notes = Unsettled {
-            witness: &state.witness,
+            error_profile: &state.error_profile,
             changed: state.changed,
             through: state.through,
             waiting: state.stream.waiting_pages(),
@@ -174,7 +174,7 @@ fn save_unsettled(context: &Context, host: &HostKey, state: &mut Host) -> Result
 pub(super) fn save_news(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
     let counted = state.stream.fingerprint().state();
     let grown = counted.is_settled() && counted.pages() != state.saved_at_pages;
-    if state.witness.take_changed() || grown { save(context, host, state) } else { Ok(()) }
+    if state.error_profile.take_changed() || grown { save(context, host, state) } else { Ok(()) }
 }
 
 pub(super) fn save(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
@@ -186,10 +186,10 @@ pub(super) fn save(context: &Context, host: &HostKey, state: &mut Host) -> Resul
     let counted = fingerprint.state();
     let settled = counted.is_settled();
     state.saved_at_pages = counted.pages();
-    state.witness.take_changed();
+    state.error_profile.take_changed();
     let fingerprint = settled.then_some(state.stream.fingerprint());
     let rebuilt = state.rebuilt;
-    Ok(context.store.save_host(host, &host_state::encode(&state.witness, rebuilt, fingerprint)?)?)
+    Ok(context.store.save_host(host, &host_state::encode(&state.error_profile, rebuilt, fingerprint)?)?)
 }
 
 #[cfg(test)]
@@ -217,10 +217,13 @@ mod tests {
         let url = |path: &str| Url::parse(&format!("http://h.test{path}")).unwrap();
         let text =
             "The gulls have taken it, which happens to the best of shops: have a look at the offers instead.";
-        shard.host(&key).unwrap().witness.hear_text(text, &url("/nowhere"));
+        shard.host(&key).unwrap().error_profile.observe_text(text, &url("/nowhere"));
         shard.evict().await.unwrap();
         assert!(shard.hosts.is_empty());
-        let witness = &shard.host(&key).unwrap().witness;
-        assert!(witness.matches(text, &url("/gone")) && !witness.matches("Words of a page.", &url("/page")));
+        let error_profile = &shard.host(&key).unwrap().error_profile;
+        assert!(
+            error_profile.matches(text, &url("/gone"))
+                && !error_profile.matches("Words of a page.", &url("/page"))
+        );
     }
 }

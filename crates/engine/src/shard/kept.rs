@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The saved state of a host.
 #[derive(Default)]
 struct Saved {
-    witness: ErrorPageProfile,
+    error_profile: ErrorPageProfile,
     rebuilt: bool,
     fingerprint: Option<Fingerprint>,
 }
@@ -86,20 +86,22 @@ impl Shard {
             None => self.read_saved(host, self.context.store.load_earlier_host(host)?),
             Some(_) => None,
         };
-        let Saved { witness, rebuilt, fingerprint } = now.unwrap_or_default();
+        let Saved { error_profile, rebuilt, fingerprint } = now.unwrap_or_default();
         if let Some(fingerprint) = fingerprint {
             let stream = HostStream::new(fingerprint, policy);
-            return Ok(Host { rebuilt, ..Host::new(stream, witness) });
+            return Ok(Host { rebuilt, ..Host::new(stream, error_profile) });
         }
         let saved = self.read_unsettled(host)?;
         let was_saved = saved.is_some();
         let mut state = match saved {
             Some(state) => state,
-            None => Host::new(HostStream::new(Fingerprint::new(self.mode, self.settings), policy), witness),
+            None => {
+                Host::new(HostStream::new(Fingerprint::new(self.mode, self.settings), policy), error_profile)
+            }
         };
-        if let Some(Saved { witness, fingerprint, .. }) = earlier {
+        if let Some(Saved { error_profile, fingerprint, .. }) = earlier {
             if !was_saved {
-                state.witness = witness;
+                state.error_profile = error_profile;
             }
             state.kept = fingerprint;
         }
@@ -135,7 +137,7 @@ impl Shard {
         self.context.store.save_unsettled(host, None)?;
         let fingerprint = Fingerprint::new(self.mode, self.settings);
         let stream = HostStream::new(fingerprint, self.context.config.dedup.hold_policy());
-        let again = Host { kept: state.kept, ..Host::new(stream, state.witness) };
+        let again = Host { kept: state.kept, ..Host::new(stream, state.error_profile) };
         self.count_held(host, again)
     }
 
@@ -147,7 +149,7 @@ impl Shard {
             let policy = self.context.config.dedup.hold_policy();
             let stream = HostStream::with_waiting(fingerprint, policy, notes.waiting);
             let (changed, through) = (notes.changed, notes.through);
-            Some(Host { changed, through, ..Host::new(stream, notes.witness) })
+            Some(Host { changed, through, ..Host::new(stream, notes.error_profile) })
         });
         if read.is_none() {
             tracing::debug!(%host, "its pages are counted again: they were counted otherwise");
@@ -158,17 +160,17 @@ impl Shard {
     /// Decodes the saved state of a host: the fingerprint only if it was settled then.
     fn read_saved(&self, host: &HostKey, saved: Option<Vec<u8>>) -> Option<Saved> {
         let saved = saved?;
-        let Some((witness, rebuilt, bytes)) = host_state::decode(&saved) else {
+        let Some((error_profile, rebuilt, bytes)) = host_state::decode(&saved) else {
             tracing::warn!(%host, "the saved state is unusable, starting anew");
             return None;
         };
         if bytes.is_empty() {
-            return Some(Saved { witness, ..Saved::default() });
+            return Some(Saved { error_profile, ..Saved::default() });
         }
         let fingerprint = Fingerprint::from_bytes(self.mode, bytes, self.settings).inspect_err(|error| {
             tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew");
         });
-        Some(Saved { witness, rebuilt, fingerprint: fingerprint.ok() })
+        Some(Saved { error_profile, rebuilt, fingerprint: fingerprint.ok() })
     }
 
     /// Chooses between the fingerprint of this round's pages, which have settled, and that of earlier rounds.

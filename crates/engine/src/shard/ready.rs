@@ -52,10 +52,10 @@ impl Shard {
             let key = UrlKey::of(page.final_url.as_str());
             context.store.release_content(&before.content_hash, key)?;
         }
-        let witness = &mut self.loaded(host)?.witness;
-        witness.ask(&context, page)?;
+        let error_profile = &mut self.loaded(host)?.error_profile;
+        error_profile.ask(&context, page)?;
         let worth = match () {
-            () if witness.recognises(page) => PageWorth::NotFound,
+            () if error_profile.recognises(page) => PageWorth::NotFound,
             () if claim.first != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
             () => traps::worth(&context.admission.traps, &page.final_url, &page.extraction, page.leads_on),
         };
@@ -111,7 +111,7 @@ impl Shard {
             warnings.push(Warning::AllBoilerplate);
         }
         let host = HostKey::of(&page.final_url).and_then(|host| self.hosts.get(&host));
-        if host.is_some_and(|host| host.witness.recognises(&page)) {
+        if host.is_some_and(|host| host.error_profile.recognises(&page)) {
             page.extraction.warnings.push(Warning::SoftNotFound);
         }
         let chosen_by = Some(page.extraction.extractor);

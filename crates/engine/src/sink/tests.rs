@@ -3,7 +3,7 @@
 use super::*;
 use crate::{config, session};
 use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, Record, RunStore, Store, UrlKey};
-use crawl_output::{LineRecords, Nowhere, OutputError};
+use crawl_output::{DiscardingOutput, LineRecords, OutputError};
 use crawl_store::{MemoryStore, SqliteStore};
 use std::path::PathBuf;
 
@@ -43,8 +43,8 @@ async fn a_page_whose_lease_has_run_out_is_not_written() {
     store.begin_round().unwrap();
     store.enqueue(&[seed()]).unwrap();
     let context = context(Arc::new(store));
-    let records = LineRecords::new(Box::new(Nowhere), None);
-    let mut sink = Sink::new(Arc::clone(&context), Box::new(records), Box::new(Nowhere));
+    let records = LineRecords::new(Box::new(DiscardingOutput), None);
+    let mut sink = Sink::new(Arc::clone(&context), Box::new(records), Box::new(DiscardingOutput));
 
     let late = lease(&*context.store, 100);
     let expire = || context.records.leases.try_expire(|| context.store.expire_leases(100));
@@ -102,7 +102,7 @@ async fn settled_urls_are_on_disk_before_the_output_is_finished() {
     sender.send(end(lease(&*store, i64::MAX))).await.unwrap();
     drop(sender);
     let context = context(Arc::clone(&store) as Arc<dyn Store>);
-    let sink = Sink::new(context, Box::new(AtTheEnd(dir.path().to_owned())), Box::new(Nowhere));
+    let sink = Sink::new(context, Box::new(AtTheEnd(dir.path().to_owned())), Box::new(DiscardingOutput));
     sink.run(receiver).await.unwrap();
     assert_eq!(store.output_mark("out").unwrap(), Some(7));
 }

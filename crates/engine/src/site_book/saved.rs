@@ -26,7 +26,7 @@ pub(super) struct SavedEvidence {
 }
 
 /// URLs that are due in the round after another one, by the number of this one. Two rounds are kept.
-type Again = BTreeMap<u32, Vec<String>>;
+type DueUrlsByRound = BTreeMap<u32, Vec<String>>;
 
 /// A template of a host whose content the rules missed, mended by the evidence of the site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ pub(super) fn save_unjudged(store: &Store, host: &HostKey, urls: &[&str]) -> Res
 /// Notes URLs of a host that are due in the next round. Returns the number of those that were not noted before.
 pub(super) fn note_due_again(store: &Store, host: &HostKey, urls: Vec<String>) -> Result<usize, StoreError> {
     let (name, round) = (format!("{AGAIN}{host}"), store.round()?);
-    let mut rounds: Again = read_or_forget(store, &name)?.unwrap_or_default();
+    let mut rounds: DueUrlsByRound = read_or_forget(store, &name)?.unwrap_or_default();
     // this round reads the entries of the previous round
     rounds.retain(|kept, _| kept + 1 >= round);
     let again = rounds.entry(round).or_default();
@@ -122,7 +122,7 @@ pub fn missed_sites(store: &(impl Frontier + RunStore + ?Sized)) -> Result<Vec<M
     let round = store.round()?;
     for (name, text) in store.entries(AGAIN)? {
         let host = name.trim_start_matches(AGAIN).to_owned();
-        let again = parse::<Again>(&name, &text)?.remove(&round).unwrap_or_default();
+        let again = parse::<DueUrlsByRound>(&name, &text)?.remove(&round).unwrap_or_default();
         let new = MissedSite { host: host.clone(), templates: Vec::new(), due_again: 0 };
         sites.entry(host).or_insert(new).due_again = again.len() as u64;
     }
@@ -141,7 +141,7 @@ pub fn due_again(store: &Store) -> Result<Vec<String>, StoreError> {
     let Some(before) = store.round()?.checked_sub(1) else { return Ok(Vec::new()) };
     let mut urls = Vec::new();
     for (name, text) in store.entries(AGAIN)? {
-        urls.extend(parse::<Again>(&name, &text)?.remove(&before).unwrap_or_default());
+        urls.extend(parse::<DueUrlsByRound>(&name, &text)?.remove(&before).unwrap_or_default());
     }
     Ok(urls)
 }

@@ -61,9 +61,9 @@ pub(super) fn blocks(
     page: &Page<'_>,
     selection: &Selection,
     in_content: &[bool],
-    fates: &DroppedNodes<'_>,
+    dropped_nodes: &DroppedNodes<'_>,
 ) -> Vec<Shown> {
-    let mut reasons = Reasons::new(page, selection, fates);
+    let mut reasons = Reasons::new(page, selection, dropped_nodes);
     let mut out: Vec<Shown> = Vec::new();
     let (mut last, mut link_end) = (NONE, NONE);
     for id in page.body..page.dom.end(page.body) {
@@ -142,7 +142,7 @@ fn folded(raw: &str) -> String {
 /// Looks reasons up, each element's once.
 struct Reasons<'p, 'a> {
     page: &'p Page<'a>,
-    fates: &'p DroppedNodes<'p>,
+    dropped_nodes: &'p DroppedNodes<'p>,
     /// Rule of each outermost dropped element of the chosen part.
     left_out: FxHashMap<u32, String>,
     roots: &'p [u32],
@@ -150,13 +150,13 @@ struct Reasons<'p, 'a> {
 }
 
 impl<'p, 'a> Reasons<'p, 'a> {
-    fn new(page: &'p Page<'a>, selection: &'p Selection, fates: &'p DroppedNodes<'p>) -> Self {
+    fn new(page: &'p Page<'a>, selection: &'p Selection, dropped_nodes: &'p DroppedNodes<'p>) -> Self {
         let mut left_out = FxHashMap::default();
-        left_out_each(page, selection, fates.marks, |id, rule| {
+        left_out_each(page, selection, dropped_nodes.marks, |id, rule| {
             left_out.insert(id, rule);
             true
         });
-        Self { page, fates, left_out, roots: &selection.roots, consent: FxHashMap::default() }
+        Self { page, dropped_nodes, left_out, roots: &selection.roots, consent: FxHashMap::default() }
     }
 
     fn of(&mut self, id: u32) -> String {
@@ -167,7 +167,7 @@ impl<'p, 'a> Reasons<'p, 'a> {
             }
             HiddenReason::No | HiddenReason::Silent => {}
         }
-        if let Some(pass) = self.fates.lines.get(&id) {
+        if let Some(pass) = self.dropped_nodes.lines.get(&id) {
             return (*pass).to_owned();
         }
         let mut outermost = None;
@@ -178,7 +178,7 @@ impl<'p, 'a> Reasons<'p, 'a> {
                 return rule.clone();
             }
             inside |= self.roots.binary_search(&at).is_ok();
-            if !inside && let Some(pass) = self.fates.marks.get(&at) {
+            if !inside && let Some(pass) = self.dropped_nodes.marks.get(&at) {
                 outermost = Some((*pass).to_owned());
             }
             if !inside && outermost.is_none() && is_frame(self.page, at) {

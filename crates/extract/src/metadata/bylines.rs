@@ -133,7 +133,7 @@ pub(super) fn labelled(s: &Sources<'_>) -> Vec<String> {
     let lines = (page.body..dom.end(page.body)).take_while(|_| !page.budget.is_over()).filter(may_begin);
     let mut found = lines.filter(|id| page.is_visible(*id)).filter_map(|id| {
         let names = after_word(s, &line_of(page, id), true);
-        (!names.is_empty() && !near::stands_in(page, id, ELSEWHERE)).then_some(names)
+        (!names.is_empty() && !near::is_inside_role(page, id, ELSEWHERE)).then_some(names)
     });
     found.next().unwrap_or_default()
 }
@@ -195,7 +195,7 @@ pub(super) fn signature(s: &Sources<'_>) -> Option<String> {
         let closes =
             at > 0 && is_prose(siblings[at - 1]) && !siblings[at + 1..].iter().any(|id| is_prose(*id));
         let name = closes.then(|| clean(s, &page.visible_text(id)))??;
-        (is_name(s, &name) && !near::stands_in(page, id, ELSEWHERE)).then_some(name)
+        (is_name(s, &name) && !near::is_inside_role(page, id, ELSEWHERE)).then_some(name)
     })
 }
 

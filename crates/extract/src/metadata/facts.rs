@@ -55,17 +55,17 @@ pub(super) fn section(s: &Sources<'_>) -> Option<String> {
 
 /// Access to the page by its data: its own value, else that of a part (`hasPart`).
 pub(super) fn accessible(s: &Sources<'_>) -> Option<bool> {
-    let told = |node: &Value| match node.get("isAccessibleForFree")? {
+    let is_free = |node: &Value| match node.get("isAccessibleForFree")? {
         Value::Bool(free) => Some(*free),
         Value::String(text) => Some(!text.trim().to_ascii_lowercase().ends_with("false")),
         _ => None,
     };
     let parts = |node: &&Value| match node.get("hasPart") {
-        Some(Value::Array(list)) => list.iter().filter_map(told).min(),
-        Some(part) => told(part),
+        Some(Value::Array(list)) => list.iter().filter_map(is_free).min(),
+        Some(part) => is_free(part),
         None => None,
     };
-    s.nodes.iter().find_map(|node| told(node)).or_else(|| s.nodes.iter().find_map(parts))
+    s.nodes.iter().find_map(|node| is_free(node)).or_else(|| s.nodes.iter().find_map(parts))
 }
 
 /// URLs of the authors' pages: from JSON-LD, then from links with their name. Such a link has `rel=author`,

@@ -32,7 +32,7 @@ use crate::{dom::Tag, invisible, page::Page, text};
 use crawl_model::PageMetadata;
 use html5ever::local_name;
 use serde_json::Value;
-use sources::{Noted, Rule};
+use sources::{FieldOrigins, Rule};
 use std::cell::{Cell, OnceCell, RefCell};
 
 /// Maximum entries of keywords, breadcrumbs and similar lists.
@@ -117,7 +117,7 @@ pub(crate) struct Sources<'a> {
     near: OnceCell<Vec<String>>,
     /// True if the authors come from a label somewhere on the page.
     by_label: Cell<bool>,
-    noted: RefCell<Noted>,
+    origins: RefCell<FieldOrigins>,
     numbered: OnceCell<Vec<u32>>,
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
         main,
         near,
         by_label: Cell::new(false),
-        noted: RefCell::default(),
+        origins: RefCell::default(),
         numbered,
     };
     let s = &sources;
@@ -235,8 +235,8 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
     metadata.author_urls = facts::author_urls(s, &metadata.authors);
     metadata.structured = facts::structured(s);
     metadata.is_accessible_for_free = accessible;
-    let noted = s.noted.take();
-    (metadata.sources, metadata.confidence) = (noted.sources, noted.confidence);
+    let origins = s.origins.take();
+    (metadata.sources, metadata.confidence) = (origins.sources, origins.confidence);
     let raw = if raw { raw::find(s) } else { raw::Raw::default() };
     (metadata.json_ld, metadata.open_graph) = (raw.json_ld, raw.open_graph);
     let dated = published::is_declared(s, order);

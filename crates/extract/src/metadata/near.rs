@@ -55,7 +55,7 @@ pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
 }
 
 /// Returns true if an ancestor other than the page itself has one of the roles.
-pub(super) fn stands_in(page: &Page<'_>, id: u32, roles: Roles) -> bool {
+pub(super) fn is_inside_role(page: &Page<'_>, id: u32, roles: Roles) -> bool {
     let most = page.amount(page.body).words / 2;
     let mut around =
         page.dom.ancestors(id).take_while(|up| *up > page.body && page.amount(*up).words <= most);

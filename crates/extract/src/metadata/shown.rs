@@ -157,7 +157,7 @@ fn names_author(rules: &DateRules, line: &str) -> bool {
 /// Returns true if the element is among comments, teasers of other pages or menus; elements beside the text
 /// may belong to it.
 fn belongs_to_other_pages(page: &Page<'_>, id: u32) -> bool {
-    near::stands_in(
+    near::is_inside_role(
         page,
         id,
         Roles::COMMENTS.and(Roles::RELATED).and(Roles::NAVIGATION).and(Roles::ADVERTISEMENT),

@@ -175,8 +175,8 @@ impl Sources<'_> {
             (Strength::Unseen, true) | (Strength::Plain, false) => Confidence::Medium,
             (Strength::Plain, true) => Confidence::High,
         };
-        let mut noted = self.noted.borrow_mut();
-        let Noted { sources, confidence: known } = &mut *noted;
+        let mut origins = self.origins.borrow_mut();
+        let FieldOrigins { sources, confidence: known } = &mut *origins;
         let (source, sure) = match field {
             Field::Title => (&mut sources.title, &mut known.title),
             Field::Authors => (&mut sources.authors, &mut known.authors),
@@ -190,7 +190,7 @@ impl Sources<'_> {
 
 /// Origins and certainty of the fields.
 #[derive(Default)]
-pub(super) struct Noted {
+pub(super) struct FieldOrigins {
     pub(super) sources: MetadataSources,
     pub(super) confidence: MetadataConfidence,
 }

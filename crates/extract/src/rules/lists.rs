@@ -99,7 +99,7 @@ impl FilterLists {
     }
 
     /// Rules for a page of this host.
-    pub(crate) fn on(&self, host: &str) -> OnHost<'_> {
+    pub(crate) fn on(&self, host: &str) -> HostFilters<'_> {
         let mut here = Vec::new();
         let mut off: FxHashSet<u32> = self.never.clone();
         let mut domain = host.trim_end_matches('.');
@@ -109,7 +109,7 @@ impl FilterLists {
             domain = domain.split_once('.').map_or("", |(_, above)| above);
         }
         here.retain(|rule| !off.contains(rule));
-        OnHost { lists: self, here, off }
+        HostFilters { lists: self, here, off }
     }
 
     /// List, line and selector of a rule, for messages.
@@ -120,13 +120,13 @@ impl FilterLists {
 }
 
 /// Rules that apply to one page.
-pub(crate) struct OnHost<'a> {
+pub(crate) struct HostFilters<'a> {
     lists: &'a FilterLists,
     here: Vec<u32>,
     off: FxHashSet<u32>,
 }
 
-impl OnHost<'_> {
+impl HostFilters<'_> {
     /// A rule that hides the element, given its id and class attributes.
     pub(crate) fn find(&self, dom: &Dom, element: u32, id: &str, class: &str) -> Option<u32> {
         let holds = |rule: &u32| self.off.is_empty() || !self.off.contains(rule);

@@ -14,7 +14,7 @@ pub(crate) use files::{
     Platforms, Prune as PruneRules, Score,
 };
 pub use lists::ListReport;
-pub(crate) use lists::{FilterLists, OnHost};
+pub(crate) use lists::{FilterLists, HostFilters};
 pub(crate) use phrases::SignalPhrases;
 pub(crate) use selector::{Pass, SelectorSet};
 pub(crate) use sites::Sites;

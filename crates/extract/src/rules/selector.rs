@@ -110,7 +110,7 @@ pub(crate) struct SelectorSet<T> {
     /// Classes with a bit.
     bits: u16,
     by_id: FxHashMap<String, Vec<u32>>,
-    by_class: FxHashMap<String, OfClass>,
+    by_class: FxHashMap<String, ClassUse>,
     by_attr: FxHashMap<LocalName, Vec<u32>>,
     /// Selectors by [`Tag`] as a number; shorter than the tags.
     by_tag: Vec<Vec<u32>>,
@@ -119,7 +119,7 @@ pub(crate) struct SelectorSet<T> {
 
 /// Use of a class in a set.
 #[derive(Clone, Debug, Default)]
-struct OfClass {
+struct ClassUse {
     /// Its bit, if a selector requires it of an ancestor.
     bit: Option<u8>,
     /// Selectors that are looked up by it.

@@ -163,7 +163,7 @@ impl<'a> Cascade<'a> {
         let names = LazyCell::new(|| Names::of(self.dom, elements));
         let preludes = texts.flat_map(|css| sheet::overruling(css, properties));
         preludes.take_while(|_| !self.tree.is_exhausted()).any(|prelude| {
-            let list = if names.may_be_meant(prelude) { selector::parse(prelude, None) } else { None };
+            let list = if names.may_match(prelude) { selector::parse(prelude, None) } else { None };
             list.is_some_and(|list| {
                 let mut elements = elements.iter().take_while(|_| !self.tree.is_exhausted());
                 elements.any(|id| list.iter().any(|selector| self.tree.matches(selector, *id)))
@@ -211,7 +211,7 @@ impl<'a> Cascade<'a> {
         self.all.get_or_init(|| {
             let wanted = self.wanted.get();
             let names = self.examined.get();
-            let is_about_one = |rule: &Rule<'_>| names.is_none_or(|names| names.may_be_meant(rule.prelude));
+            let is_about_one = |rule: &Rule<'_>| names.is_none_or(|names| names.may_match(rule.prelude));
             let is_wanted = |rule: &Rule<'_>| rule.sets & wanted != 0 && is_about_one(rule);
             Index::new(&self.sheets, self.budget, is_wanted, |_| true)
         })
@@ -324,7 +324,7 @@ fn ground_of(declaration: &Declaration<'_>) -> Option<Colour> {
 
 /// Marks the rules with a possibly invisible colour: on one of the backgrounds, or on that of the same rule.
 fn mark_lost_colours(sheets: &mut Sheets<'_>, grounds: &[Colour]) {
-    for rule in sheets.rules.iter_mut().filter(|rule| rule.is_meant) {
+    for rule in sheets.rules.iter_mut().filter(|rule| rule.may_match) {
         let range = rule.declarations.start as usize..rule.declarations.end as usize;
         let Some(declarations) = sheets.declarations.get_mut(range) else { continue };
         if mark_lost(declarations, grounds) {

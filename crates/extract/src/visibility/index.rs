@@ -35,7 +35,7 @@ impl<'a> Index<'a> {
     ) -> Self {
         let mut index = Self::default();
         let mut lists = Lists::default();
-        let is_wanted = |rule: &Rule<'a>| rule.is_meant && is_wanted(rule);
+        let is_wanted = |rule: &Rule<'a>| rule.may_match && is_wanted(rule);
         for rule in (0..sheets.rules.len()).filter(|rule| is_wanted(&sheets.rules[*rule])) {
             if budget.is_over() || index.entries.len() > MAX_ENTRIES {
                 break;

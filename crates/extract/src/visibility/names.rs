@@ -44,7 +44,7 @@ impl Names {
 
     /// Returns true if a selector of the list may concern one of the elements. It compares tag and names, if
     /// the selector requires them.
-    pub(super) fn may_be_meant(&self, prelude: &str) -> bool {
+    pub(super) fn may_match(&self, prelude: &str) -> bool {
         let mut selectors = prelude.as_bytes();
         loop {
             if self.may_be_subject(selectors) {
@@ -122,12 +122,12 @@ mod tests {
             "MAIN, *",
             ":root",
         ] {
-            assert!(names.may_be_meant(prelude), "{prelude}");
+            assert!(names.may_match(prelude), "{prelude}");
         }
         for prelude in
             [".x", ".a .x", "p.x", "#z, .y", ".a>.z:hover", ".x[data-a]", ".a:not(.b) .x", "ul, .a>li:hover"]
         {
-            assert!(!names.may_be_meant(prelude), "{prelude}");
+            assert!(!names.may_match(prelude), "{prelude}");
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) struct Rule<'a> {
     /// True if it applies in another state of the page: without scripts, or on a screen of another width.
     pub(super) is_elsewhere: bool,
     /// True if it may match an examined element. Of other rules only variables matter.
-    pub(super) is_meant: bool,
+    pub(super) may_match: bool,
 }
 
 /// A declaration of a property that can hide or show.
@@ -131,7 +131,7 @@ impl<'a> Sheets<'a> {
                     if open.len() > 1 {
                         open.pop();
                         if let Some(outer) = open.last_mut() {
-                            self.go_on(outer);
+                            self.resume_rule(outer);
                         }
                     }
                 }
@@ -163,8 +163,8 @@ impl<'a> Sheets<'a> {
 
     /// Position after the block of a rule about other elements, if its content is irrelevant.
     fn behind_other(&self, block: Open, css: &str, at: usize) -> Option<usize> {
-        let is_meant = block.rule.is_none_or(|rule| self.rules[rule as usize].is_meant);
-        if is_meant { None } else { behind_plain_block(css.as_bytes(), at) }
+        let may_match = block.rule.is_none_or(|rule| self.rules[rule as usize].may_match);
+        if may_match { None } else { behind_plain_block(css.as_bytes(), at) }
     }
 
     /// Block after a prelude, or `None` if its content is irrelevant.
@@ -230,7 +230,7 @@ impl<'a> Sheets<'a> {
     }
 
     /// Reads declarations after an inner block as a separate rule with the same prelude.
-    fn go_on(&mut self, here: &mut Open) {
+    fn resume_rule(&mut self, here: &mut Open) {
         let Some(rule) = here.rule else { return };
         let Rule { prelude, parent, declarations, .. } = self.rules[rule as usize].clone();
         if declarations.end as usize != self.declarations.len() {
@@ -241,7 +241,7 @@ impl<'a> Sheets<'a> {
     fn rule(&mut self, prelude: &'a str, parent: Option<u32>, here: Open) -> u32 {
         let at = self.declarations.len() as u32;
         let Open { layer, is_elsewhere, .. } = here;
-        let is_meant = self.names.as_ref().is_none_or(|names| names.may_be_meant(prelude));
+        let may_match = self.names.as_ref().is_none_or(|names| names.may_match(prelude));
         self.rules.push(Rule {
             prelude,
             parent,
@@ -250,7 +250,7 @@ impl<'a> Sheets<'a> {
             sets: 0,
             hides: 0,
             is_elsewhere,
-            is_meant,
+            may_match,
         });
         self.rules.len() as u32 - 1
     }
@@ -258,12 +258,12 @@ impl<'a> Sheets<'a> {
     fn declare(&mut self, text: &'a str, here: Open) {
         let Some(rule) = here.rule else { return };
         let text = trimmed(text);
-        let is_meant = self.rules[rule as usize].is_meant;
+        let may_match = self.rules[rule as usize].may_match;
         if matches!(text.as_bytes(), [b'-', b'-', ..]) {
             self.variables.push(&text[2..]);
             return;
         }
-        if !is_meant {
+        if !may_match {
             return;
         }
         let Some(declaration) = declaration(text) else { return };

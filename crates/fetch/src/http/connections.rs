@@ -12,15 +12,15 @@ use tower_service::Service;
 
 /// Number of opened connections. All clones share one counter; each is a counting layer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Made(Arc<AtomicUsize>);
+pub(super) struct ConnectionCount(Arc<AtomicUsize>);
 
-impl Made {
+impl ConnectionCount {
     pub(super) fn count(&self) -> usize {
         self.0.load(Relaxed)
     }
 }
 
-impl<S> Layer<S> for Made {
+impl<S> Layer<S> for ConnectionCount {
     type Service = Counting<S>;
 
     fn layer(&self, connector: S) -> Counting<S> {
@@ -32,7 +32,7 @@ impl<S> Layer<S> for Made {
 #[derive(Clone)]
 pub(super) struct Counting<S> {
     connector: S,
-    made: Made,
+    made: ConnectionCount,
 }
 
 impl<R, S: Service<R>> Service<R> for Counting<S> {

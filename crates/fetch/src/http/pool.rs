@@ -1,7 +1,7 @@
 //! The reqwest clients behind one [`HttpClient`](super::HttpClient), and their selection.
 
 use super::{
-    connections::Made,
+    connections::ConnectionCount,
     failure::{Limits, classify, innermost, local},
     metered_tls,
     resolve::{GuardedResolver, Refused, ResolverProbe},
@@ -28,7 +28,7 @@ const MAX_WITHOUT_HTTP2: usize = 50_000;
 
 /// Route to a host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Way {
+enum Route {
     /// Everything else.
     Open,
     /// To a literal address: its network is allowed explicitly, so no proxy is used.
@@ -44,16 +44,16 @@ struct Generation {
     literal: Client,
     fixed: FxHashMap<u16, Client>,
     /// Clients that speak HTTP/1.1 only, created on demand.
-    without_http2: FxHashMap<Way, Client>,
+    without_http2: FxHashMap<Route, Client>,
     /// Connections that were made.
-    made: Made,
+    made: ConnectionCount,
 }
 
 /// Resolvers of hosts without a fixed address.
 struct Guards {
-    /// Resolver of [`Way::Open`]: the names of proxies are exempt.
+    /// Resolver of [`Route::Open`]: the names of proxies are exempt.
     open: GuardedResolver,
-    /// Resolver of [`Way::Literal`], and of pages whose host is a proxy.
+    /// Resolver of [`Route::Literal`], and of pages whose host is a proxy.
     literal: GuardedResolver,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Pool {
     fixed: FxHashMap<u16, GuardedResolver>,
     /// No proxy is in use anywhere.
     direct: bool,
-    /// Host names of the proxies, which the resolver of [`Way::Open`] exempts.
+    /// Host names of the proxies, which the resolver of [`Route::Open`] exempts.
     proxies: FxHashSet<String>,
     /// Proxy settings of the environment, as the clients read them.
     environment: Matcher,
@@ -114,7 +114,7 @@ impl Pool {
 
     /// See [`Transport::is_direct`].
     fn reaches_host(&self, url: &Url) -> bool {
-        self.direct || self.way(url) != Way::Open
+        self.direct || self.route(url) != Route::Open
     }
 
     /// The proxy of a request to this URL, as `host:port`, without credentials.
@@ -157,23 +157,23 @@ impl Pool {
         resolve(resolver.unwrap_or(&self.guards.literal), name).await
     }
 
-    fn way(&self, url: &Url) -> Way {
+    fn route(&self, url: &Url) -> Route {
         match url.host() {
             Some(Host::Domain(name)) => {
                 let port = url.port_or_known_default();
                 let fixed = port.and_then(|port| Some((port, self.fixed.get(&port)?)));
                 fixed
                     .filter(|(_, resolver)| resolver.is_fixed(name))
-                    .map_or(Way::Open, |(port, _)| Way::Fixed(port))
+                    .map_or(Route::Open, |(port, _)| Route::Fixed(port))
             }
-            _ if is_public_literal(url) => Way::Open,
-            _ => Way::Literal,
+            _ if is_public_literal(url) => Route::Open,
+            _ => Route::Literal,
         }
     }
 
     /// The client for a URL.
     fn client(&self, url: &Url) -> Client {
-        let way = self.way(url);
+        let route = self.route(url);
         let mut generation = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
         let most = self.settings.max_connections;
         if most > 0 && generation.made.count() >= most {
@@ -183,12 +183,12 @@ impl Pool {
             }
         }
         if self.is_without_http2(url) {
-            match generation.without_http2(way, &self.settings, &self.guards, &self.fixed) {
+            match generation.without_http2(route, &self.settings, &self.guards, &self.fixed) {
                 Ok(client) => return client,
                 Err(error) => tracing::warn!(%error, "HTTP/2 cannot be left"),
             }
         }
-        generation.client(way).clone()
+        generation.client(route).clone()
     }
 
     fn is_without_http2(&self, url: &Url) -> bool {
@@ -217,7 +217,7 @@ impl Generation {
         guards: &Guards,
         fixed: &FxHashMap<u16, GuardedResolver>,
     ) -> Result<Self, FetchError> {
-        let made = Made::default();
+        let made = ConnectionCount::default();
         let make = |builder: Result<ClientBuilder, FetchError>| finish(builder?);
         let direct =
             |resolver: &GuardedResolver| make(build(settings, resolver, &ProxyChoice::Direct, &made));
@@ -236,29 +236,29 @@ impl Generation {
     /// The HTTP/1.1 client of a route.
     fn without_http2(
         &mut self,
-        way: Way,
+        route: Route,
         settings: &HttpSettings,
         guards: &Guards,
         fixed: &FxHashMap<u16, GuardedResolver>,
     ) -> Result<Client, FetchError> {
-        if let Some(client) = self.without_http2.get(&way) {
+        if let Some(client) = self.without_http2.get(&route) {
             return Ok(client.clone());
         }
-        let (resolver, proxy) = match way {
-            Way::Open => (&guards.open, &settings.proxy),
-            Way::Literal => (&guards.literal, &ProxyChoice::Direct),
-            Way::Fixed(port) => (fixed.get(&port).unwrap_or(&guards.literal), &ProxyChoice::Direct),
+        let (resolver, proxy) = match route {
+            Route::Open => (&guards.open, &settings.proxy),
+            Route::Literal => (&guards.literal, &ProxyChoice::Direct),
+            Route::Fixed(port) => (fixed.get(&port).unwrap_or(&guards.literal), &ProxyChoice::Direct),
         };
         let client = finish(build(settings, resolver, proxy, &self.made)?.http1_only())?;
-        self.without_http2.insert(way, client.clone());
+        self.without_http2.insert(route, client.clone());
         Ok(client)
     }
 
-    fn client(&self, way: Way) -> &Client {
-        match way {
-            Way::Open => &self.open,
-            Way::Literal => &self.literal,
-            Way::Fixed(port) => self.fixed.get(&port).unwrap_or(&self.open),
+    fn client(&self, route: Route) -> &Client {
+        match route {
+            Route::Open => &self.open,
+            Route::Literal => &self.literal,
+            Route::Fixed(port) => self.fixed.get(&port).unwrap_or(&self.open),
         }
     }
 }
@@ -342,7 +342,7 @@ fn build(
     settings: &HttpSettings,
     resolver: &GuardedResolver,
     proxy: &ProxyChoice,
-    made: &Made,
+    made: &ConnectionCount,
 ) -> Result<ClientBuilder, FetchError> {
     let idle_per_host = if settings.max_connections == 0 { 0 } else { settings.pool_idle_per_host };
     let builder = Client::builder()

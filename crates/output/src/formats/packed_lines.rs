@@ -104,9 +104,9 @@ impl PackedOutput {
 /// Cuts off an incomplete frame at the end of a file. `whole` is a length at which a run left the file whole.
 /// If that part is unchanged, only the rest is read.
 fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Result<(), OutputError> {
-    let found = half_a_frame(file, packing, whole).map_err(|e| file.fail(e))?;
+    let found = find_torn_frame(file, packing, whole).map_err(|e| file.fail(e))?;
     let found = match found {
-        End::Unreadable(_) if whole > 0 => half_a_frame(file, packing, 0).map_err(|e| file.fail(e))?,
+        End::Unreadable(_) if whole > 0 => find_torn_frame(file, packing, 0).map_err(|e| file.fail(e))?,
         found => found,
     };
     match found {
@@ -140,7 +140,7 @@ enum End {
     Unreadable(u64),
 }
 
-fn half_a_frame(file: &FileOutput, packing: Packing, from: u64) -> io::Result<End> {
+fn find_torn_frame(file: &FileOutput, packing: Packing, from: u64) -> io::Result<End> {
     let mut frames = Frames::open(file.path(), packing, from)?;
     while let Some(part) = frames.next() {
         let Part::Damaged(range) = part? else { continue };

@@ -218,12 +218,12 @@ async fn analyze_boilerplate(
     match done {
         Some(result) => result.map(|result| Json(result).into_response()),
         None => {
-            let told = job.told();
+            let snapshot = job.snapshot();
             let headers = [
-                (header::LOCATION, location(&format!("/api/v1/jobs/{}", told.id))),
+                (header::LOCATION, location(&format!("/api/v1/jobs/{}", snapshot.id))),
                 (HeaderName::from_static("preference-applied"), HeaderValue::from_static("respond-async")),
             ];
-            Ok((StatusCode::ACCEPTED, headers, Json(told)).into_response())
+            Ok((StatusCode::ACCEPTED, headers, Json(snapshot)).into_response())
         }
     }
 }
@@ -242,7 +242,7 @@ fn patience(headers: &HeaderMap) -> Option<Duration> {
 #[utoipa::path(get, path = "/api/v1/jobs/{id}", tag = "boilerplate", params(("id" = Uuid, Path)),
     responses((status = 200, body = Job)))]
 async fn get_job(State(app): State<App>, Id(id): Id) -> Answer<Job> {
-    app.jobs.get(id).map(|job| Json(job.told())).ok_or_else(no_job)
+    app.jobs.get(id).map(|job| Json(job.snapshot())).ok_or_else(no_job)
 }
 
 /// Ends an analysis, with nothing changed, unless its result is being written already.
@@ -251,7 +251,7 @@ async fn get_job(State(app): State<App>, Id(id): Id) -> Answer<Job> {
 async fn stop_job(State(app): State<App>, Id(id): Id) -> Result<Response, Problem> {
     let job = app.jobs.get(id).ok_or_else(no_job)?;
     job.stop();
-    Ok((StatusCode::ACCEPTED, Json(job.told())).into_response())
+    Ok((StatusCode::ACCEPTED, Json(job.snapshot())).into_response())
 }
 
 fn no_job() -> Problem {

@@ -25,8 +25,8 @@ pub struct App {
 }
 
 impl App {
-    /// Opens the database and the token that the settings name. `tell` is called with a line for the user when a token is made.
-    pub(super) fn open(settings: &Config, tell: &dyn Fn(&str)) -> Result<Self, Failure> {
+    /// Opens the database and the token that the settings name. `print` is called with a line for the user when a token is made.
+    pub(super) fn open(settings: &Config, print: &dyn Fn(&str)) -> Result<Self, Failure> {
         let (store, _) = crawl_projects::open(&settings.projects.database)?;
         let pool = |name, threads| {
             CpuPool::named(name, threads).map_err(|e| Failure::new(Exit::Internal, e.to_string()))
@@ -35,7 +35,7 @@ impl App {
             projects: project_access::projects(store, settings)?,
             jobs: Jobs::new(pool("analysis", settings.serve.analyses)?),
             pool: pool("store", STORE_THREADS)?,
-            token: Arc::new(Token::of(&settings.serve, tell)?),
+            token: Arc::new(Token::of(&settings.serve, print)?),
             hosts: settings.serve.hosts.as_slice().into(),
             timeout: settings.serve.timeout,
         })

@@ -89,7 +89,7 @@ pub struct Entry {
 
 impl Entry {
     /// Describes its current state.
-    pub fn told(&self) -> Job {
+    pub fn snapshot(&self) -> Job {
         let outcome = self.outcome.borrow().clone();
         let status = match &outcome {
             Some(Ok(_)) => JobStatus::Done,
@@ -250,21 +250,21 @@ mod tests {
         // no job has been started yet
         let place = pool.ready().await;
         let first = jobs.start(&projects, analysis(ids[0])).unwrap();
-        assert_eq!(first.told().status, JobStatus::Queued);
+        assert_eq!(first.snapshot().status, JobStatus::Queued);
         let refused = jobs.start(&projects, analysis(ids[0])).err().unwrap();
         assert_eq!(refused.status, 409);
-        assert!(refused.detail.contains(&first.told().id.to_string()), "{refused:?}");
+        assert!(refused.detail.contains(&first.snapshot().id.to_string()), "{refused:?}");
         let second = jobs.start(&projects, analysis(ids[1])).unwrap();
         first.stop();
         drop(place);
         assert_eq!(first.ended().await.unwrap_err().status, 503);
-        assert_eq!(first.told().status, JobStatus::Failed);
+        assert_eq!(first.snapshot().status, JobStatus::Failed);
         assert!(projects.stats(ids[0], None).unwrap().is_empty(), "nothing was changed");
         let result = second.ended().await.unwrap();
         assert_eq!((result.domains_analyzed, result.total_pages_cleaned), (1, 6));
-        let told = jobs.get(second.told().id).unwrap().told();
+        let snapshot = jobs.get(second.snapshot().id).unwrap().snapshot();
         assert_eq!(
-            (told.status, told.progress.pages_done, told.progress.pages_total),
+            (snapshot.status, snapshot.progress.pages_done, snapshot.progress.pages_total),
             (JobStatus::Done, 6, 6)
         );
         assert!(jobs.start(&projects, analysis(ids[0])).unwrap().ended().await.is_ok(), "it has ended");
@@ -281,6 +281,6 @@ mod tests {
             jobs.start(&projects, analysis.clone()).unwrap().ended().await.unwrap();
         }
         assert_eq!(jobs.book().len(), REMEMBERED);
-        assert!(jobs.get(first.told().id).is_none());
+        assert!(jobs.get(first.snapshot().id).is_none());
     }
 }

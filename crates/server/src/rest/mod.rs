@@ -54,21 +54,21 @@ fn router(app: &App) -> Router {
     guarded(limited.merge(unlimited))
 }
 
-/// Serves until the process is told to stop by SIGINT or SIGTERM. `tell` is called with lines for the user: a token that was made, and
+/// Serves until the process is told to stop by SIGINT or SIGTERM. `print` is called with lines for the user: a token that was made, and
 /// the address.
 ///
 /// # Errors
 /// When the settings, the database or the address cannot be used.
-pub fn run(settings: &Config, tell: &dyn Fn(&str)) -> Result<Exit, Failure> {
-    let app = App::open(settings, tell)?;
+pub fn run(settings: &Config, print: &dyn Fn(&str)) -> Result<Exit, Failure> {
+    let app = App::open(settings, print)?;
     let runtime = threads::runtime()
         .worker_threads(2)
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
-    runtime.block_on(serve(app, settings, tell))
+    runtime.block_on(serve(app, settings, print))
 }
 
-async fn serve(app: App, settings: &Config, tell: &dyn Fn(&str)) -> Result<Exit, Failure> {
+async fn serve(app: App, settings: &Config, print: &dyn Fn(&str)) -> Result<Exit, Failure> {
     let section = &settings.serve;
     let fail = |e: std::io::Error| Failure::usage(format!("{}: {e}", section.listen));
     let listener = tokio::net::TcpListener::bind(section.listen).await.map_err(fail)?;
@@ -76,7 +76,7 @@ async fn serve(app: App, settings: &Config, tell: &dyn Fn(&str)) -> Result<Exit,
     if !address.ip().is_loopback() {
         tracing::warn!(%address, "listening beyond this machine, without TLS: the token can be read on the way");
     }
-    tell(&format!("listening on http://{address}, API document at http://{address}{}", document::PATH));
+    print(&format!("listening on http://{address}, API document at http://{address}{}", document::PATH));
     let router = router(&app);
     let stop = CancellationToken::new();
     let signals = tokio::spawn(stop_on_signals(stop.clone(), app.jobs.clone()));

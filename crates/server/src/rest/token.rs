@@ -24,13 +24,13 @@ pub struct Token(SecretString);
 
 impl Token {
     /// Returns the token of the configuration; else that of its file; else that of the first start, or a new
-    /// one. `tell` is called with a new one.
+    /// one. `print` is called with a new one.
     ///
     /// # Errors
     /// When it is too short, or its file cannot be read or written.
-    pub fn of(serve: &ServeSection, tell: &dyn Fn(&str)) -> Result<Self, Failure> {
+    pub fn of(serve: &ServeSection, print: &dyn Fn(&str)) -> Result<Self, Failure> {
         match (serve.token.expose_secret(), serve.token_file.as_str()) {
-            ("", "") => made(&default_file()?, tell),
+            ("", "") => made(&default_file()?, print),
             (token, "") => checked(token, "serve.token"),
             ("", file) => {
                 // the given file name may be the token itself, so it is not printed
@@ -67,7 +67,7 @@ fn default_file() -> Result<PathBuf, Failure> {
 }
 
 /// Reads the token of a file that is ours, or makes both; a new one is shown once.
-fn made(file: &Path, tell: &dyn Fn(&str)) -> Result<Token, Failure> {
+fn made(file: &Path, print: &dyn Fn(&str)) -> Result<Token, Failure> {
     let at = |e: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {e}", file.display()));
     if let Some(folder) = file.parent() {
         private::create_dir_all(folder).map_err(|e| at(&e))?;
@@ -80,7 +80,7 @@ fn made(file: &Path, tell: &dyn Fn(&str)) -> Result<Token, Failure> {
     match private::options().write(true).create_new(true).open(file) {
         Ok(mut made) => {
             writeln!(made, "{token}").and_then(|()| made.sync_all()).map_err(|e| at(&e))?;
-            tell(&format!("token (shown once, kept in {}): {token}", file.display()));
+            print(&format!("token (shown once, kept in {}): {token}", file.display()));
             checked(&token, "token")
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {

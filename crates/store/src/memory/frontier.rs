@@ -138,13 +138,13 @@ impl Frontier for MemoryStore {
         let mut inner = self.lock();
         let held = inner.postpone(lease, now_ms, 0, Some(strategy));
         if held {
-            inner.this_round.so_far.insert(lease.id.0, partial_result.to_vec());
+            inner.this_round.partial_results.insert(lease.id.0, partial_result.to_vec());
         }
         Ok(held)
     }
 
     fn partial_result(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.lock().this_round.so_far.get(&url.0).cloned())
+        Ok(self.lock().this_round.partial_results.get(&url.0).cloned())
     }
 
     fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<Option<i64>, StoreError> {
@@ -155,7 +155,7 @@ impl Frontier for MemoryStore {
         let held_for = inner.host(host);
         let leased_from = inner.rows[index(lease.id.0)].host;
         let now = &mut inner.this_round;
-        now.so_far.remove(&lease.id.0);
+        now.partial_results.remove(&lease.id.0);
         now.held_order += 1;
         now.pages.insert(lease.id.0);
         now.held.insert(now.held_order, Held { lease, host: held_for, page: page.to_vec() });
@@ -214,7 +214,7 @@ impl Frontier for MemoryStore {
                 _ => inner.texts.forget(page),
             }
             let now = &mut inner.this_round;
-            now.so_far.remove(&settlement.lease.id.0);
+            now.partial_results.remove(&settlement.lease.id.0);
             if matches!(settlement.outcome, Outcome::Record | Outcome::Unchanged) {
                 now.pages.insert(settlement.lease.id.0);
             } else {

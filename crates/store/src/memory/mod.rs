@@ -56,7 +56,7 @@ struct Round {
     /// URLs by depth and id.
     queues: FxHashMap<(HostId, Lane), BTreeSet<(u32, i64)>>,
     /// Results of earlier strategies, by id.
-    so_far: FxHashMap<i64, Vec<u8>>,
+    partial_results: FxHashMap<i64, Vec<u8>>,
     /// URLs by due time.
     waiting: BTreeSet<(i64, i64)>,
     leases: BTreeMap<i64, Lease>,
@@ -149,7 +149,7 @@ impl Inner {
                 }
                 return false;
             }
-            Some(&id) if self.recrawl && !again && self.rows[index(id)].rests() => {
+            Some(&id) if self.recrawl && !again && self.rows[index(id)].is_settled_earlier() => {
                 if url.sitemap_lastmod.is_some() {
                     self.rows[index(id)].sitemap_lastmod.clone_from(&url.sitemap_lastmod);
                 }
@@ -303,7 +303,7 @@ impl Row {
     }
 
     /// Returns true if an earlier round settled it, so that the next one need not visit it.
-    fn rests(&self) -> bool {
+    fn is_settled_earlier(&self) -> bool {
         self.outcome.is_some_and(|outcome| outcome != Outcome::Gone)
     }
 
@@ -437,9 +437,9 @@ impl DomainStore for MemoryStore {
         let inner = self.lock();
         let Some(id) = inner.by_key.get(&url) else { return Ok(false) };
         let row = &inner.rows[index(*id)];
-        let rests = inner.recrawl && row.round != inner.round;
+        let is_settled_earlier = inner.recrawl && row.round != inner.round;
         let was_page = matches!(row.outcome, Some(Outcome::Record | Outcome::Unchanged));
-        Ok(inner.this_round.pages.contains(id) || (rests && was_page))
+        Ok(inner.this_round.pages.contains(id) || (is_settled_earlier && was_page))
     }
 }
 

@@ -87,7 +87,7 @@ struct Found {
 
 impl Found {
     /// Returns true if an earlier round settled it, so that this one need not visit it.
-    fn rests(&self) -> bool {
+    fn is_settled_earlier(&self) -> bool {
         self.outcome.is_some_and(|outcome| outcome != small(codes::outcome(Outcome::Gone)))
     }
 }
@@ -180,7 +180,7 @@ impl Adding {
             return Ok(true);
         };
         if found.round != memory.round {
-            if memory.recrawl && revisit == Revisit::No && found.rests() {
+            if memory.recrawl && revisit == Revisit::No && found.is_settled_earlier() {
                 self.rows.set_lastmod(host, found.id, url);
                 memory.known.note(&url.key, 0);
                 return Ok(false);

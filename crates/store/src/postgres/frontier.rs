@@ -3,7 +3,7 @@
 use super::{
     Commit, PgStore,
     db::{get, unsigned},
-    lease::{Retry, Wanted},
+    lease::{LeaseRequest, Retry},
     memory::Wait,
     spool::Kind,
     tally,
@@ -113,7 +113,7 @@ impl Frontier for PgStore {
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        self.ready()?.lease(&Wanted { host, lane, max, by_level: false, now_ms, deadline_ms })
+        self.ready()?.lease(&LeaseRequest { host, lane, max, by_level: false, now_ms, deadline_ms })
     }
 
     fn lease_by_level(
@@ -125,7 +125,7 @@ impl Frontier for PgStore {
         now_ms: i64,
         deadline_ms: i64,
     ) -> Result<Vec<CrawlRequest>, StoreError> {
-        self.ready()?.lease(&Wanted { host, lane, max, by_level: true, now_ms, deadline_ms })
+        self.ready()?.lease(&LeaseRequest { host, lane, max, by_level: true, now_ms, deadline_ms })
     }
 
     fn requeue(
@@ -160,7 +160,7 @@ impl Frontier for PgStore {
     }
 
     fn partial_result(&self, url: RequestId) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.ready()?.spool.get(Kind::SoFar, url.0)?.map(|(_, pages)| pages))
+        Ok(self.ready()?.spool.get(Kind::PartialResult, url.0)?.map(|(_, pages)| pages))
     }
 
     fn hold(&self, lease: LeaseRef, host: &HostKey, page: &[u8]) -> Result<Option<i64>, StoreError> {

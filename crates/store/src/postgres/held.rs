@@ -54,7 +54,7 @@ impl Inner {
             memory.ledger.take(out.host, UrlState::Leased, 1);
             Ok(Some(order))
         })?;
-        self.spool.remove(Kind::SoFar, lease.id.0)?;
+        self.spool.remove(Kind::PartialResult, lease.id.0)?;
         Ok(order)
     }
 

@@ -20,7 +20,7 @@ use url::Url;
 use uuid::Uuid;
 
 /// A lease to make.
-pub(super) struct Wanted<'a> {
+pub(super) struct LeaseRequest<'a> {
     pub(super) host: &'a HostKey,
     pub(super) lane: Lane,
     pub(super) max: usize,
@@ -46,19 +46,22 @@ const LEASE: &str = "SELECT q.id, q.depth, discovery, attempt, strategy, url, re
                      JOIN urls u ON u.host = $1 AND u.id = q.id ORDER BY q.depth, q.id";
 
 impl Inner {
-    pub(super) fn lease(&mut self, wanted: &Wanted<'_>) -> Result<Vec<CrawlRequest>, StoreError> {
+    pub(super) fn lease(
+        &mut self,
+        lease_request: &LeaseRequest<'_>,
+    ) -> Result<Vec<CrawlRequest>, StoreError> {
         self.renew()?;
         let memory = &mut self.memory;
-        memory.promote(wanted.now_ms);
-        let Some(host) = memory.hosts.get(wanted.host).filter(|host| host.epoch.is_some()) else {
+        memory.promote(lease_request.now_ms);
+        let Some(host) = memory.hosts.get(lease_request.host).filter(|host| host.epoch.is_some()) else {
             return Ok(Vec::new());
         };
-        let (host, ready) = (host.id, UrlState::ready(wanted.lane));
-        if wanted.max == 0 || memory.ledger.of(host).get(ready) == 0 || !self.may_fetch() {
+        let (host, ready) = (host.id, UrlState::ready(lease_request.lane));
+        if lease_request.max == 0 || memory.ledger.of(host).get(ready) == 0 || !self.may_fetch() {
             return Ok(Vec::new());
         }
         let Self { db, memory, lost, .. } = self;
-        let leased = lease(db, memory, host, wanted);
+        let leased = lease(db, memory, host, lease_request);
         if let Err(error) = &leased {
             // memory may count some of them as leased
             *lost = Some(super::copy(error));
@@ -88,7 +91,7 @@ impl Inner {
             return Ok(false);
         }
         // first: a result without its retry does no harm
-        self.spool.put(Kind::SoFar, lease.id.0, lease.token.0, partial_result)?;
+        self.spool.put(Kind::PartialResult, lease.id.0, lease.token.0, partial_result)?;
         self.retry(lease, &Retry { due: now_ms, attempt: 0, strategy: Some(strategy), status: None })
     }
 
@@ -111,18 +114,18 @@ fn lease(
     db: &mut Db,
     memory: &mut Memory,
     host: HostId,
-    wanted: &Wanted<'_>,
+    lease_request: &LeaseRequest<'_>,
 ) -> Result<Vec<CrawlRequest>, StoreError> {
     let number = i32::try_from(host).unwrap_or(i32::MAX);
-    let level = if wanted.by_level {
+    let level = if lease_request.by_level {
         // leased and waiting URLs are in the queue too
         let least = "SELECT coalesce(min(depth), 0) FROM queue WHERE host = $1";
         get(&db.one(least, &[&number])?, 0)?
     } else {
         i32::MAX
     };
-    let (lane, busy) = (small(codes::lane(wanted.lane)), memory.busy_of(host));
-    let max = i64::try_from(wanted.max).unwrap_or(i64::MAX);
+    let (lane, busy) = (small(codes::lane(lease_request.lane)), memory.busy_of(host));
+    let max = i64::try_from(lease_request.max).unwrap_or(i64::MAX);
     let rows = db.rows(LEASE, &[&number, &lane, &level, &busy, &max])?;
     let mut requests = Vec::with_capacity(rows.len());
     let mut bytes = 0;
@@ -134,9 +137,9 @@ fn lease(
         let out = Out {
             token,
             host,
-            lane: wanted.lane,
+            lane: lease_request.lane,
             depth: request.depth,
-            deadline: wanted.deadline_ms,
+            deadline: lease_request.deadline_ms,
             key,
             bytes: row_bytes(text.len(), chain.map_or(0, str::len)),
         };
@@ -147,11 +150,11 @@ fn lease(
     }
     let n = requests.len() as u64;
     if n == 0 {
-        memory.ledger.wait_for_level(host, wanted.lane);
+        memory.ledger.wait_for_level(host, lease_request.lane);
     } else {
-        memory.ledger.shift(host, UrlState::ready(wanted.lane), UrlState::Leased, n);
+        memory.ledger.shift(host, UrlState::ready(lease_request.lane), UrlState::Leased, n);
         memory.ledger.shrink(host, bytes);
-        memory.ledger.count_leases(host, wanted.lane, n);
+        memory.ledger.count_leases(host, lease_request.lane, n);
         memory.begun.insert(host);
     }
     Ok(requests)

@@ -117,7 +117,7 @@ impl Inner {
             return Err(taken_over());
         }
         for (settlement, current) in ended {
-            let kind = if matches!(current, Current::Held(_)) { Kind::Held } else { Kind::SoFar };
+            let kind = if matches!(current, Current::Held(_)) { Kind::Held } else { Kind::PartialResult };
             self.spool.remove(kind, settlement.lease.id.0)?;
         }
         Ok(stale)

@@ -16,7 +16,7 @@ pub(super) enum Kind {
     /// Held until the fingerprint of its host settles.
     Held = 0,
     /// Result of earlier strategies.
-    SoFar = 1,
+    PartialResult = 1,
 }
 
 /// See the module.
@@ -111,7 +111,7 @@ mod tests {
         let spool = Spool::open(Some(dir.path())).unwrap();
         spool.put(Kind::Held, 1, 7, b"one").unwrap();
         spool.put(Kind::Held, 2, 8, b"two").unwrap();
-        spool.put(Kind::SoFar, 1, 7, b"so far").unwrap();
+        spool.put(Kind::PartialResult, 1, 7, b"so far").unwrap();
         drop(spool);
         let spool = Spool::open(Some(dir.path())).unwrap();
         spool.retain(|id| id == 1).unwrap();
@@ -119,6 +119,6 @@ mod tests {
         assert_eq!(spool.get(Kind::Held, 2).unwrap(), None);
         spool.conn.execute("UPDATE pages SET page = x'00' WHERE kind = 0", []).unwrap();
         assert_eq!(spool.get(Kind::Held, 1).unwrap(), None);
-        assert_eq!(spool.get(Kind::SoFar, 1).unwrap(), Some((7, b"so far".to_vec())));
+        assert_eq!(spool.get(Kind::PartialResult, 1).unwrap(), Some((7, b"so far".to_vec())));
     }
 }

@@ -84,7 +84,7 @@ struct Found {
 
 impl Found {
     /// Returns true if an earlier round settled it, so that this one need not visit it.
-    fn rests(&self) -> bool {
+    fn is_settled_earlier(&self) -> bool {
         self.outcome.is_some_and(|outcome| outcome != codes::outcome(Outcome::Gone))
     }
 }
@@ -143,7 +143,7 @@ impl<'c> Adding<'c> {
         });
         let found = found.map_err(sql)?;
         if found.round != i64::from(memory.round) {
-            if memory.recrawl && revisit == Revisit::No && found.rests() {
+            if memory.recrawl && revisit == Revisit::No && found.is_settled_earlier() {
                 if let Some(lastmod) = &url.sitemap_lastmod {
                     self.set_lastmod(found.id, lastmod).map_err(sql)?;
                 }

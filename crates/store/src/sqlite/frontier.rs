@@ -162,7 +162,7 @@ impl Frontier for SqliteStore {
     ) -> Result<bool, StoreError> {
         self.ready()?.write(|conn, memory| {
             let Some(host) = end_lease(conn, lease).map_err(sql)? else { return Ok(false) };
-            keep_so_far(conn, memory, lease.id, partial_result).map_err(sql)?;
+            save_partial_result(conn, memory, lease.id, partial_result).map_err(sql)?;
             postpone(conn, memory, (host, lease.id), now_ms, 0, Some(strategy)).map_err(sql)?;
             Ok(true)
         })
@@ -195,7 +195,7 @@ impl Frontier for SqliteStore {
             })
             .map_err(sql)?;
             memory.next_order += 1;
-            forget_so_far(conn, memory, lease.id).map_err(sql)?;
+            delete_partial_result(conn, memory, lease.id).map_err(sql)?;
             // in this order, since a host without URLs is dropped
             memory.ledger.add(held_for, host, UrlState::Held, 1);
             memory.ledger.take(leased_from, UrlState::Leased, 1);
@@ -566,22 +566,31 @@ fn postpone(
     Ok(())
 }
 
-fn keep_so_far(conn: &Connection, memory: &mut Memory, id: RequestId, pages: &[u8]) -> rusqlite::Result<()> {
+fn save_partial_result(
+    conn: &Connection,
+    memory: &mut Memory,
+    id: RequestId,
+    pages: &[u8],
+) -> rusqlite::Result<()> {
     let row = (id.0, pages, checksum(pages));
     let mut update = conn.prepare_cached("UPDATE so_far SET pages = ?2, checksum = ?3 WHERE id = ?1")?;
     if update.execute(row)? == 0 {
         conn.prepare_cached("INSERT INTO so_far (id, pages, checksum) VALUES (?1, ?2, ?3)")?.execute(row)?;
-        memory.so_far += 1;
+        memory.partial_results += 1;
     }
     Ok(())
 }
 
 /// Drops the stored result of a URL that is held or settled. Most crawls store none, and then skip the
 /// database.
-pub(super) fn forget_so_far(conn: &Connection, memory: &mut Memory, id: RequestId) -> rusqlite::Result<()> {
-    if memory.so_far > 0 {
+pub(super) fn delete_partial_result(
+    conn: &Connection,
+    memory: &mut Memory,
+    id: RequestId,
+) -> rusqlite::Result<()> {
+    if memory.partial_results > 0 {
         let gone = conn.prepare_cached("DELETE FROM so_far WHERE id = ?1")?.execute([id.0])?;
-        memory.so_far -= gone as u64;
+        memory.partial_results -= gone as u64;
     }
     Ok(())
 }

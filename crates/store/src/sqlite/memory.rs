@@ -36,7 +36,7 @@ pub(super) struct Memory {
     /// Order of the next held page.
     pub(super) next_order: i64,
     /// Number of URLs with a stored result while another strategy is tried.
-    pub(super) so_far: u64,
+    pub(super) partial_results: u64,
     hosts: FxHashMap<HostKey, Host>,
     token: i64,
     token_end: i64,
@@ -72,7 +72,9 @@ impl Memory {
             host_count,
             next_due: one("SELECT min(due) FROM waiting")?,
             next_order: one("SELECT max(ord) FROM held")?.unwrap_or(0) + 1,
-            so_far: one("SELECT count(*) FROM so_far")?.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+            partial_results: one("SELECT count(*) FROM so_far")?
+                .and_then(|n| u64::try_from(n).ok())
+                .unwrap_or(0),
             hosts: FxHashMap::default(),
             token,
             token_end: token,

@@ -121,7 +121,7 @@ struct Inner {
     /// Time of the oldest uncommitted change.
     open_since: Option<Instant>,
     /// Reason for the loss of changes, if any were lost.
-    lost: Option<Lost>,
+    lost: Option<LossReason>,
 }
 
 impl SqliteStore {
@@ -245,12 +245,12 @@ impl SqliteStore {
 }
 
 /// Reason for the loss of changes; later calls fail for the same reason.
-struct Lost {
+struct LossReason {
     kind: fn(String) -> StoreError,
     words: String,
 }
 
-impl Lost {
+impl LossReason {
     fn error(&self) -> StoreError {
         (self.kind)(format!("changes were lost before: {}", self.words))
     }
@@ -313,7 +313,7 @@ impl Inner {
             StoreError::Corrupt(_) => StoreError::Corrupt,
             _ => StoreError::Other,
         };
-        self.lost = Some(Lost { kind, words: why.to_string() });
+        self.lost = Some(LossReason { kind, words: why.to_string() });
         self.open_since = None;
         // SQLite may have rolled back by itself
         if !self.conn.is_autocommit()

@@ -4,7 +4,7 @@ use super::{
     Inner,
     codes::{self, OUTCOMES},
     error::sql,
-    frontier::forget_so_far,
+    frontier::delete_partial_result,
     memory::{Memory, set_number},
     texts::Texts,
 };
@@ -81,7 +81,7 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> r
             continue;
         };
         memory.ledger.take(host, place, 1);
-        forget_so_far(conn, memory, settlement.lease.id)?;
+        delete_partial_result(conn, memory, settlement.lease.id)?;
         if let Some(n) = OUTCOMES.iter().position(|(outcome, _)| *outcome == settlement.outcome) {
             memory.settled[n] += 1;
         }

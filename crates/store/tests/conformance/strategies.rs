@@ -55,9 +55,9 @@ pub fn a_shorter_way_to_a_url_does_not_change_its_lane(store: &impl Store) {
 pub fn what_came_so_far_is_kept_until_the_url_ends(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2", "https://a/3"]);
     let leased = lease(store, "a", 3);
-    let so_far = |n: usize| store.partial_result(leased[n].id).unwrap();
+    let partial_result = |n: usize| store.partial_result(leased[n].id).unwrap();
     for (n, request) in leased.iter().enumerate() {
-        assert_eq!(so_far(n), None);
+        assert_eq!(partial_result(n), None);
         assert!(store.escalate(request.into(), 0, Strategy::Chrome, b"static").unwrap());
         assert!(!store.escalate(request.into(), 0, Strategy::Amp, b"late").unwrap(), "the lease has ended");
     }
@@ -68,15 +68,15 @@ pub fn what_came_so_far_is_kept_until_the_url_ends(store: &impl Store) {
     );
     // retried and escalated once more: the newest result counts
     store.requeue((&again[0]).into(), 0, 1, Some(Strategy::Chrome)).unwrap();
-    assert_eq!(so_far(0).as_deref(), Some(&b"static"[..]));
+    assert_eq!(partial_result(0).as_deref(), Some(&b"static"[..]));
     let third = in_lane(store, Lane::Browser, 0);
     store.escalate((&third[0]).into(), 0, Strategy::Mobile, b"both").unwrap();
-    assert_eq!(so_far(0).as_deref(), Some(&b"both"[..]));
+    assert_eq!(partial_result(0).as_deref(), Some(&b"both"[..]));
     store.hold((&again[1]).into(), &host("a"), b"page").unwrap();
     settle(store, &again[2..], Outcome::Record);
-    assert_eq!((so_far(1), so_far(2)), (None, None));
+    assert_eq!((partial_result(1), partial_result(2)), (None, None));
     store.begin_round().unwrap();
-    assert_eq!(so_far(0), None);
+    assert_eq!(partial_result(0), None);
 }
 
 pub fn lessons_outlive_the_round(store: &impl Store) {

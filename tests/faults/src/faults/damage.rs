@@ -76,7 +76,7 @@ fn judge(case: &mut Case<'_>, world: &World, file: &Path, ended: &Ended) -> io::
             fs::remove_dir(file)?;
         }
         case.verdict.refused = true;
-        return way_out(case, world, ended);
+        return remedy(case, world, ended);
     }
     let difference = match read(case, world) {
         Ok((_, told)) if told => {
@@ -124,7 +124,7 @@ fn names_file(message: &str, file: &Path) -> bool {
 }
 
 /// Remedy after a refusal: `--fresh -O` over a damaged state or output restores all records.
-fn way_out(case: &mut Case<'_>, world: &World, ended: &Ended) -> io::Result<()> {
+fn remedy(case: &mut Case<'_>, world: &World, ended: &Ended) -> io::Result<()> {
     if !world.scenario().is_crawl() {
         return Ok(());
     }

@@ -77,11 +77,11 @@ fn count(
     mut report: Option<&mut Report>,
 ) -> Result<CountedProject, Failure> {
     let (mut good, mut bad) = (0_usize, 0_usize);
-    let told = |number: usize, problem: String| {
+    let bad_line = |number: usize, problem: String| {
         bad += 1;
         say(&format!("line {number}: {problem}; left out"));
     };
-    input.each(told, |record| {
+    input.each(bad_line, |record| {
         good += 1;
         project.count(&record.domain, &record.text());
         if let Some(report) = &mut report {

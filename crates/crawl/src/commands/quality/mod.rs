@@ -79,9 +79,9 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
 }
 
 /// The rules of extraction that the configuration and the flags name.
-fn configured_rules(settings: &ExtractSection, tell: impl Fn(&str)) -> Result<Rules, Failure> {
+fn configured_rules(settings: &ExtractSection, warn: impl Fn(&str)) -> Result<Rules, Failure> {
     let overlay = Some(settings.rules.as_str()).filter(|dir| !dir.is_empty()).map(Path::new);
-    page_rules::load(overlay, &settings.consent_lists, tell)
+    page_rules::load(overlay, &settings.consent_lists, warn)
 }
 
 fn judged(mut document: Document, extractor: &PageExtractor, judge: &Judge) -> Judged {

@@ -95,12 +95,12 @@ impl Notes {
             // Neither is the backlink of a note with several references, if the paragraph of one of them
             // looks like a note.
             let inside = page.dom.ancestors(one.reference).find_map(|up| back.get(&up));
-            let way_back = inside.is_some_and(|references| {
+            let is_backlink = inside.is_some_and(|references| {
                 references.iter().any(|reference| (one.body..page.dom.end(one.body)).contains(reference))
             });
             if self.skipped.contains(&one.reference)
                 || own_number
-                || way_back
+                || is_backlink
                 || one.reference != one.body && bodies.contains(&one.reference)
             {
                 continue;
@@ -176,7 +176,7 @@ impl<'a> Finder<'a, '_> {
         if self.tries > MAX_TRIES {
             return None;
         }
-        let (name, target) = self.led_to(link, href)?;
+        let (name, target) = self.note_target(link, href)?;
         let body = self.body(target).filter(|body| !(*body..dom.end(*body)).contains(&link))?;
         let back = (body..dom.end(body)).filter(|node| dom.tag(*node) == Tag::A).any(|node| {
             let href = dom.attr(node, &local_name!("href")).and_then(|href| href.rsplit_once('#'));
@@ -195,11 +195,11 @@ impl<'a> Finder<'a, '_> {
 
     /// Target of a link within the page, and its name. It is found by the URL, or for a script by the link's
     /// own name, which is the note's with `ref` in it.
-    fn led_to(&mut self, link: u32, href: &str) -> Option<(String, u32)> {
+    fn note_target(&mut self, link: u32, href: &str) -> Option<(String, u32)> {
         let dom = &self.page.dom;
         if let Some((file, name)) = href.split_once('#').filter(|(_, name)| !name.is_empty()) {
             let own = || self.page.url?.path().rsplit('/').next().filter(|own| !own.is_empty());
-            let target = self.target(name).or_else(|| self.way_back(link, name))?;
+            let target = self.target(name).or_else(|| self.backlink_target(link, name))?;
             let is_own = file.is_empty() || file.rsplit('/').next() == own();
             // A copy of a page has the URLs of the original.
             let is_copy = || marker_starts(dom, target, &marker_of(&dom.raw_text(link)));
@@ -212,7 +212,7 @@ impl<'a> Finder<'a, '_> {
     }
 
     /// A later link to the reference, if the note's own name was lost.
-    fn way_back(&mut self, link: u32, name: &str) -> Option<u32> {
+    fn backlink_target(&mut self, link: u32, name: &str) -> Option<u32> {
         let dom = &self.page.dom;
         let number = name.trim_start_matches(|c: char| !c.is_ascii_digit());
         if number.is_empty() || number.len() == name.len() {
@@ -284,8 +284,8 @@ impl<'a> Finder<'a, '_> {
     fn is_named(&self, id: u32) -> bool {
         let names = &self.page.rules.extraction.markdown.notes;
         self.page.dom.attrs(id).any(|(name, value)| {
-            let told = matches!(&**name, "class" | "role" | "id" | "epub:type" | "rel" | "data-type");
-            told && names.iter().any(|note| value.contains(note.as_str()))
+            let is_hint = matches!(&**name, "class" | "role" | "id" | "epub:type" | "rel" | "data-type");
+            is_hint && names.iter().any(|note| value.contains(note.as_str()))
         })
     }
 

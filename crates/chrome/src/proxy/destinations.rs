@@ -102,14 +102,14 @@ impl Upstream {
 }
 
 /// A connection, and where it leads.
-pub(super) struct Reached {
+pub(super) struct RoutedConnection {
     pub(super) stream: TcpStream,
     /// Set if it leads to another proxy, which gets the host; with its credentials.
     pub(super) upstream: Option<Option<HeaderValue>>,
 }
 
 /// Allowed destinations and the ways to them.
-pub(super) struct Reach {
+pub(super) struct Destinations {
     addresses: AddressPolicy,
     resolve: Vec<ResolveRule>,
     trackers: bool,
@@ -118,7 +118,7 @@ pub(super) struct Reach {
     own_ports: Mutex<HashSet<u16>>,
 }
 
-impl Reach {
+impl Destinations {
     pub(super) fn new(settings: &ChromeSettings) -> io::Result<Self> {
         Ok(Self {
             addresses: settings.addresses.clone(),
@@ -144,7 +144,12 @@ impl Reach {
     }
 
     /// Connects to a host for a plain request or a tunnel.
-    pub(super) async fn connect(&self, host: &str, port: u16, tunnel: bool) -> Result<Reached, Refusal> {
+    pub(super) async fn connect(
+        &self,
+        host: &str,
+        port: u16,
+        tunnel: bool,
+    ) -> Result<RoutedConnection, Refusal> {
         if self.trackers && RULES.is_tracker(host) {
             return Err(Refusal::Tracker);
         }
@@ -159,11 +164,11 @@ impl Reach {
                     let _ = stream.set_nodelay(true);
                     if tunnel {
                         let stream = upstream.tunnel(stream, host, port).await?;
-                        return Ok(Reached { stream, upstream: None });
+                        return Ok(RoutedConnection { stream, upstream: None });
                     }
-                    Ok(Reached { stream, upstream: Some(upstream.credentials.clone()) })
+                    Ok(RoutedConnection { stream, upstream: Some(upstream.credentials.clone()) })
                 }
-                _ => Ok(Reached { stream: self.directly(host, port).await?, upstream: None }),
+                _ => Ok(RoutedConnection { stream: self.directly(host, port).await?, upstream: None }),
             }
         };
         timeout(CONNECT, connect)

@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     failed_page::failed_page,
     finished::Finished,
-    lessons::{Begin, TrialGuard},
+    lessons::{FirstStep, TrialGuard},
     links::new_url,
     page_rules::HTML,
     stage_error::StageError,
@@ -36,12 +36,12 @@ impl Visit<'_> {
         let choice = self.context.config.fetch.strategy;
         let chosen = match (self.request.strategy, choice) {
             (None, StrategyChoice::Auto) => match self.begin().await? {
-                Some(Begin::First(strategy)) => Some(strategy),
-                Some(Begin::Static(guard)) => {
+                Some(FirstStep::Learned(strategy)) => Some(strategy),
+                Some(FirstStep::Static(guard)) => {
                     self.on_trial = guard;
                     None
                 }
-                Some(Begin::Wait) | None => {
+                Some(FirstStep::Wait) | None => {
                     self.give_back_slot();
                     return self.requeue(LATER, self.request.attempt).await.map(Some);
                 }
@@ -64,13 +64,13 @@ impl Visit<'_> {
         self.requeue(Duration::ZERO, self.request.attempt).await.map(Some)
     }
 
-    async fn begin(&self) -> Result<Option<Begin>, StageError> {
+    async fn begin(&self) -> Result<Option<FirstStep>, StageError> {
         let (lessons, storage) = (&self.context.strategies.lessons, &self.context.compute.storage);
         let decided = async {
             loop {
                 let changed = lessons.changed();
                 match lessons.begin(storage, &self.request.url).await {
-                    Ok(Begin::Wait) => changed.await,
+                    Ok(FirstStep::Wait) => changed.await,
                     begun => return begun,
                 }
             }
@@ -105,7 +105,7 @@ impl Visit<'_> {
 
     /// Shows the page to a browser. The navigation is the request that the slot stands for; what the page loads comes of it.
     pub(super) async fn render(mut self) -> Result<Answer, StageError> {
-        if self.context.control.hurry.is_cancelled() {
+        if self.context.control.skip_render.is_cancelled() {
             self.give_back_slot();
             return self.not_rendered(&RenderError::Closed).await;
         }
@@ -124,7 +124,7 @@ impl Visit<'_> {
         let by_form = !self.was_tried && self.context.config.fetch.strategy == StrategyChoice::Auto;
         let rendered = tokio::select! {
             biased;
-            () = self.context.control.hurry.cancelled() => Err(RenderError::Closed),
+            () = self.context.control.skip_render.cancelled() => Err(RenderError::Closed),
             rendered = self.context.strategies.browser.render(&self.request.url, headers, by_form, is_page) => rendered,
         };
         slot.finish(outcome(&rendered).of_url(&self.request.url));
@@ -132,7 +132,7 @@ impl Visit<'_> {
         wire_bytes.add(self.context.strategies.browser.take_uncharged());
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
-            Err(RenderError::LedAway { to, status }) => return self.led_away(&to, status).await,
+            Err(RenderError::NavigatedAway { to, status }) => return self.navigated_away(&to, status).await,
             Err(error @ RenderError::Network(_)) => return self.not_reached(&error).await,
             Err(error) => return self.not_rendered(&error).await,
         };
@@ -148,7 +148,7 @@ impl Visit<'_> {
         }
         if self.context.admission.links.canonical(&rendered.document) != asked {
             wire_bytes.add(rendered.bytes);
-            return self.led_away(&rendered.document, status.unwrap_or(200)).await;
+            return self.navigated_away(&rendered.document, status.unwrap_or(200)).await;
         }
         if let Err(skipped) = self.context.network.client.check_shown(&rendered.headers, &rendered.html) {
             wire_bytes.add(rendered.bytes);
@@ -236,7 +236,7 @@ impl Visit<'_> {
 
     /// The page's script, or its server when a browser asks, leads to another page. That is a URL of its own, as what a
     /// refresh in the page names.
-    async fn led_away(&mut self, to: &Url, status: u16) -> Result<Answer, StageError> {
+    async fn navigated_away(&mut self, to: &Url, status: u16) -> Result<Answer, StageError> {
         if !self.was_tried {
             let asked = self.request.url.clone();
             if let Some(answer) = self.redirected(to.clone(), status).await? {
@@ -281,7 +281,9 @@ impl Visit<'_> {
 fn outcome(rendered: &Result<Rendered, RenderError>) -> SlotOutcome {
     let (status, retry_after) = match rendered {
         Ok(rendered) => (Some(rendered.status).filter(|status| *status > 0), retry_after(rendered)),
-        Err(RenderError::LedAway { status, .. } | RenderError::NoContent(status)) => (Some(*status), None),
+        Err(RenderError::NavigatedAway { status, .. } | RenderError::NoContent(status)) => {
+            (Some(*status), None)
+        }
         Err(_) => (None, None),
     };
     let unanswered = rendered.as_ref().is_err_and(RenderError::is_unanswered);
@@ -351,7 +353,7 @@ mod tests {
             assert!(!of(error).unanswered);
         }
         let to = "http://h.test/".parse().unwrap();
-        let away = of(RenderError::LedAway { to, status: 302 });
+        let away = of(RenderError::NavigatedAway { to, status: 302 });
         assert_eq!((away.status, away.unanswered), (Some(302), false));
     }
 }
