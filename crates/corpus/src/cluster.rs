@@ -2,9 +2,9 @@
 
 use crate::{
     CorpusError,
-    analysis::Model,
     documents::Documents,
     minhash::split_mix,
+    model::Model,
     settings::{ClusterAlgorithm, ClusterSettings},
 };
 use rayon::prelude::*;

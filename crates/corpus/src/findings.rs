@@ -2,11 +2,11 @@
 
 use crate::{
     CorpusError, Page, Settings,
-    analysis::Model,
     cluster::Clusters,
     documents::{Distinct, Documents, Members},
     groups::Groups,
     minhash::Banding,
+    model::Model,
     spool::Entries,
     tfidf::Vocabulary,
     verify::{CosineTerms, Pair},

@@ -21,6 +21,7 @@ mod html;
 mod language;
 mod lemma;
 mod minhash;
+mod model;
 mod page;
 mod report;
 mod settings;

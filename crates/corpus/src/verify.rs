@@ -2,9 +2,9 @@
 
 use crate::{
     CorpusError, Settings,
-    analysis::Model,
     documents::Documents,
     minhash::estimate,
+    model::Model,
     sorter::{Candidate, Sorted},
     spool::{self, Entries},
     tfidf::{OtherTerms, Vector, Vocabulary},

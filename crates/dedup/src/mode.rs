@@ -1,7 +1,7 @@
 //! One interface for both modes.
 
 use crate::{
-    Cleaned, FingerprintSettings, HostFingerprint, HostState, PageBlocks, StateError,
+    Cleaned, FingerprintSettings, HostFingerprint, HostState, Novelty, PageBlocks, StateError,
     site::{PageText, SiteFingerprint, SitePage},
 };
 use serde::{Deserialize, Serialize};
@@ -23,30 +23,6 @@ pub enum Fingerprint {
     Exact(HostFingerprint),
     /// See [`SiteFingerprint`].
     Site(SiteFingerprint),
-}
-
-/// Comparison of the text that most pages of a sample share with earlier counts of their host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Novelty {
-    /// Features of a page that most pages of the sample have.
-    pub common: u64,
-    /// Those of them that were rare before.
-    pub unknown: u64,
-}
-
-impl Novelty {
-    /// Returns true if most of the common features were rare before: the site has a new template.
-    #[must_use]
-    pub const fn is_redesign(self) -> bool {
-        self.unknown * 2 > self.common
-    }
-}
-
-impl std::ops::AddAssign for Novelty {
-    fn add_assign(&mut self, page: Self) {
-        self.common += page.common;
-        self.unknown += page.unknown;
-    }
 }
 
 /// A page as its host's mode reads it.

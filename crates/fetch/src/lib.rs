@@ -1,6 +1,7 @@
 //! Fetching of pages and the decisions before it: plain HTTP, robots.txt, politeness, canonical URLs, URL
 //! filters, scope, classification.
 
+mod address_book;
 pub mod budget;
 mod classify;
 mod error;
@@ -21,6 +22,7 @@ mod url;
 mod user_agents;
 mod xrobots;
 
+pub use address_book::AddressBook;
 pub use budget::ByteBudget;
 pub use classify::{THRESHOLD_WORDS, classify, needs_js};
 pub use error::{FetchError, LocalResource, Phase};
@@ -35,7 +37,7 @@ pub use http::{
 pub use optout::{
     AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, TDMREP_PATH, tdm_header,
 };
-pub use politeness::{AddressBook, Gate, GateRefusal, HostSlot, PolitenessSettings, SlotOutcome};
+pub use politeness::{Gate, GateRefusal, HostSlot, PolitenessSettings, SlotOutcome};
 pub use retry::{RetryCause, RetryPolicy};
 pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleSet};
 pub use scope::{Scope, ScopeSet, domain};

@@ -1,7 +1,25 @@
 //! Results of earlier visits to a URL, kept in the state directory for the next round.
 
-use crate::{BodyHash, ContentHash, NewUrl, Outcome, RequestId, RulesVersion, Strategy};
+use crate::{BodyHash, ContentHash, NewUrl, RequestId, RulesVersion, Strategy};
 use serde::{Deserialize, Serialize};
+
+/// Outcome of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A record was written.
+    Record,
+    /// A line of the error log was written.
+    Failed,
+    /// The URL is no page to record (content type, noindex, out of scope, robots, alias); counted by kind.
+    Skipped,
+    /// The URL redirected to another one, which is in the frontier.
+    Redirected,
+    /// A page of an earlier round whose content has not changed.
+    Unchanged,
+    /// A page of an earlier round that no longer exists. Its history is dropped, except for its visits.
+    Gone,
+}
 
 /// Results of a visit that later rounds use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! datatrove's `C4QualityFilter`.
 
 use crate::{
-    rule::Limit,
+    limit::Limit,
     rules::{C4Rules, LineRules},
     settings::C4Thresholds,
     text::{count_sentences, is_space, lines, ratio, to_f64},
@@ -12,7 +12,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 pub(crate) fn limits(settings: &C4Thresholds) -> Vec<(String, Limit)> {
-    crate::rule::named([
+    crate::limit::named([
         ("lorem_ipsum", Limit::AtMost(0.0)),
         ("curly_bracket", Limit::AtMost(0.0)),
         ("too_few_sentences", Limit::AtLeast(to_f64(settings.min_num_sentences))),

@@ -1,10 +1,12 @@
 //! A document under all rules.
 
 use crate::{
-    QualityError, c4, fineweb, gopher_quality, gopher_repetition,
+    QualityError,
+    assessment::{Assessment, Reason},
+    c4, fineweb, gopher_quality, gopher_repetition,
     grams::Grams,
     repetition::{self, CHAR, NGRAM, WORD},
-    rule::{Assessment, Reason, Rule, rules},
+    rule::{Rule, rules},
     rules::LineRules,
     settings::{RuleSet, Settings},
 };

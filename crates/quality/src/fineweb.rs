@@ -3,14 +3,14 @@
 
 use crate::{
     gopher_repetition::duplicates,
-    rule::Limit,
+    limit::Limit,
     rules::LineRules,
     settings::FinewebThresholds,
     text::{chars, is_space, ratio},
 };
 
 pub(crate) fn limits(settings: &FinewebThresholds) -> Vec<(String, Limit)> {
-    crate::rule::named([
+    crate::limit::named([
         ("line_punct_ratio", Limit::AtLeast(settings.line_punct_thr)),
         ("short_line_ratio", Limit::AtMost(settings.short_line_thr)),
         ("char_dup_ratio", Limit::AtMost(settings.char_duplicates_ratio)),

@@ -2,7 +2,7 @@
 //! `GopherQualityFilter`, whose reasons are the names here without their `gopher_`.
 
 use crate::{
-    rule::Limit,
+    limit::Limit,
     rules::LineRules,
     settings::GopherQualityThresholds,
     text::{chars, has_letter, is_space, lines, ratio},
@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 pub(crate) fn limits(settings: &GopherQualityThresholds) -> Vec<(String, Limit)> {
     let number = crate::text::to_f64;
-    crate::rule::named([
+    crate::limit::named([
         ("short_doc", Limit::AtLeast(number(settings.min_doc_words))),
         ("long_doc", Limit::AtMost(number(settings.max_doc_words))),
         ("below_avg_threshold", Limit::AtLeast(settings.min_avg_word_length)),

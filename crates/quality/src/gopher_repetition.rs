@@ -4,7 +4,7 @@
 
 use crate::{
     grams::Grams,
-    rule::Limit,
+    limit::Limit,
     settings::GopherRepetitionThresholds,
     text::{chars, is_space, ratio, split_at_feeds},
 };
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 /// `dup_para_frac`, `dup_para_char_frac`, `dup_line_frac`, `dup_line_char_frac`, `top_N_gram`,
 /// `duplicated_N_n_grams`.
 pub(crate) fn limits(settings: &GopherRepetitionThresholds) -> Vec<(String, Limit)> {
-    let mut all = crate::rule::named([
+    let mut all = crate::limit::named([
         ("dup_para_frac", Limit::AtMost(settings.dup_para_frac)),
         ("dup_para_char_frac", Limit::AtMost(settings.dup_para_char_frac)),
         ("dup_line_frac", Limit::AtMost(settings.dup_line_frac)),

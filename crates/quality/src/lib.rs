@@ -32,6 +32,7 @@
 //! those of datatrove (the reference of FineWeb), with which `benches/quality_rules.py` compares them on the
 //! same words. The functions of the modules describe the values; names are datatrove's reasons.
 
+mod assessment;
 mod c4;
 mod checker;
 mod error;
@@ -40,6 +41,7 @@ mod fineweb;
 mod gopher_quality;
 mod gopher_repetition;
 mod grams;
+mod limit;
 mod repetition;
 mod rule;
 mod rules;
@@ -47,10 +49,12 @@ mod settings;
 mod stop_words;
 mod text;
 
+pub use assessment::{Assessment, Reason};
 pub use checker::Checker;
 pub use error::QualityError;
 pub use explain::{Cause, Explanation, Finding, Occurrence, RepeatedWord, Verdict};
-pub use rule::{Assessment, Limit, Reason, Rule};
+pub use limit::Limit;
+pub use rule::Rule;
 pub use rules::{LineRules, Overlay};
 pub use settings::{
     C4Thresholds, FinewebThresholds, GopherQualityThresholds, GopherRepetitionThresholds, LanguageThresholds,

@@ -1,7 +1,8 @@
 //! The ratios of a repetition filter, with stop words left out.
 
 use crate::{
-    rule::{Limit, Reason},
+    assessment::Reason,
+    limit::Limit,
     rules::BoilerplateRules,
     settings::TextThresholds,
     text::{folded, has_letter, is_space, ratio, words},
@@ -16,7 +17,7 @@ pub(crate) const CHAR: usize = 1;
 pub(crate) const NGRAM: usize = 2;
 
 pub(crate) fn limits(settings: &TextThresholds) -> Vec<(String, Limit)> {
-    crate::rule::named([
+    crate::limit::named([
         ("word_repetition_ratio", Limit::AtMost(settings.max_word_repetition_ratio)),
         ("char_repetition_ratio", Limit::AtMost(settings.max_char_repetition_ratio)),
         ("ngram_repetition", Limit::AtMost(settings.max_ngram_repetition)),

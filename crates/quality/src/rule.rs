@@ -1,30 +1,9 @@
-//! Rules by name, and the assessment of a document by them.
+//! Rules by name, with their limits.
 
-use crate::settings::{RuleSet, Settings};
-use crawl_model::LanguageSource;
-
-/// Limit of a value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Limit {
-    /// Upper bound.
-    AtMost(f64),
-    /// Lower bound.
-    AtLeast(f64),
-    /// No limit: the value is for information.
-    None,
-}
-
-impl Limit {
-    /// Returns true if a value breaks the limit.
-    #[must_use]
-    pub fn is_broken_by(self, value: f64) -> bool {
-        match self {
-            Self::AtMost(most) => value > most,
-            Self::AtLeast(least) => value < least,
-            Self::None => false,
-        }
-    }
-}
+use crate::{
+    limit::Limit,
+    settings::{RuleSet, Settings},
+};
 
 /// A rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,49 +35,6 @@ impl Rule {
     }
 }
 
-/// Reason for treating the word ratio differently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// There are too few content words: the ratio is 0.
-    TooFewContentWords,
-    /// The word is a term: the higher limit applies.
-    Term,
-}
-
-impl Reason {
-    /// The name, as in a record.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::TooFewContentWords => "too_few_content_words",
-            Self::Term => "term",
-        }
-    }
-}
-
-/// Assessment of a document.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Assessment {
-    /// Language of the stop words (ISO 639-1, or `und`).
-    pub language: String,
-    /// Source of that language: `Setting` unless the caller sets it.
-    pub language_source: LanguageSource,
-    /// Words with a letter, of which the stop words are `words - content_words`.
-    pub words: usize,
-    /// Words with a letter that are no stop words.
-    pub content_words: usize,
-    /// True if the text is too short for [`RuleSet::Text`], whose values are then not judged.
-    pub short: bool,
-    /// About the word ratio.
-    pub reason: Option<Reason>,
-    /// Value for each rule of the [`Checker`](crate::Checker), in its order; none if it does not apply.
-    pub values: Vec<Option<f64>>,
-    /// Broken rules, as positions among those of the checker: set by set in their order, and within C4 in
-    /// that of the text.
-    pub failed: Vec<usize>,
-}
-
 /// Rules of the enabled sets, in order.
 pub(crate) fn rules(settings: &Settings) -> Vec<Rule> {
     RuleSet::ALL
@@ -120,9 +56,4 @@ fn limits(set: RuleSet, settings: &Settings) -> Vec<(String, Limit)> {
         RuleSet::C4 => crate::c4::limits(&settings.c4),
         RuleSet::Fineweb => crate::fineweb::limits(&settings.fineweb),
     }
-}
-
-/// Names with their limits.
-pub(crate) fn named<const N: usize>(all: [(&str, Limit); N]) -> Vec<(String, Limit)> {
-    all.map(|(name, limit)| (name.to_owned(), limit)).into()
 }

@@ -21,6 +21,7 @@
 
 mod codes;
 mod engine;
+mod file_error;
 mod known;
 mod ledger;
 mod lock;

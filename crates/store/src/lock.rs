@@ -1,6 +1,9 @@
 //! The lock on a state directory.
 
-use crate::{private, sqlite::io_error};
+use crate::{
+    file_error::{io_error, is_without_locks, no_locks},
+    private,
+};
 use crawl_model::StoreError;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -90,21 +93,6 @@ impl Drop for StateLock {
             tracing::debug!(%error, "the lock's file keeps the name of its last holder");
         }
     }
-}
-
-/// Error numbers of a file system without locks: ENOLCK, ENOSYS, EOPNOTSUPP.
-const WITHOUT_LOCKS: [i32; 3] = [37, 38, 95];
-
-fn is_without_locks(error: &io::Error) -> bool {
-    error.raw_os_error().is_some_and(|number| WITHOUT_LOCKS.contains(&number))
-}
-
-/// The error of a directory whose file system cannot lock files.
-pub(crate) fn no_locks(dir: &Path, error: &dyn fmt::Display) -> StoreError {
-    StoreError::Full(format!(
-        "{}: its file system cannot lock files ({error}); name one on a local disk, for a state with --state-dir",
-        dir.display()
-    ))
 }
 
 /// Holder of a lock.
@@ -244,17 +232,6 @@ mod tests {
         fs::write(dir.path().join(FILE), serde_json::to_string(&earlier).unwrap()).unwrap();
         let shown = StateLock::holder(dir.path()).unwrap().to_string();
         assert!(!shown.contains("no_argument_of_a_command"), "{shown}");
-    }
-
-    #[test]
-    fn a_file_system_without_locks_is_named_with_the_way_out() {
-        for number in WITHOUT_LOCKS {
-            let error = io::Error::from_raw_os_error(number);
-            assert!(is_without_locks(&error), "{error}");
-            let StoreError::Full(words) = no_locks(Path::new("/mnt/share/state"), &error) else { panic!() };
-            assert!(words.starts_with("/mnt/share/state: ") && words.contains("--state-dir"), "{words}");
-        }
-        assert!(!is_without_locks(&io::Error::from(io::ErrorKind::PermissionDenied)));
     }
 
     #[test]

@@ -13,9 +13,9 @@ use super::{
     watch::waiting,
 };
 use crate::{
+    address_book::AddressBook,
     budget::{Admission, ByteBudget},
     error::{FetchError, Phase},
-    politeness::AddressBook,
     user_agents,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};

@@ -8,9 +8,9 @@ mod addresses;
 mod host;
 mod settings;
 
-pub use addresses::AddressBook;
 pub use settings::{PolitenessSettings, SlotOutcome};
 
+use crate::AddressBook;
 use addresses::Addresses;
 use crawl_model::HostKey;
 use host::{Host, MAX_JITTER, base_pause, learn, ready_at};

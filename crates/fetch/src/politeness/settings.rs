@@ -21,7 +21,7 @@ pub struct PolitenessSettings {
     /// Maximum concurrent requests to one host. With more than one the pause counts between their starts.
     pub host_concurrency: usize,
     /// Minimum pause between two requests to one address for all hosts, as a share of `delay` (0 for none).
-    /// Requires an [`AddressBook`](super::AddressBook).
+    /// Requires an [`AddressBook`](crate::AddressBook).
     pub address_share: f64,
     /// Maximum `Crawl-delay` that is obeyed.
     pub max_crawl_delay: Duration,

@@ -1,7 +1,7 @@
 //! Pages of this worker that wait, on its own disk: held pages, and results between strategies. In the database
 //! they would double its log. A worker that takes over a host fetches them again.
 
-use crate::{private, sqlite::io_error};
+use crate::{file_error::io_error, private};
 use crawl_model::StoreError;
 use rusqlite::{Connection, OptionalExtension};
 use std::path::Path;

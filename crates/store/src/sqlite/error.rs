@@ -1,9 +1,9 @@
-//! Conversion of SQLite and system errors to [`StoreError`].
+//! Conversion of SQLite errors to [`StoreError`].
 
-use crate::lock::no_locks;
+use crate::file_error::no_locks;
 use crawl_model::StoreError;
 use rusqlite::{Connection, Error, ErrorCode, ffi};
-use std::{io, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 /// Converts an SQLite error. The kinds differ by the user's remedy: free space, wait for the other process,
 /// start afresh.
@@ -58,24 +58,6 @@ fn is_lock_error(failure: ffi::Error) -> bool {
         .contains(&failure.extended_code)
 }
 
-/// Converts a file system error about `path`.
-pub(crate) fn io_error(path: &Path, error: &io::Error) -> StoreError {
-    let text = format!("{}: {error}", path.display());
-    match error.kind() {
-        io::ErrorKind::PermissionDenied
-        | io::ErrorKind::ReadOnlyFilesystem
-        | io::ErrorKind::StorageFull
-        | io::ErrorKind::QuotaExceeded
-        | io::ErrorKind::FileTooLarge
-        | io::ErrorKind::NotADirectory
-        | io::ErrorKind::AlreadyExists => StoreError::Full(text),
-        // any other system error (EIO, EMFILE): the file cannot be used, and the same command may continue
-        // later
-        _ if error.raw_os_error().is_some() => StoreError::Full(text),
-        _ => StoreError::Other(text),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,14 +72,6 @@ mod tests {
             [(ffi::SQLITE_BUSY, true), (ffi::SQLITE_IOERR_LOCK, true), (ffi::SQLITE_FULL, false)]
         {
             assert_eq!(is_lock_error(ffi::Error::new(code)), lock, "{code}");
-        }
-    }
-
-    #[test]
-    fn a_file_that_no_descriptor_is_left_for_cannot_be_written() {
-        for code in [5, 23, 24] {
-            let error = io_error(Path::new("lock"), &io::Error::from_raw_os_error(code));
-            assert!(matches!(error, StoreError::Full(_)), "{error}");
         }
     }
 

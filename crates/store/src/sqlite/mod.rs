@@ -29,10 +29,9 @@ mod settle;
 mod texts;
 
 pub(crate) use engine::SqliteEngine;
-pub(crate) use error::io_error;
 pub use projects::SqliteProjects;
 
-use crate::{codes, private};
+use crate::{codes, file_error::io_error, private};
 use crawl_model::{StoreError, assert_may_block, instant};
 use durable::OpenFile;
 use error::sql;

@@ -5,7 +5,8 @@ mod check;
 mod rows;
 
 use super::{
-    error::{io_error, or_no_locks, sql},
+    error::{or_no_locks, sql},
+    io_error,
     migrate::{Migrations, migrate},
     texts::Texts,
 };

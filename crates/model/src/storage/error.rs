@@ -1,0 +1,26 @@
+//! Errors of storage.
+
+/// Error of a storage call.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No space is left, or the medium is not writable.
+    #[error("storage is full or not writable: {0}")]
+    Full(String),
+    /// Another process holds it.
+    #[error("storage is in use: {0}")]
+    Busy(String),
+    /// Stored data is corrupt.
+    #[error("storage is damaged: {0}")]
+    Corrupt(String),
+    /// Made by another version.
+    #[error("storage has version {found}, this program reads up to {known}")]
+    Version {
+        /// Version of the store.
+        found: u32,
+        /// Newest version this program knows.
+        known: u32,
+    },
+    /// Anything else.
+    #[error("storage: {0}")]
+    Other(String),
+}
