@@ -16,6 +16,8 @@ mod engine;
 mod enqueue;
 mod error;
 mod frontier;
+mod held;
+mod lease;
 mod log_check;
 mod memory;
 mod migrate;

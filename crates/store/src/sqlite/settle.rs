@@ -4,7 +4,7 @@ use super::{
     Inner,
     codes::{self, OUTCOMES},
     error::sql,
-    frontier::delete_partial_result,
+    held::delete_partial_result,
     memory::{Memory, set_number},
     texts::Texts,
 };
