@@ -165,6 +165,9 @@ fn a_user_agent_that_no_header_can_hold_is_2() {
         let done = run(&mut crawl()).expect(2);
         assert!(done.stderr.contains(&format!("{flag}: {key}: must be one line")), "{}", done.stderr);
         assert!(!sandbox.path("state").exists(), "nothing was begun");
+        let crawl = || sandbox.crawl(&["http://127.0.0.1:9/".into()], &[flag, "Zuse-Über/1"]);
+        let done = run(&mut crawl()).expect(2);
+        assert!(done.stderr.contains("has the character \"Ü\""), "{}", done.stderr);
     }
 }
 

@@ -100,6 +100,7 @@ fn killed_and_resumed(output: &str) {
     if path.is_dir() {
         assert_eq!(markdown_files(&path), 60);
     }
+    assert!(!sandbox.path("out.parquet.part").exists(), "a finished table has no journal");
     // the next round is appended; a folder has one file per page, and lists it once
     run(crawl().args(["--recrawl", "all", "--emit", "all"])).expect(0);
     let times = if path.is_dir() { 1 } else { 2 };

@@ -137,7 +137,7 @@ fn what_may_not_be_fetched_is_not() {
     refused(&mut client, "crawl_url", &url("/missing"), &["404"]);
     assert!(!server.targets().contains(&"/secret".to_owned()));
     for (address, word) in
-        [("ftp://a.example/", "http"), ("/sheet", "url"), ("http://10.0.0.1/", "not public")]
+        [("ftp://a.example/", "http"), ("/sheet", "url"), ("http://10.0.0.1/", "not a public address")]
     {
         refused(&mut client, "crawl_url", &json!({ "url": address }), &[word]);
     }
@@ -158,7 +158,7 @@ fn what_may_not_be_fetched_is_not() {
     client.close();
     // loopback is not public either, unless the configuration allows it
     let mut client = Client::start(&sandbox, &[]);
-    refused(&mut client, "crawl_url", &url("/sheet"), &["not public"]);
+    refused(&mut client, "crawl_url", &url("/sheet"), &["not a public address"]);
 }
 
 #[test]

@@ -68,6 +68,49 @@ fn help_and_version_go_to_standard_output() {
     assert!(version.stdout.starts_with("crawl "), "{}", version.stdout);
 }
 
+/// Settings of file, variable and flag, each with its source, as a file that can be used again.
+#[test]
+fn config_prints_the_effective_settings_with_their_sources() {
+    let sandbox = Sandbox::new();
+    sandbox.write("crawl.toml", "# mine\n[crawl]\ndepth = 7\nscope = \"domain\"\n");
+    let mut crawl = sandbox.bare();
+    crawl.args(["config", "--config", "crawl.toml", "--depth", "2", "https://docs.example.org/"]);
+    crawl.args(["--header", "X-Key: s3cret"]).env("CRAWL_POLITENESS_DELAY", "3s");
+    let shown = run(&mut crawl).expect(0).stdout;
+    for (setting, source) in [
+        ("depth = 2", "--depth"),
+        ("scope = \"domain\"", "crawl.toml:4"),
+        ("delay = \"3s\"", "CRAWL_POLITENESS_DELAY"),
+        ("retries = 3", "default"),
+        ("# headers is set and not shown", "--header"),
+    ] {
+        let line = shown.lines().find(|line| line.starts_with(setting)).unwrap_or_else(|| panic!("{shown}"));
+        assert!(line.ends_with(&format!("# {source}")), "{line}");
+    }
+    assert!(!shown.contains("s3cret"), "{shown}");
+    sandbox.write("again.toml", &shown);
+    let checked = run(sandbox.bare().args(["check", "config", "again.toml"])).expect(0).stdout;
+    assert!(checked.starts_with("again.toml: no fault; "), "{checked}");
+    let defaults = run(sandbox.bare().args(["config", "--default"])).expect(0).stdout;
+    assert_eq!(defaults, include_str!("../config/crawl.toml"));
+}
+
+#[test]
+fn check_config_names_every_fault_of_a_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("crawl.toml", "[crawl]\ndepht = 2\n[fetch]\nretries = \"many\"\n");
+    let mut check = sandbox.bare();
+    check.args(["check", "config", "crawl.toml"]).env("CRAWL_CRAWL_DEPTH", "none");
+    let faults = run(&mut check).expect(2).stderr;
+    assert!(faults.contains("crawl.toml:2: crawl.depht: unknown key; did you mean \"depth\"?"), "{faults}");
+    assert!(faults.contains("crawl.toml:4: fetch.retries: invalid type"), "{faults}");
+    assert!(!faults.contains("CRAWL_CRAWL_DEPTH"), "the file alone is checked: {faults}");
+    let both = "[output]\nappend = \"a.jsonl\"\nreplace = \"b.jsonl\"\n";
+    sandbox.write("crawl.toml", both);
+    let faults = run(sandbox.bare().args(["check", "config", "crawl.toml"])).expect(2).stderr;
+    assert!(faults.contains("output.append and output.replace are both set"), "{faults}");
+}
+
 /// Control characters in a page, a robots.txt or a record reach no terminal.
 #[test]
 fn text_for_people_holds_no_controls() {

@@ -42,7 +42,7 @@ pub enum RenderError {
         reason: String,
     },
     /// The host is, or resolves to, an address that must not be contacted.
-    #[error("{host} is the address {address}, which is not public")]
+    #[error("{}", crawl_fetch::refused_address(host, address))]
     AddressBlocked {
         /// The host of the URL.
         host: String,
@@ -143,13 +143,15 @@ impl RenderError {
             }
             Self::AddressBlocked { address, .. } => {
                 let bits = if address.is_ipv4() { 32 } else { 128 };
-                return format!("allow it with --allow-address {address}/{bits} if you mean it");
+                return format!("allow it with --allow-address {address}/{bits} if this is intended");
             }
-            Self::Navigation(_) => "look at the URL in a browser; what it leads to is a page of its own",
+            Self::Navigation(_) => {
+                "look at the URL in a browser; the target of the redirect is a page of its own"
+            }
             Self::Network(_) => "see whether the host is up, and run the same command again",
             Self::Download => "fetch it with another tool: only pages are rendered",
             Self::NoContent(_) => "nothing: the server has nothing to show there",
-            Self::NavigatedAway { .. } => "nothing: what it leads to is a page of its own",
+            Self::NavigatedAway { .. } => "nothing: the target of the redirect is a page of its own",
             Self::Timeout { .. } => "raise the browser's budgets if the site is merely slow",
             Self::Hung => "the page's owner has to fix its script; the static result stands",
             Self::Crashed => "try the page in a newer browser, or with fewer tabs if memory is short",

@@ -176,7 +176,7 @@ impl Running {
         let base = settings.profiles.clone().unwrap_or_else(std::env::temp_dir);
         let reaped = process::reap(&base);
         if reaped > 0 {
-            tracing::info!(reaped, "removed what browsers of killed crawls had left");
+            tracing::info!(reaped, "removed temporary folders of killed crawls");
         }
         let tabs = settings.tabs.max(1);
         let (jobs, queue) = mpsc::channel(tabs);

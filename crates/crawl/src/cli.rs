@@ -17,7 +17,7 @@ pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExplainForm, ExtractArgs, RulesArgs, SiteArgs,
     TextFormat,
 };
-pub use operate::{ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs};
+pub use operate::{ConfigArgs, ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs};
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 pub use quality::QualityArgs;
 pub use replay::ReplayArgs;
@@ -55,7 +55,7 @@ fn output_help() -> String {
 
 /// Crawls sites politely and writes the main content of each page as JSONL.
 #[derive(Debug, Parser)]
-#[command(name = "crawl", version = env!("CRAWL_VERSION"), after_help = "crawl --help describes all flags, with examples and exit codes.", after_long_help = EXAMPLES, disable_help_subcommand = true, args_conflicts_with_subcommands = true, max_term_width = 110)]
+#[command(name = "crawl", version = env!("CRAWL_VERSION"), after_help = "crawl --help describes all flags and commands, with examples and exit codes.", after_long_help = EXAMPLES, disable_help_subcommand = true, args_conflicts_with_subcommands = true, max_term_width = 110)]
 pub struct Cli {
     /// Another job than crawling.
     #[command(subcommand)]
@@ -100,6 +100,10 @@ pub enum Command {
     ///
     /// MCP uses standard input and output (docs/api.md).
     Mcp(McpArgs),
+    /// Print the effective settings with the source of each value.
+    ///
+    /// The flags are those of the crawl: `crawl config --config crawl.toml --depth 2`.
+    Config(Box<ConfigArgs>),
     /// Show the frontier, held pages and errors of a crawl.
     ///
     /// It works beside a run. It lists the frontier by host, held pages, the last errors and the time of the next visits.
@@ -137,6 +141,9 @@ pub enum Command {
 /// Flags of the main job that `crawl -h` shows.
 const SHORT_HELP: [&str; 4] = ["seed", "append", "scope", "limit"];
 
+/// Commands that only `crawl --help` lists, so that `crawl -h` is one screen.
+const LONG_HELP_COMMANDS: [&str; 3] = ["schema", "manual", "completions"];
+
 impl Cli {
     /// Parses the arguments of the process.
     ///
@@ -151,6 +158,11 @@ impl Cli {
             let is_short = SHORT_HELP.contains(&argument.get_id().as_str());
             argument.hide_short_help(!is_short)
         });
+        if arguments.iter().skip(1).any(|word| word == "-h") {
+            for name in LONG_HELP_COMMANDS {
+                command = command.mut_subcommand(name, |subcommand| subcommand.hide(true));
+            }
+        }
         let matches = command
             .try_get_matches_from_mut(arguments)
             .map_err(|error| removed::explain(error, arguments, &mut command))?;
@@ -193,7 +205,7 @@ pub struct RunArgs {
     /// A line is a URL or a bare host, or a comment that begins with #. A file that ends in .gz is unpacked. - is standard input.
     #[arg(long, value_name = "FILE|URL", help_heading = "Input")]
     pub seed: Vec<PathBuf>,
-    /// Configuration file (TOML; see config/crawl.toml for every key)
+    /// File of settings (TOML); crawl config --default prints one with all of them
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub config: Option<PathBuf>,
 

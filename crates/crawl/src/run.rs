@@ -204,7 +204,7 @@ fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Res
     }
     if exit == Exit::NoSeed {
         let failures = match context.stats.first_failures() {
-            none if none.is_empty() => "what was there in the last round is gone".to_owned(),
+            none if none.is_empty() => "all pages of the last round are gone".to_owned(),
             failures => failures.join("; "),
         };
         return Err(Failure::new(exit, format!("no seed could be fetched: {failures}")));
@@ -217,9 +217,9 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
     let dir = state.dir.display();
     if state.other_rules {
         let what = if state.new_round {
-            "every page that is asked is read anew, and what sites repeat is learnt anew"
+            "each visited page is extracted again, and the boilerplate of its site is learned again"
         } else {
-            "pages of this round that were read before stay as they are"
+            "pages that this round has already extracted stay unchanged"
         };
         tracing::warn!(
             "{dir} was made with other rules, settings of extraction or cleaning, or another version: {what}"
@@ -227,7 +227,7 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
     }
     if state.other_links && state.new_round {
         tracing::warn!(
-            "{dir} was made with other settings of what is followed: every page that is asked is read anew, for what it leads to"
+            "{dir} was made with other settings of scope or filters: the links of each visited page are read again"
         );
     }
     let replaces = !context.config.output.replace.is_empty();
@@ -235,7 +235,7 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
     // after rounds without a record every page is new
     if replaces && is_of_changes && state::has_records(&*state.store).unwrap_or(true) {
         tracing::warn!(
-            "{} will hold only pages that are new, changed or gone since their last visit; -o adds them to a file, --fresh crawls everything anew",
+            "{} will hold only pages that are new, changed or gone since their last visit; append them with -o, or crawl everything again with --fresh",
             context.config.output.replace
         );
     }
@@ -263,7 +263,7 @@ pub(crate) fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Fu
             is_stopping = true;
             // before the run can end: its summary comes after this line
             if !quiet {
-                say("stopping: saving what is in flight (again to stop at once)");
+                say("stopping: saving pages in flight (a second signal stops at once)");
             }
             cancel.cancel();
         }

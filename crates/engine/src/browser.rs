@@ -95,7 +95,7 @@ impl Browser {
     pub fn reap(&self) {
         let reaped = self.renderer.reap();
         if reaped > 0 {
-            tracing::info!(reaped, "ended what browsers of killed crawls had left");
+            tracing::info!(reaped, "ended browser processes of killed crawls");
         }
     }
 

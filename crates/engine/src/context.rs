@@ -284,7 +284,7 @@ fn write(gate: &Gate, storage: &Weak<StorageDoor>) {
     let (Some(storage), gate) = (storage.upgrade(), gate.clone()) else { return };
     storage.post(move |store| {
         if let Err(error) = save_retry_after(&gate, store) {
-            tracing::debug!(%error, "what hosts asked for by Retry-After cannot be kept");
+            tracing::debug!(%error, "the Retry-After times of hosts cannot be saved");
         }
     });
 }

@@ -236,7 +236,7 @@ fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     if kind != opt_outs::UNKNOWN_KIND {
         return Finished::Other { lease, outcome: Outcome::Skipped, kind, history };
     }
-    let message = "its site may opt out of mining, but the file that would say so cannot be had".to_owned();
+    let message = "an opt-out file of the site is unreachable: tdmrep.json or ai.txt".to_owned();
     let failed = failed_page(&page.request, Stage::Robots, kind, Some(page.status), message);
     Finished::Failed(Box::new(failed), history)
 }

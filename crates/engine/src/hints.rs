@@ -22,7 +22,7 @@ const KINDS: &[(&str, &str)] = &[
     ("browser_proxy", "name an http:// proxy with --proxy, or use --strategy static to do without a browser"),
     ("crawl_delay", "leave the host out, or use --ignore-robots if the site is yours"),
     ("duplicate", "leave out --drop-duplicates to keep it, or raise near_duplicates.jaccard"),
-    ("held_unreadable", "look at the disk: what was written to the state is not what is read from it"),
+    ("held_unreadable", "check the disk: it returns other bytes than were written to the state"),
     ("host_dead", "see what the host's first failures say, and run the same command again when it is back"),
     ("internal", "please report it with the URL: no page should be able to do that"),
     ("redirect_loop", "try --cookies; if a browser loops as well, the site's owner has to fix it"),

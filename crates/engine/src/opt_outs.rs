@@ -183,7 +183,7 @@ impl State {
         self.failed += 1;
         let wait = network.retry.decide(self.failed, RetryCause::Request { error: &error, retry_after });
         if wait.is_none() {
-            tracing::warn!(%origin, %error, "a file that may opt out of mining cannot be had: nobody knows whether the origin does");
+            tracing::warn!(%origin, %error, "an opt-out file is unreachable (tdmrep.json or ai.txt): crawl.ai_optout_unknown decides on the pages of this origin");
         }
         wait
     }

@@ -331,7 +331,7 @@ fn records(
             }
             match next {
                 Ok(record) if record.is_intact() => return Some((reader.offset(), record)),
-                Ok(_) => report(true, &"its digest is another than that of its bytes"),
+                Ok(_) => report(true, &"its digest does not match its bytes"),
                 Err(error @ RecordError::Truncated) if is_open => unfinished = Some(error),
                 Err(error) => report(!matches!(error, RecordError::TooLarge(_)), &error),
             }
@@ -409,7 +409,7 @@ impl Replay {
             return Ok(None);
         }
         let Some(capture) = self.archive.page(page.capture)? else {
-            tracing::warn!(url = %page.final_url, "the archive has lost the bytes of this page, it is left out");
+            tracing::warn!(url = %page.final_url, "the archive lacks the bytes of this page: the page is left out");
             return Ok(None);
         };
         // earlier rounds are not replayed, so the page is written without comparison

@@ -130,7 +130,7 @@ impl RobotsCache {
                 }
                 let prolonged = known.and_then(|known| self.prolonged(&known, now_ms));
                 if prolonged.is_some() {
-                    tracing::info!(%origin, "robots.txt cannot be had anew, the rules of the last time are kept to");
+                    tracing::info!(%origin, "robots.txt is unreachable: the last known rules stay in force");
                 }
                 Ok(prolonged.unwrap_or(robots))
             })

@@ -5,7 +5,7 @@ mod outputs;
 
 pub use crate::browser::check as check_browser;
 pub use build::{context, context_on};
-pub use outputs::{check as check_outputs, close as close_outputs};
+pub use outputs::{check as check_outputs, check_settings, close as close_outputs};
 
 use crate::{
     archive::{self, Archive},
@@ -144,8 +144,8 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     let loss = archive::loss(&*context.store, Path::new(&context.config.archive.dir))?;
     if let Some(archive) = Archive::open(&context.config, context.compute.cpu.clone())? {
         let (folder, bytes) = (&context.config.archive.dir, archive.damaged_bytes());
-        let aside =
-            (bytes > 0).then(|| format!("{folder}: {bytes} damaged bytes of an earlier run were put aside"));
+        let aside = (bytes > 0)
+            .then(|| format!("{folder}: {bytes} damaged bytes of an earlier run were moved to another file"));
         let damages: Vec<String> = aside.into_iter().chain(loss).collect();
         if !damages.is_empty() {
             let damage = format!(

@@ -277,10 +277,7 @@ impl Sink {
         }
         let stale = self.context.store.settle_with_texts(&self.settlements, &marks, &texts)?;
         if stale > 0 {
-            tracing::warn!(
-                stale,
-                "leases had run out before their pages were written; those pages will stand twice"
-            );
+            tracing::warn!(stale, "leases expired before their pages were written: these pages appear twice");
         }
         self.settlements.clear();
         if !self.shares.is_empty() {

@@ -25,7 +25,7 @@ pub enum StageError {
     },
     /// This machine has not let the run make a request for long.
     #[error(
-        "no request could be made for {lasting:?}: {words}; the state is kept, and the same command goes on"
+        "no request could be made for {lasting:?}: {words}; the state is kept, and the same command continues"
     )]
     Outage {
         /// Time without a request.

@@ -80,7 +80,7 @@ pub fn partial_result(
     let Some(kept) = context.store.partial_result(request.id)? else { return Ok(None) };
     let read = serde_json::from_slice(&kept).inspect_err(|error| {
         // the strategy that is tried now may bring all of it again
-        tracing::warn!(url = %request.url, %error, "what other strategies brought of the URL cannot be read: it is left out");
+        tracing::warn!(url = %request.url, %error, "the results of other strategies for the URL are unreadable: they are left out");
     });
     Ok(read.ok())
 }
@@ -184,7 +184,7 @@ pub fn on_page(
 /// Returns the reason why a page was not begun with a plain request; empty if it was.
 fn why_first(context: &Context, page: &ExtractedPage) -> String {
     let auto = context.config.fetch.strategy == StrategyChoice::Auto;
-    let form = || format!("pages of the form {} have needed it", url_template(&page.request.url));
+    let form = || format!("pages of the URL pattern {} have needed it", url_template(&page.request.url));
     match page.strategy {
         Strategy::Static if auto && page.request.strategy == Some(Strategy::Chrome) => {
             format!("asked for by a browser, since {}, but its document has its text", form())

@@ -136,7 +136,7 @@ pub fn refused(full_hosts: &FullHosts, stats: &Stats, refused: Vec<Refused>) -> 
             stats.by_kind(kind, rest);
         }
         if is_new {
-            tracing::warn!(%host, "the frontier holds as many URLs of the host as {setting} allows; others are left out");
+            tracing::warn!(%host, "the host has reached {setting} in the frontier: further URLs are refused");
             let message = format!(
                 "the frontier holds as many URLs of {host} as {setting} allows: this URL and others are left out until some are \
                  done, those of a sitemap in this round"

@@ -151,11 +151,11 @@ const fn shows_shell(signals: &PageSignals, content_words: u32, body_words: u32)
 fn shell(signals: &PageSignals) -> (ClassificationRule, String) {
     use ClassificationRule as R;
     if signals.amp_url.is_some() {
-        return (R::SpaWithAmp, "filled by scripts, and there is an AMP page".into());
+        return (R::SpaWithAmp, "scripts add the text, and an AMP page exists".into());
     }
     match signals.frameworks_detected.join(", ") {
-        none if none.is_empty() => (R::SpaThin, "nearly empty body in which scripts run".into()),
-        frameworks => (R::SpaOfFramework, format!("shell of {frameworks}")),
+        none if none.is_empty() => (R::SpaThin, "nearly empty page with scripts, which add the text".into()),
+        frameworks => (R::SpaOfFramework, format!("page of {frameworks}, whose scripts add the text")),
     }
 }
 

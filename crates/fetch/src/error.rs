@@ -63,7 +63,7 @@ pub enum FetchError {
     #[error("not a URL that can be fetched ({0})")]
     Url(String),
     /// The host is, or resolves to, an address that must not be contacted.
-    #[error("{host} is the address {address}, which is not public")]
+    #[error("{}", refused_address(host, address))]
     AddressBlocked {
         /// The host of the URL.
         host: String,
@@ -125,7 +125,7 @@ pub enum FetchError {
     #[error("the connection broke before the response was complete ({0})")]
     ConnectionLost(String),
     /// The response was not HTTP, or broke a rule of HTTP or a bound on headers.
-    #[error("not a valid HTTP response ({0})")]
+    #[error("the server broke the rules of HTTP ({0})")]
     Protocol(String),
     /// The announced size is far beyond the limit.
     #[error("the body is announced with {announced} bytes, of which at most {cap} would be kept")]
@@ -151,6 +151,15 @@ pub enum FetchError {
     Status(u16),
 }
 
+/// Message about an address that is not public.
+#[must_use]
+pub fn refused_address(host: &str, address: &IpAddr) -> String {
+    if host.trim_matches(['[', ']']) == address.to_string() {
+        return format!("refused: {address} is not a public address");
+    }
+    format!("refused: {host} has the address {address}, which is not public")
+}
+
 const fn bits(address: &IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
@@ -159,9 +168,9 @@ const fn status_hint(status: u16) -> &'static str {
     match status {
         401 => "give credentials for the site in fetch.auth",
         403 => "the site refuses us: name a --contact, and ask its owner",
-        404 | 410 => "there is no such page: correct the link if it is yours",
+        404 | 410 => "the page does not exist: correct the link if it is yours",
         407 => "give the proxy's credentials in its URL (--proxy)",
-        408 | 425 | 500..=599 => "the server has trouble of its own: try again later",
+        408 | 425 | 500..=599 => "the server has a fault: try again later",
         429 => "the site wants fewer requests: raise --delay",
         451 => "the site may not show it where you are",
         _ => "look at the URL in a browser",
@@ -206,7 +215,10 @@ impl FetchError {
     pub fn hint(&self) -> String {
         let fixed = match self {
             Self::AddressBlocked { address, .. } => {
-                return format!("allow it with --allow-address {address}/{} if you mean it", bits(address));
+                return format!(
+                    "allow it with --allow-address {address}/{} if this is intended",
+                    bits(address)
+                );
             }
             Self::Url(_) => "correct the address: only http and https URLs with a valid host can be fetched",
             Self::Local { resource: LocalResource::Resolver, .. } => {
@@ -218,7 +230,7 @@ impl FetchError {
             Self::Local { .. } => "free the resource on this machine, or lower fetch.concurrency",
             Self::Dns { .. } => "check the spelling of the name, or give its address with --resolve",
             Self::Connect { proxy: true, .. } => {
-                "see whether the proxy is up, or name another one, or none, with --proxy; HTTP_PROXY and its like count too"
+                "check the proxy, or name another one, or none, with --proxy; HTTP_PROXY, HTTPS_PROXY and ALL_PROXY count too"
             }
             Self::Connect { .. } => {
                 "the host may be down: try again later, and look at firewalls and --proxy"
@@ -298,6 +310,19 @@ impl FetchError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_address_is_named_once() {
+        let told = |host: &str, address: &str| {
+            FetchError::AddressBlocked { host: host.into(), address: address.parse().unwrap() }.to_string()
+        };
+        assert_eq!(told("127.0.0.1", "127.0.0.1"), "refused: 127.0.0.1 is not a public address");
+        assert_eq!(told("[::1]", "::1"), "refused: ::1 is not a public address");
+        assert_eq!(
+            told("intranet.test", "10.0.0.1"),
+            "refused: intranet.test has the address 10.0.0.1, which is not public"
+        );
+    }
 
     #[test]
     fn hints_name_the_way_out() {

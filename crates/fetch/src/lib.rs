@@ -25,7 +25,7 @@ mod xrobots;
 pub use address_book::AddressBook;
 pub use budget::ByteBudget;
 pub use classify::{THRESHOLD_WORDS, classify, needs_js};
-pub use error::{FetchError, LocalResource, Phase};
+pub use error::{FetchError, LocalResource, Phase, refused_address};
 pub use escalation::{outweighs, strategies_in_order};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{

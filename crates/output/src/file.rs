@@ -162,7 +162,7 @@ impl FileOutput {
         } else {
             format!("was written to by another program while the run was on: {} bytes", found - self.length)
         };
-        let rest = "what was not settled is fetched by the same command, what is gone by --fresh alone";
+        let rest = "the same command fetches unsettled pages again, --fresh fetches lost ones";
         Err(io::Error::other(format!("it {what}; {rest}")))
     }
 }

@@ -161,8 +161,8 @@ pub struct CheckArgs {
     /// Subject to check
     #[arg(value_enum)]
     pub what: CheckWhat,
-    /// robots.txt, page, or sitemap; for url the URLs, one a line; for rules their directory; for list a
-    /// filter list. With --jsonl the lines; - or none for standard input
+    /// robots.txt, page, sitemap, filter list or file of settings; for url the URLs, one a line; for rules their directory.
+    /// With --jsonl the lines; - or none for standard input
     pub file: Option<PathBuf>,
     /// The URL in question (robots, url), or where the file came from (sitemap)
     #[arg(long)]
@@ -174,7 +174,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "VALUE")]
     pub content_type: Option<String>,
     /// A JSON object a line in, an answer a line out. For robots: robots or robots_b64, url, user_agent; for url: in; for
-    /// charset: bytes_b64, content_type; for sitemap: bytes_b64, url, strict_location; not for rules and list
+    /// charset: bytes_b64, content_type; for sitemap: bytes_b64, url, strict_location; not for rules, list and config
     #[arg(long)]
     pub jsonl: bool,
 }
@@ -194,4 +194,6 @@ pub enum CheckWhat {
     Rules,
     /// A filter list in EasyList syntax: what its lines are, and every fault with its line
     List,
+    /// A file of settings: every fault with file, line and key
+    Config,
 }

@@ -64,6 +64,17 @@ pub enum StateJob {
     Repair(StateArgs),
 }
 
+/// `crawl config`
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    /// Print the default file, with an explanation of each setting
+    #[arg(long = "default")]
+    pub is_default: bool,
+    /// The crawl, as it would be begun
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
 /// `crawl retry-errors`
 #[derive(Debug, Args)]
 pub struct RetryArgs {

@@ -27,8 +27,10 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             CheckWhat::Url => url_line,
             CheckWhat::Charset => charset_line,
             CheckWhat::Sitemap => sitemap_line,
-            CheckWhat::Rules | CheckWhat::List => {
-                return Err(Failure::usage("--jsonl is not for rules and lists: name a directory or a file"));
+            CheckWhat::Rules | CheckWhat::List | CheckWhat::Config => {
+                return Err(Failure::usage(
+                    "--jsonl is not for rules, lists and settings: name a directory or a file",
+                ));
             }
         };
         return each_object(Lines::open(args.file.as_deref())?, answer);
@@ -40,6 +42,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         CheckWhat::Sitemap => sitemap(args)?,
         CheckWhat::Rules => rules(args)?,
         CheckWhat::List => list(args)?,
+        CheckWhat::Config => super::config::check(args.file.as_deref())?,
     };
     write_text(&text)?;
     Ok(Exit::Done)
@@ -110,7 +113,7 @@ fn sitemap(args: &CheckArgs) -> Result<String, Failure> {
     let url = needed_url(args, "where the sitemap came from")?;
     let found = parse_sitemap(&read_document(args.file.as_deref())?, &url, &SitemapLimits::default())
         .map_err(|e| Failure::usage(e.to_string()))?;
-    let damage = if found.damaged { ", damaged: what stands before the damage was kept" } else { "" };
+    let damage = if found.damaged { ", damaged: entries before the damage are kept" } else { "" };
     let cut = if found.truncated { ", cut at the limits" } else { "" };
     let mut out = format!("{}, {} entries{damage}{cut}\n", found.kind.name(), found.entries.len());
     for entry in &found.entries {

@@ -2,6 +2,7 @@
 
 mod check;
 mod classify;
+mod config;
 mod dedup;
 mod documents;
 mod duplicates;
@@ -59,6 +60,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Mcp(args)) => serve::mcp(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Manual { dir }) => manual(&dir),
+        Some(Command::Config(args)) => config::run(&args),
         Some(Command::Status(args)) => status::run(&args),
         Some(Command::RetryErrors(args)) => retry::run(&args),
         Some(Command::State(args)) => state::run(&args),

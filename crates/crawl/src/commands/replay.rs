@@ -41,7 +41,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         None => Ok(Exit::Done),
         Some(damage) => Err(Failure::new(
             Exit::Damaged,
-            format!("{}: {damage}; the output has what could be read", args.dir.display()),
+            format!("{}: {damage}; the output has the readable part", args.dir.display()),
         )),
     }
 }

@@ -33,7 +33,7 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
     let settings = config::load(args.run.config.as_deref(), config::environment()?, args.run.overrides())?;
     if args.run.fresh {
         return Err(Failure::usage(
-            "--fresh forgets what failed: leave it out, or crawl anew without retry-errors",
+            "--fresh removes the list of failed pages: leave out --fresh, or start over without retry-errors",
         ));
     }
     let seeds = args.run.named_seeds();

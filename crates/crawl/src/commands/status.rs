@@ -178,7 +178,7 @@ impl Status {
             (Some(holder), ..) => format!("running: {holder}"),
             (None, _, 0) => "not begun".into(),
             (None, true, round) => format!("round {round} is done; the same command begins the next one"),
-            (None, false, round) => format!("round {round} was left unfinished; the same command goes on"),
+            (None, false, round) => format!("round {round} is unfinished; the same command continues"),
         };
         let _ = writeln!(out, "{}\n  {how}", self.state_dir.display());
         let _ = writeln!(

@@ -91,6 +91,11 @@ pub(super) fn header_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     if text.contains(char::is_control) {
         return Err(D::Error::custom("must be one line without control characters: it is sent as a header"));
     }
+    if let Some(found) = text.chars().find(|c| !c.is_ascii()) {
+        return Err(D::Error::custom(format!(
+            "has the character \"{found}\", but a header is sent in ASCII: write it without accents"
+        )));
+    }
     Ok(text)
 }
 

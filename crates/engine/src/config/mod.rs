@@ -3,6 +3,7 @@
 //! The sources are merged as TOML tables and deserialised once. There is no default in code: if the file and
 //! the types differ, the first start fails (and the tests).
 
+mod effective;
 mod error;
 mod http;
 mod moved;
@@ -11,13 +12,14 @@ mod sections;
 mod traps;
 mod values;
 
+pub use effective::{Effective, SettingValue};
 pub use error::{ConfigError, ConfigErrors};
 pub use http::AuthEntry;
 pub use moved::is_former_key;
 pub use sections::*;
 pub use values::Limit;
 
-use std::{io::Read, path::Path};
+use std::{collections::BTreeMap, io::Read, path::Path};
 use toml::{
     Spanned, Table, Value,
     de::{DeTable, DeValue},
@@ -59,9 +61,26 @@ pub fn load(
     environment: impl Iterator<Item = (String, String)>,
     flags: Vec<Override>,
 ) -> Result<Config, ConfigErrors> {
+    load_with_sources(file, environment, flags).map(|effective| effective.config)
+}
+
+/// Merges defaults, the file, `CRAWL_*` variables and flags, and keeps the source of each value.
+///
+/// # Errors
+/// Every unknown or ill-typed key, each with its place.
+pub fn load_with_sources(
+    file: Option<&Path>,
+    environment: impl Iterator<Item = (String, String)>,
+    flags: Vec<Override>,
+) -> Result<Effective, ConfigErrors> {
     let defaults: Table =
         DEFAULTS.parse().map_err(|e| ConfigErrors::one(broken_defaults(&format!("{e}"))))?;
-    let mut merge = Merge { merged: defaults.clone(), defaults, faults: ConfigErrors::default() };
+    let mut merge = Merge {
+        merged: defaults.clone(),
+        defaults,
+        places: BTreeMap::new(),
+        faults: ConfigErrors::default(),
+    };
     if let Some(path) = file {
         merge.file(path);
     }
@@ -83,9 +102,11 @@ pub fn load(
             (None, None) => merge.faults.add(|| broken_defaults(key)),
         }
     }
-    let config = read(merge.merged, "settings");
+    let config = read(merge.merged.clone(), "settings");
     match config {
-        Ok(config) if merge.faults.shown.is_empty() => Ok(config),
+        Ok(config) if merge.faults.shown.is_empty() => {
+            Ok(Effective { config, values: effective::values(&merge.merged, &merge.places) })
+        }
         Ok(_) => Err(merge.faults),
         Err(fault) => {
             merge.faults.add(|| fault);
@@ -143,6 +164,8 @@ fn without_path(problem: &str) -> String {
 struct Merge {
     defaults: Table,
     merged: Table,
+    /// Source of each setting that is not the default.
+    places: BTreeMap<String, String>,
     faults: ConfigErrors,
 }
 
@@ -151,7 +174,10 @@ impl Merge {
     fn set(&mut self, section: &str, key: &str, value: Value, place: &str) {
         let Some(table) = section_mut(&mut self.merged, section) else { return };
         let before = table.insert(key.to_owned(), value);
-        let Err(fault) = read(self.merged.clone(), place) else { return };
+        let Err(fault) = read(self.merged.clone(), place) else {
+            self.places.insert(format!("{section}.{key}"), place.to_owned());
+            return;
+        };
         self.faults.add(|| fault);
         if let (Some(table), Some(before)) = (section_mut(&mut self.merged, section), before) {
             table.insert(key.to_owned(), before);

@@ -20,12 +20,21 @@ pub(super) struct Outputs {
     pub(super) errors: Box<dyn Output>,
 }
 
+/// Checks settings of outputs against each other, without a look at the outputs.
+///
+/// # Errors
+/// When a setting cannot be used (exit 2).
+pub fn check_settings(config: &Config) -> Result<(), Failure> {
+    Fields::of(&config.output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
+    output_path(config).map(drop)
+}
+
 /// Checks the outputs that the settings name, and changes none.
 ///
 /// # Errors
 /// When a setting cannot be used (exit 2), or an output cannot be written (exit 3).
 pub fn check(config: &Config) -> Result<(), Failure> {
-    Fields::of(&config.output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
+    check_settings(config)?;
     let archive = Path::new(&config.archive.dir);
     let archive = Some(archive).filter(|dir| !dir.as_os_str().is_empty());
     for (path, is_folder) in output_path(config)?
@@ -116,7 +125,8 @@ pub fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), 
         let name = place.name();
         // a kill between the two leaves an index that is longer than noted, as one that a user has added to
         place.tidy(&mut |offset| {
-            Ok(store.settle(&[], &[OutputMark { name: name.clone(), offset }]).map(|_| ())?)
+            store.settle(&[], &[OutputMark { name: name.clone(), offset }])?;
+            Ok(store.sync()?)
         })?;
     }
     // the last change: once the end is noted, the same command begins another round

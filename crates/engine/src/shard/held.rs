@@ -100,7 +100,7 @@ fn unreadable(entry: &HeldPage, why: &str) -> Finished {
         kind: KIND,
         status: None,
         attempts: 1,
-        message: format!("the page was put aside and cannot be read, for the second time: {why}"),
+        message: format!("the held page is unreadable for the second time: {why}"),
         hint: hints::of(KIND).to_owned(),
         at: rfc3339(now_ms()),
         lease: Some((entry.lease.id, entry.lease.token)),

@@ -161,14 +161,14 @@ impl Shard {
     fn read_saved(&self, host: &HostKey, saved: Option<Vec<u8>>) -> Option<Saved> {
         let saved = saved?;
         let Some((error_profile, rebuilt, bytes)) = host_state::decode(&saved) else {
-            tracing::warn!(%host, "the saved state is unusable, starting anew");
+            tracing::warn!(%host, "the saved state is unusable: it is learned again");
             return None;
         };
         if bytes.is_empty() {
             return Some(Saved { error_profile, ..Saved::default() });
         }
         let fingerprint = Fingerprint::from_bytes(self.mode, bytes, self.settings).inspect_err(|error| {
-            tracing::warn!(%host, %error, "the saved fingerprint is unusable, starting anew");
+            tracing::warn!(%host, %error, "the saved fingerprint is unusable: it is learned again");
         });
         Some(Saved { error_profile, rebuilt, fingerprint: fingerprint.ok() })
     }
@@ -184,7 +184,7 @@ impl Shard {
         let state = self.loaded(host)?;
         let Some(kept) = state.kept.take() else { return Ok(due) };
         if state.is_rebuilt(&context, host, &kept) {
-            tracing::info!(%host, changed = state.changed, "most pages of the host have changed: its repeated blocks are learnt anew");
+            tracing::info!(%host, changed = state.changed, "most pages of the host have changed: its boilerplate is learned again");
             state.rebuilt = true;
             return Ok(due);
         }
@@ -206,7 +206,7 @@ impl Shard {
         let Some(kept) = state.kept.take() else { return Ok(Vec::new()) };
         if novelty.is_redesign() {
             let Novelty { common, unknown } = novelty;
-            tracing::info!(%host, common, unknown, "the pages of the host have another template: its repeated blocks are learnt anew");
+            tracing::info!(%host, common, unknown, "the pages of the host have another template: its boilerplate is learned again");
             state.rebuilt = true;
             return Ok(Vec::new());
         }

@@ -71,7 +71,7 @@ impl Shard {
         let body = match kept_body::bytes(kept) {
             Ok(body) => body,
             Err(error) => {
-                tracing::warn!(url = %page.request.url, %error, "a kept body cannot be read: the page stays as it was extracted");
+                tracing::warn!(url = %page.request.url, %error, "a saved body is unreadable: the page keeps its first extraction");
                 return Ok(false);
             }
         };

@@ -150,7 +150,7 @@ pub fn due_again(store: &Store) -> Result<Vec<String>, StoreError> {
 fn read_or_forget<T: DeserializeOwned>(store: &Store, name: &str) -> Result<Option<T>, StoreError> {
     match store.get(name)?.map(|text| parse(name, &text)).transpose() {
         Err(StoreError::Corrupt(error)) => {
-            tracing::warn!(error, "what the state knows of a site cannot be read, and is counted anew");
+            tracing::warn!(error, "the saved templates of a site are unreadable: they are counted again");
             Ok(None)
         }
         read => read,

@@ -330,7 +330,7 @@ fn choose_whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], how: P
         return chosen;
     }
     let reason = format!(
-        "the whole body has {} words less its boilerplate, {factor} times of: {}",
+        "the whole body without boilerplate has {} words, at least {factor} times as many as the candidate: {}",
         whole.words, chosen.reason
     );
     Chosen::new(whole, Extractor::BodyFallback, reason)

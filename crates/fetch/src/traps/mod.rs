@@ -132,7 +132,7 @@ impl fmt::Display for Trap {
             }
             Self::Calendar(year) => write!(f, "a calendar page of the year {year} (traps.calendar_years)"),
             Self::Template(template) => {
-                write!(f, "pages of the form {template} have had nothing new to say (traps.template_credit)")
+                write!(f, "pages of the URL pattern {template} brought no new text (traps.template_credit)")
             }
             Self::Hosts(domain) => write!(f, "{domain} has too many hosts already (traps.hosts_per_domain)"),
             Self::Links(limit) => {

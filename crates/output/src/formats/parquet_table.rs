@@ -49,6 +49,14 @@ impl Format for ParquetTables {
         part_of(path)
     }
 
+    fn tidy(
+        &self,
+        path: &Path,
+        note: &mut dyn FnMut(u64) -> Result<(), OutputError>,
+    ) -> Result<(), OutputError> {
+        remove_finished_journal(path, note)
+    }
+
     fn replace_by_nothing(&self, path: &Path) -> Result<(), OutputError> {
         ParquetRecords::open(path, Before::Replace, None)?.make_table(None).map(|_| ())
     }
@@ -265,6 +273,30 @@ impl RecordOutput for ParquetRecords {
     fn name(&self) -> &str {
         &self.name
     }
+}
+
+/// Removes the journal of a table that holds all of its records.
+fn remove_finished_journal(
+    path: &Path,
+    note: &mut dyn FnMut(u64) -> Result<(), OutputError>,
+) -> Result<(), OutputError> {
+    let part = part_of(path);
+    if !part.exists() {
+        return Ok(());
+    }
+    let journal = Journal::open(&part, Before::Unknown)?;
+    let fail = |error| journal.file().fail(error);
+    let is_in_table = match journal.head() {
+        None => journal.file().length() == 0,
+        Some(head) => {
+            table(path).map_err(fail)?.is_some_and(|table| table.note(NOTE) == Some(head.journal.as_str()))
+        }
+    };
+    if is_in_table {
+        note(0)?;
+        std::fs::remove_file(&part).and_then(|()| sync_folder(&part)).map_err(fail)?;
+    }
+    Ok(())
 }
 
 /// The table at a path, if there is one. One that is no table is invalid data.

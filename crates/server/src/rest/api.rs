@@ -255,7 +255,7 @@ async fn stop_job(State(app): State<App>, Id(id): Id) -> Result<Response, Proble
 }
 
 fn no_job() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "there is no such job; those of an earlier start are not known")
+    Problem::new(StatusCode::NOT_FOUND, "no such job; jobs of an earlier start are not kept")
 }
 
 fn location(path: &str) -> HeaderValue {

@@ -52,7 +52,7 @@ fn settings(section: &DuplicatesSection) -> Result<Settings, Failure> {
     let language = language("duplicates.language", &section.language, "all")?.unwrap_or("all");
     if language != "all" && !crawl_model::is_detected(language) {
         return Err(Failure::usage(format!(
-            "duplicates.language: \"{}\" ({language}) is a language that is not identified: no document would be left",
+            "duplicates.language: \"{}\" ({language}) cannot be identified: no document would remain",
             section.language
         )));
     }

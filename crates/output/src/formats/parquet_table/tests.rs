@@ -146,6 +146,37 @@ fn the_end_of_a_run_can_be_repeated() {
 }
 
 #[test]
+fn a_journal_is_removed_once_its_records_are_in_the_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    write(&mut first, &["a"]);
+    drop(first);
+    let tidy = || {
+        let mut noted = Vec::new();
+        ParquetTables
+            .tidy(&path, &mut |length| {
+                assert!(part_of(&path).exists(), "noted before the journal is removed");
+                noted.push(length);
+                Ok(())
+            })
+            .unwrap();
+        noted
+    };
+    assert_eq!(tidy(), [0; 0], "its record is not in a table yet");
+    let mut again = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    again.finish().unwrap();
+    drop(again);
+    assert_eq!(tidy(), [0]);
+    assert!(!part_of(&path).exists());
+    let mut next = ParquetRecords::open(&path, Before::Closed(0), None).unwrap();
+    write(&mut next, &["b"]);
+    next.finish().unwrap();
+    drop(next);
+    assert_eq!(rows(&path), ["a", "b"]);
+}
+
+#[test]
 fn a_table_that_cannot_be_read_is_told_and_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pages.parquet");
