@@ -183,7 +183,16 @@ fn what_is_left_out_is_told_and_one_of_each_stays() {
     assert!(out >= 30, "{out}");
     assert!(done.stderr.contains(&format!("duplicate: {out}")), "{}", done.stderr);
     // the next round reads them again, and leaves them out for the same unchanged records
-    let again = ["again.jsonl", "--drop-duplicates", "--host-concurrency", "4", "--recrawl", "all"];
+    let again = [
+        "again.jsonl",
+        "--drop-duplicates",
+        "--host-concurrency",
+        "4",
+        "--recrawl",
+        "all",
+        "--emit",
+        "changes",
+    ];
     let done = run(&mut crawl(&sandbox, &server, &again)).expect(0);
     assert!(done.stderr.contains(&format!("duplicate: {out}")), "{}", done.stderr);
     assert!(done.stderr.contains(&format!("0 new, 0 changed, {} unchanged", 61 - out)), "{}", done.stderr);

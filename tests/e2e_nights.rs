@@ -311,7 +311,8 @@ fn a_night_that_is_killed_is_gone_on_with() {
     expected.sort();
     slow.store(10, Ordering::Relaxed);
     let crawl = || {
-        let flags = ["-o", "second.jsonl", "--recrawl", "all", "--host-concurrency", "3"];
+        let flags =
+            ["-o", "second.jsonl", "--recrawl", "all", "--emit", "changes", "--host-concurrency", "3"];
         let mut command = nights.sandbox.crawl(&nights.seeds, &flags);
         command.env("CRAWL_RECRAWL_CONFIRM_GONE", "20ms").env("CRAWL_OUTPUT_BATCH", "3");
         command

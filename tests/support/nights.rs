@@ -146,7 +146,11 @@ impl<'a> Nights<'a> {
         self.night += 1;
         let output = format!("{}.jsonl", self.night);
         let before = self.server.requests().len();
-        let flags = [&["-o", output.as_str()], self.flags.as_slice(), flags].concat();
+        let mut flags = [&["-o", output.as_str()], self.flags.as_slice(), flags].concat();
+        // each night has a file of its own
+        if !flags.contains(&"--emit") {
+            flags.extend(["--emit", "changes"]);
+        }
         let mut command = self.sandbox.crawl(&self.seeds, &flags);
         command.env("CRAWL_RECRAWL_CONFIRM_GONE", "20ms").envs(env.iter().copied());
         let done = run(&mut command).expect(0);

@@ -231,7 +231,7 @@ pub struct RunArgs {
     /// Forget the saved state and start over
     #[arg(long, help_heading = "Output")]
     pub fresh: bool,
-    /// Records of a run after a finished round: changes (new, changed, gone pages) or all (unchanged ones too, without text)
+    /// Records of a run after a finished round: auto, changes (new, changed, gone pages) or all (unchanged ones too)
     #[arg(long, value_name = "WHICH", help_heading = "Output")]
     pub emit: Option<String>,
 

@@ -76,8 +76,8 @@ fn line(context: &Context, counts: &FrontierCounts, last: &mut (u64, tokio::time
 pub struct Places<'a> {
     /// Name of the output.
     pub output: &'a str,
-    /// The error log.
-    pub errors: &'a Path,
+    /// The error log; `None` with a temporary state.
+    pub errors: Option<&'a Path>,
     /// The report.
     pub report: Option<&'a Path>,
 }
@@ -193,13 +193,20 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     if counts.pending + counts.leased + counts.held > 0 {
         let _ = writeln!(
             out,
-            "  left       {} queued, {} held until more of their host is known; the same command goes on",
+            "  left       {} queued, {} held until more of their host is known{}",
             counts.pending + counts.leased,
-            counts.held
+            counts.held,
+            if places.errors.is_some() { "; the same command goes on" } else { "" },
         );
     }
     let _ = writeln!(out, "  output     {}", places.output);
-    let _ = write!(out, "  errors     {}", places.errors.display());
+    let _ = match places.errors {
+        Some(errors) => write!(out, "  errors     {}", errors.display()),
+        None => write!(
+            out,
+            "  state      not kept; with --state-dir DIR the crawl can be resumed, and DIR has errors.jsonl"
+        ),
+    };
     if let Some(report) = places.report {
         let _ = write!(out, "\n  report     {}", report.display());
     }

@@ -34,7 +34,16 @@ use tracing::Level;
 
 /// Runs `crawl --seed …`.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
+    start(args, None)
+}
+
+/// Continues the crawl of a state directory.
+pub fn resume(args: &RunArgs, dir: PathBuf) -> Result<Exit, Failure> {
+    start(args, Some(dir))
+}
+
+fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
+    let mut config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
     crawl_engine::memory::check_address_space(config.extract.threads)?;
     descriptors::check()?;
@@ -45,7 +54,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         ));
     }
     let seeds = seeds::of_names(&names, |line| say_as(Level::WARN, line))?;
-    let dir = state::dir(&config, &names)?;
+    let temporary = (dir.is_none() && state::is_temporary(&config)).then(state::temporary).transpose()?;
+    config.state.report &= temporary.is_none();
+    let dir = match (&temporary, dir) {
+        (Some(temporary), _) => temporary.path().to_owned(),
+        (None, Some(dir)) => dir,
+        (None, None) => state::dir(&config, &names)?,
+    };
     let runtime = threads::runtime()
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
@@ -53,7 +68,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     check_outputs(&config)?;
     check_browser(&config)?;
     let early = args.fresh.then(|| runtime.block_on(Metrics::open(&config.metrics))).transpose()?;
-    let state = open_state(&config, &dir, args.fresh).map_err(|e| e.in_state(&dir))?;
+    let mut state = open_state(&config, &dir, args.fresh).map_err(|e| e.in_state(&dir))?;
+    state.is_temporary = temporary.is_some();
     // without it a run of the same state is the first thing to tell
     let metrics = early.map_or_else(|| runtime.block_on(Metrics::open(&config.metrics)), Ok)?;
     upkeep::remove_old(&config.state, &dir, args.quiet);
@@ -104,6 +120,7 @@ pub fn finish(
     };
     let exit = exit_code_of(context, ending, &counts, damage.is_some());
     let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
+    let why = if state.is_temporary { why.trim_end_matches(", state saved") } else { why };
     let report = leave_report(
         (context, samples),
         state,
@@ -111,7 +128,11 @@ pub fn finish(
         &counts,
     );
     if !quiet {
-        let places = Places { output: &names.0, errors: Path::new(&names.1), report: report.as_deref() };
+        let places = Places {
+            output: &names.0,
+            errors: (!state.is_temporary).then(|| Path::new(&names.1)),
+            report: report.as_deref(),
+        };
         match context.config.log.format {
             LogFormat::Text => say(&progress::summary(context, why, &counts, &places)),
             LogFormat::Json => {
@@ -231,7 +252,7 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
         );
     }
     let replaces = !context.config.output.replace.is_empty();
-    let is_of_changes = state.new_round && context.recrawl.on && context.config.output.emit == Emit::Changes;
+    let is_of_changes = state.new_round && context.recrawl.on && context.config.output.emit != Emit::All;
     // after rounds without a record every page is new
     if replaces && is_of_changes && state::has_records(&*state.store).unwrap_or(true) {
         tracing::warn!(

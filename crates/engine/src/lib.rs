@@ -86,6 +86,7 @@ mod revisit;
 mod robots_cache;
 pub mod rules_version;
 mod scheduler;
+pub mod scratch;
 pub mod seeds;
 pub mod session;
 mod shard;

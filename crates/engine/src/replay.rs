@@ -8,8 +8,6 @@
 //! A damaged archive is replayed as far as it can be read. Parts that cannot be read, and pages whose bytes are lost, are counted
 //! and named, and the replay ends with [`Exit::Damaged`].
 
-mod scratch;
-
 use crate::{
     archive::{Decided, Decision},
     config::Config,
@@ -18,6 +16,7 @@ use crate::{
     exit::{Exit, Failure},
     extract_stage,
     messages::{ShardMessage, shard_of},
+    scratch::Scratch,
     session, shard,
     sink::Sink,
     stage_error::StageError,
@@ -28,7 +27,6 @@ use crawl_fetch::{Canonicalizer, MAX_SITEMAP_BYTES, decode_body};
 use crawl_model::{CrawlRequest, ExtractedPage, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms};
 use crawl_output::{Before, Fields, LineRecords, OutputError, RecordOutput, StdoutOutput};
 use rustc_hash::FxHashMap;
-use scratch::Scratch;
 use std::{
     collections::VecDeque,
     fmt,

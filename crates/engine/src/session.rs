@@ -18,7 +18,7 @@ use crate::{
     platform::Platform,
     revisit, rules_version, shard, site_book,
     stage_error::StageError,
-    state::{self, State},
+    state::{self, State, Wanted},
 };
 use crawl_fetch::Seed;
 use crawl_model::{Discovery, HostKey, NewUrl, Store, UrlKey};
@@ -31,11 +31,12 @@ const SEED_BATCH: usize = 1_000;
 /// Takes the state directory of a crawl; `fresh` forgets its contents.
 ///
 /// # Errors
-/// When it cannot be written (exit 3) or another run holds it (exit 6).
+/// When the output or text settings are new to it (exit 2), it cannot be written (exit 3), or another run holds
+/// it (exit 6).
 pub fn open_state(config: &Config, dir: &Path, fresh: bool) -> Result<State, Failure> {
     let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
     let project = (config.crawl.project.as_str(), group);
-    State::open(dir, fresh, project, rules_version::of(config))
+    State::open(dir, fresh, project, rules_version::of(config), &Wanted::of(config))
 }
 
 /// A run that is ready to begin: the state is recalled, the seeds are planted, the outputs are open.
@@ -139,6 +140,7 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     let mut context = context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.records.keeper = keeper;
     context.recrawl.whole = state.new_round;
+    context.recrawl.writes_all = state.writes_all;
     let again = site_book::due_again(&*context.store)?;
     context.recrawl.missed_before = again.iter().map(|url| UrlKey::of(url)).collect();
     let loss = archive::loss(&*context.store, Path::new(&context.config.archive.dir))?;

@@ -1,12 +1,15 @@
 //! The state directory of a run: its path, its lock, and its notes about the outputs.
 
 mod outputs;
+mod wanted;
 
 pub use outputs::{damage, forget_damage, note_damage, output_closed, replace_by_nothing};
+pub use wanted::Wanted;
 
 use crate::{
     config::{Config, Emit},
     exit::{Exit, Failure},
+    scratch::Scratch,
     seeds,
 };
 use crawl_model::{
@@ -14,6 +17,7 @@ use crawl_model::{
     hide_userinfo,
 };
 use crawl_output::absolute;
+use crawl_projects::DEFAULT_PROJECT;
 use crawl_store::{StateLock, StateStore, private};
 use std::{
     fs::File,
@@ -36,6 +40,10 @@ pub struct State {
     pub other_rules: bool,
     /// Links were followed by other settings.
     pub other_links: bool,
+    /// The directory is removed after the run.
+    pub is_temporary: bool,
+    /// Every page of the round becomes a record with its text, changed or not.
+    pub writes_all: bool,
     _lock: StateLock,
 }
 
@@ -108,6 +116,28 @@ pub fn dir(config: &Config, seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
     }
 }
 
+/// Returns true if a crawl has a temporary state: its records go to standard output alone, and no directory is named for its state.
+#[must_use]
+pub fn is_temporary(config: &Config) -> bool {
+    let is_kept = !config.state.dir.is_empty()
+        || !config.archive.dir.is_empty()
+        || config.crawl.project != DEFAULT_PROJECT;
+    !is_kept && config.output.path().is_none()
+}
+
+/// Makes a state directory that is removed when it is dropped.
+///
+/// # Errors
+/// When none can be made.
+pub fn temporary() -> Result<Scratch, Failure> {
+    // a folder for temporary files may lie in memory
+    let base =
+        base().ok().filter(|base| private::create_dir_all(base).is_ok()).unwrap_or_else(std::env::temp_dir);
+    Scratch::new(&base, TEMPORARY).map_err(|e| {
+        Failure::new(Exit::Storage, format!("{}: no temporary state can be made: {e}", base.display()))
+    })
+}
+
 /// Fails if a file stands in the place of a state directory.
 fn check_is_directory(dir: &Path) -> Result<(), Failure> {
     if dir.is_dir() || !dir.exists() {
@@ -127,6 +157,8 @@ const ENDED_KEY: &str = "ended";
 const ENDS_FROM_KEY: &str = "ends_from";
 /// Name in the store of the last round whose unchanged pages are records (`--emit all`).
 const EMITS_ALL_KEY: &str = "emits_all";
+/// Start of the names of temporary state directories.
+const TEMPORARY: &str = "temporary-";
 /// Name of the error log in the state directory.
 pub const ERROR_LOG: &str = "errors.jsonl";
 
@@ -215,12 +247,14 @@ impl State {
     /// differ from those of before.
     ///
     /// # Errors
-    /// When it cannot be written (exit 3), another run holds it (exit 6), or its database was removed (exit 7).
+    /// When the output or text settings are new to it (exit 2), or it cannot be written (exit 3). Also when another run
+    /// holds it (exit 6), or its database was removed (exit 7).
     pub fn open(
         dir: &Path,
         fresh: bool,
         (project, source_group): (&str, Option<&str>),
         rules: RulesVersion,
+        wanted: &Wanted,
     ) -> Result<Self, Failure> {
         let at = |error: &dyn std::fmt::Display| {
             Failure::new(Exit::Storage, format!("{}: {error}", dir.display()))
@@ -245,20 +279,36 @@ impl State {
         let before = rules_of(&*store)?;
         let other_rules = round > 0 && !before.is_some_and(|before| before.reads_as(rules));
         let other_links = !other_rules && before.is_some_and(|before| !before.follows_as(rules));
-        note_ends(&*store, if new_round { round + 1 } else { round })?;
+        let this_round = if new_round { round + 1 } else { round };
+        let writes_all = wanted.admit(&*store, dir, (!new_round).then_some(round))?;
+        if writes_all {
+            Wanted::note_whole(&*store, this_round)?;
+        }
+        note_ends(&*store, this_round)?;
         let round = match (new_round, round) {
             (false, round) => round,
             (true, 0) => store.begin_round()?,
             (true, _) => store.begin_recrawl(!other_rules)?,
         };
         store.put(RULES_KEY, &rules.0.to_string())?;
+        wanted.note(&*store)?;
         // the database is there before anything else that a run leaves
         store.sync()?;
         for folder in [Some(dir), dir.parent()].into_iter().flatten().filter(|f| !f.as_os_str().is_empty()) {
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| at(&e))?;
         }
         let dir = dir.to_owned();
-        Ok(Self { dir, store, new_round, round, other_rules, other_links, _lock: lock })
+        Ok(Self {
+            dir,
+            store,
+            new_round,
+            round,
+            other_rules,
+            other_links,
+            writes_all,
+            is_temporary: false,
+            _lock: lock,
+        })
     }
 }
 
@@ -336,7 +386,7 @@ mod tests {
     use crawl_store::SqliteStore;
 
     pub(super) fn open(dir: &Path) -> State {
-        State::open(dir, false, ("", None), RulesVersion::new(1, 1)).unwrap()
+        State::open(dir, false, ("", None), RulesVersion::new(1, 1), &Wanted::default()).unwrap()
     }
 
     pub(super) fn url(n: usize) -> NewUrl {
@@ -426,11 +476,11 @@ mod tests {
         drop(open(dir.path()));
         SqliteStore::remove(dir.path()).unwrap();
         let rules = RulesVersion::new(1, 1);
-        let refused = State::open(dir.path(), false, ("", None), rules).err().unwrap();
+        let refused = State::open(dir.path(), false, ("", None), rules, &Wanted::default()).err().unwrap();
         assert_eq!(refused.exit, Exit::Damaged);
         assert!(refused.error.to_string().contains("--fresh"), "{}", refused.error);
         assert!(!SqliteStore::exists(dir.path()), "the next run is refused too");
-        State::open(dir.path(), true, ("", None), rules).unwrap();
+        State::open(dir.path(), true, ("", None), rules, &Wanted::default()).unwrap();
         open(dir.path());
     }
 }

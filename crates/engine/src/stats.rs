@@ -207,10 +207,16 @@ impl Stats {
         self.all_boilerplate.add(u64::from(page.text.is_empty()));
         self.by_site.add(u64::from(page.page.extraction.extractor == Extractor::SiteTemplate));
         self.soft_404s.add(u64::from(page.page.extraction.warnings.contains(&Warning::SoftNotFound)));
-        if page.change == Change::Changed { &self.pages_changed } else { &self.pages_new }.add(1);
-        let change = if page.change == Change::Changed { "changed" } else { "new" };
+        let (count, change) = match page.change {
+            Change::Changed => (&self.pages_changed, Some("changed")),
+            Change::Unchanged => (&self.pages_unchanged, None),
+            Change::New | Change::Gone => (&self.pages_new, Some("new")),
+        };
+        count.add(1);
         let mut tables = self.tables();
-        tables.note_change(change, page.page.final_url.as_str());
+        if let Some(change) = change {
+            tables.note_change(change, page.page.final_url.as_str());
+        }
         *tables.strategies.entry(page.page.strategy).or_default() += 1;
         if let Some(figures) = HostKey::of(&page.page.final_url).and_then(|host| tables.host(&host)) {
             figures.records += 1;

@@ -51,7 +51,7 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
     if reopened > 0 && !args.run.quiet {
         say(&format!("{reopened} URLs that failed are fetched again"));
     }
-    run::run(&args.run)
+    run::resume(&args.run, dir)
 }
 
 /// Fails if no error log names one of these kinds.

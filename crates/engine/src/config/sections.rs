@@ -12,7 +12,10 @@ use crawl_extract::{Favor, LinkStyle};
 use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, RetryPolicy, Scope};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// All settings, in the sections of `config/crawl.toml`, where each is explained.
 #[derive(Clone, Debug, Deserialize)]
@@ -101,6 +104,8 @@ pub struct RecrawlSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Emit {
+    /// Those of [`Emit::Changes`], for an output that the state knows.
+    Auto,
     /// Those that are new, changed or gone.
     Changes,
     /// Those that are unchanged, too.
@@ -324,6 +329,14 @@ pub struct OutputSection {
     pub emit: Emit,
     #[serde(deserialize_with = "up_to::<100_000, _>")]
     pub batch: usize,
+}
+
+impl OutputSection {
+    /// The file or folder that records go to; `None` for standard output.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        [&self.replace, &self.append].into_iter().find(|name| !name.is_empty()).map(Path::new)
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -21,6 +21,8 @@ pub struct Recrawl {
     pub on: bool,
     /// This process began the round, so that it has counted all that is still.
     pub whole: bool,
+    /// Each page becomes a record with its text, changed or not.
+    pub writes_all: bool,
     /// URLs that are read again, since the round before has missed their content.
     pub missed_before: FxHashSet<UrlKey>,
     /// Versions of the present rules, for pages whose links are followed.
@@ -43,7 +45,17 @@ impl Recrawl {
         let rules = Readings::of(rules, config);
         let policy = Policy::new(&config.recrawl, rules, depth);
         let missed_before = FxHashSet::default();
-        Self { on, whole: false, missed_before, rules, depth, policy, mode, still: Mutex::default() }
+        Self {
+            on,
+            whole: false,
+            writes_all: false,
+            missed_before,
+            rules,
+            depth,
+            policy,
+            mode,
+            still: Mutex::default(),
+        }
     }
 
     /// Returns true if the user's seeds, and the URLs that they lead to, are asked again.
@@ -86,7 +98,9 @@ impl Recrawl {
     pub fn need_not_read(&self, page: &CrawlRequest) -> bool {
         let before = page.before.as_deref().and_then(|before| before.rules);
         let was_missed = self.missed_before.contains(&UrlKey::of(page.url.as_str()));
-        !was_missed && before.is_some_and(|rules| self.rules_of(page).are_covered_by(rules))
+        !self.writes_all
+            && !was_missed
+            && before.is_some_and(|rules| self.rules_of(page).are_covered_by(rules))
     }
 }
 

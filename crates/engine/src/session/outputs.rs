@@ -101,11 +101,10 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
 /// The file or folder that records go to; `None` for standard output.
 fn output_path(config: &Config) -> Result<Option<&Path>, Failure> {
     let output = &config.output;
-    match (output.append.as_str(), output.replace.as_str()) {
-        ("", "") => Ok(None),
-        (path, "") | ("", path) => Ok(Some(Path::new(path))),
-        _ => Err(Failure::usage("output.append and output.replace are both set: name one output")),
+    if !output.append.is_empty() && !output.replace.is_empty() {
+        return Err(Failure::usage("output.append and output.replace are both set: name one output"));
     }
+    Ok(output.path())
 }
 
 /// Closes the outputs of a run that ended without an error, and the round, if nothing of it is left. Until then the same

@@ -52,7 +52,9 @@ impl Shard {
     /// with it.
     pub(super) fn says_the_same(&self, page: &ExtractedPage, claim: Claim) -> bool {
         let before = page.request.before.as_deref();
-        before.is_some_and(|before| before.content_hash == claim.hash) && is_counted(&self.context, page)
+        !self.context.recrawl.writes_all
+            && before.is_some_and(|before| before.content_hash == claim.hash)
+            && is_counted(&self.context, page)
     }
 
     /// Ends an unchanged page.

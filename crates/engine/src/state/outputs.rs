@@ -42,12 +42,7 @@ impl State {
         if store.output_mark(&name)?.is_some() {
             return Ok(());
         }
-        let earlier = place.at(absolute(given)).name();
-        let mut found = store.output_mark(&earlier)?.map(|mark| (earlier, mark));
-        if found.is_none() {
-            found = self.moved(place)?;
-        }
-        let Some((earlier, mark)) = found else { return Ok(()) };
+        let Some((earlier, mark)) = known_name(&**store, place, given)? else { return Ok(()) };
         for key in [open_key, round_key, stale_key, file_key] {
             if let Some(value) = store.get(&key(&earlier))? {
                 store.put(&key(&name), &value)?;
@@ -56,23 +51,6 @@ impl State {
         // last: with it the new name counts
         store.settle(&[], &[OutputMark { name, offset: mark }])?;
         store.put(&open_key(&earlier), "0")
-    }
-
-    /// The name under which a file was written that has another name now, and how far it was settled.
-    fn moved(&self, place: &Place) -> Result<Option<(String, u64)>, StoreError> {
-        let Some((file, length)) = file_of(&place.written()) else { return Ok(None) };
-        for (key, noted) in self.store.entries("file:")? {
-            let name = key.trim_start_matches("file:");
-            let mark = self.store.output_mark(name)?.filter(|mark| noted == file && *mark <= length);
-            // one that is still there under that name is not this one
-            let there = place.at(PathBuf::from(name)).written();
-            if let Some(mark) = mark
-                && file_of(&there).is_none_or(|(other, _)| other == file)
-            {
-                return Ok(Some((name.to_owned(), mark)));
-            }
-        }
-        Ok(None)
     }
 
     /// Notes that an output is being written in this round. If this process is killed, the next one cuts the
@@ -99,6 +77,40 @@ impl State {
     pub fn note_damage(&self, opened: &Opened) -> Result<(), StoreError> {
         opened.damage.as_deref().map_or(Ok(()), |damage| note_damage(&*self.store, damage))
     }
+}
+
+/// The name by which a state knows an output, and how far it was settled; `None` for an unknown output.
+///
+/// # Errors
+/// When storage fails.
+pub(super) fn known_name(
+    store: &dyn Store,
+    place: &Place,
+    given: &Path,
+) -> Result<Option<(String, u64)>, StoreError> {
+    for name in [place.name(), place.at(absolute(given)).name()] {
+        if let Some(mark) = store.output_mark(&name)? {
+            return Ok(Some((name, mark)));
+        }
+    }
+    moved(store, place)
+}
+
+/// The name under which a file was written that has another name now, and how far it was settled.
+fn moved(store: &dyn Store, place: &Place) -> Result<Option<(String, u64)>, StoreError> {
+    let Some((file, length)) = file_of(&place.written()) else { return Ok(None) };
+    for (key, noted) in store.entries("file:")? {
+        let name = key.trim_start_matches("file:");
+        let mark = store.output_mark(name)?.filter(|mark| noted == file && *mark <= length);
+        // one that is still there under that name is not this one
+        let there = place.at(PathBuf::from(name)).written();
+        if let Some(mark) = mark
+            && file_of(&there).is_none_or(|(other, _)| other == file)
+        {
+            return Ok(Some((name.to_owned(), mark)));
+        }
+    }
+    Ok(None)
 }
 
 /// Notes lost records, for the exit code of the run that ends the round.

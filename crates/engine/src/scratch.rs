@@ -18,7 +18,7 @@ const TRIES: usize = 10;
 const UNLOCKED: Duration = Duration::from_secs(60);
 
 /// A folder that is removed when it is dropped.
-pub(super) struct Scratch {
+pub struct Scratch {
     folder: TempDir,
     _lock: File,
 }
@@ -34,7 +34,7 @@ impl Scratch {
     ///
     /// # Errors
     /// When none can be made.
-    pub(super) fn new(base: &Path, prefix: &str) -> io::Result<Self> {
+    pub fn new(base: &Path, prefix: &str) -> io::Result<Self> {
         remove_leftovers(base, prefix);
         for _ in 0..TRIES {
             let folder =
@@ -52,7 +52,9 @@ impl Scratch {
         Err(io::Error::other("other processes remove every new folder"))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Path of the folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }

@@ -1,0 +1,174 @@
+//! Output and text settings of a run, compared with those that a state knows.
+
+use super::{ERROR_LOG, outputs};
+use crate::{
+    config::{Config, Emit, RecrawlMode},
+    exit::Failure,
+};
+use crawl_model::{Store, StoreError};
+use crawl_output::{Place, absolute};
+use crawl_store::StateStore;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// Name in the store of the text settings of the last run, as one JSON object.
+const TEXT_KEY: &str = "text_settings";
+/// Name in the store of the note that records went to standard output.
+const STDOUT_KEY: &str = "stdout";
+/// Name in the store of the last round that writes every page with its text.
+const WHOLE_KEY: &str = "writes_all";
+
+/// Output and text settings of a run. The default one accepts any state.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The output; `None` for standard output.
+    output: Option<PathBuf>,
+    /// Setting → value, of all settings that decide the text of a record.
+    text: BTreeMap<String, String>,
+    emit: Emit,
+    /// True for `--recrawl all --emit all`.
+    is_whole: bool,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self { output: None, text: BTreeMap::new(), emit: Emit::Changes, is_whole: false }
+    }
+}
+
+impl Wanted {
+    /// Output and text settings of a configuration.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        let emit = config.output.emit;
+        Self {
+            output: config.output.path().map(Path::to_owned),
+            text: text_settings(config),
+            emit,
+            is_whole: config.recrawl.mode == RecrawlMode::All && emit == Emit::All,
+        }
+    }
+
+    /// Decides if a run may begin. Returns true if the round has to write every page with its text, since the
+    /// output or a text setting is new to the state. `unfinished` is the number of a round that resumes.
+    ///
+    /// # Errors
+    /// When the run would write only a part of the pages, and its user has not asked for that (exit 2).
+    pub(super) fn admit(
+        &self,
+        store: &dyn StateStore,
+        dir: &Path,
+        unfinished: Option<u32>,
+    ) -> Result<bool, Failure> {
+        if unfinished.is_some() && self.is_whole && whole_round(store)? == unfinished {
+            return Ok(true);
+        }
+        if self.emit == Emit::Changes || !super::has_records(store)? {
+            return Ok(false);
+        }
+        let Some((news, before)) = self.news(store, dir)? else { return Ok(false) };
+        if self.is_whole && unfinished.is_none() {
+            return Ok(true);
+        }
+        let whole =
+            if unfinished.is_none() { "--recrawl all --emit all writes all pages anew, " } else { "" };
+        Err(Failure::usage(format!(
+            "{news}, so this run would write only a part of the pages: continue with {before}; or {whole}\
+             --fresh starts over, another --state-dir starts beside it, --emit changes writes only new and changed pages"
+        )))
+    }
+
+    /// The news for the state in words, and the settings that the state knows.
+    fn news(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<(String, String)>, StoreError> {
+        if !self.knows_output(store, dir)? {
+            let before = known_output(store, dir)?;
+            let shown = before.as_ref().map_or_else(|| "standard output".to_owned(), |name| quoted(name));
+            let wanted = self
+                .output
+                .as_ref()
+                .map_or_else(|| "standard output".to_owned(), |path| quoted(&path.to_string_lossy()));
+            let way = before.map_or_else(|| "-o -".to_owned(), |name| format!("-o {name}"));
+            let news = format!("the crawl in {} has written to {shown} and not to {wanted}", dir.display());
+            return Ok(Some((news, way)));
+        }
+        let known: BTreeMap<String, String> =
+            store.get(TEXT_KEY)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let other: Vec<&str> = self
+            .text
+            .iter()
+            .filter(|(key, value)| known.get(*key).is_some_and(|before| before != *value))
+            .map(|(key, _)| key.as_str())
+            .collect();
+        Ok((!other.is_empty()).then(|| {
+            let news =
+                format!("the records of the crawl in {} have another {}", dir.display(), other.join(", "));
+            (news, "the earlier settings".to_owned())
+        }))
+    }
+
+    fn knows_output(&self, store: &dyn StateStore, dir: &Path) -> Result<bool, StoreError> {
+        match &self.output {
+            Some(path) => Ok(outputs::known_name(store, &Place::of(path), path)?.is_some()),
+            // earlier versions did not note standard output
+            None => Ok(store.get(STDOUT_KEY)?.is_some() || known_output(store, dir)?.is_none()),
+        }
+    }
+
+    /// Notes before a round begins that it writes every page with its text.
+    pub(super) fn note_whole(store: &dyn Store, round: u32) -> Result<(), StoreError> {
+        store.put(WHOLE_KEY, &round.to_string())
+    }
+
+    /// Notes the settings of a run that begins.
+    pub(super) fn note(&self, store: &dyn Store) -> Result<(), StoreError> {
+        if self.output.is_none() {
+            store.put(STDOUT_KEY, "1")?;
+        }
+        let text = serde_json::to_string(&self.text).map_err(|e| StoreError::Other(e.to_string()))?;
+        store.put(TEXT_KEY, &text)
+    }
+}
+
+/// The last round that writes every page with its text.
+fn whole_round(store: &dyn Store) -> Result<Option<u32>, StoreError> {
+    Ok(super::number(store.get(WHOLE_KEY)?))
+}
+
+/// The output of the latest round that the state knows, without the error log.
+fn known_output(store: &dyn Store, dir: &Path) -> Result<Option<String>, StoreError> {
+    let log = absolute(&dir.join(ERROR_LOG));
+    let is_log = |name: &str| Path::new(name) == log || name.ends_with(&format!("/{ERROR_LOG}"));
+    let rounds = store.entries(&outputs::round_key(""))?;
+    let named = rounds.into_iter().filter_map(|(key, round)| {
+        let name = key.strip_prefix(&outputs::round_key("")).filter(|name| !is_log(name))?;
+        Some((round.parse::<u32>().ok()?, name.trim_end_matches("index.jsonl").to_owned()))
+    });
+    Ok(named.max().map(|(_, name)| name))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
+}
+
+/// The settings that decide which text a record has, and which of its fields are written.
+fn text_settings(config: &Config) -> BTreeMap<String, String> {
+    let (extract, dedup, output) = (&config.extract, &config.dedup, &config.output);
+    let shown: [(&str, &dyn std::fmt::Debug); 13] = [
+        ("extract.favor", &extract.favor),
+        ("extract.links", &extract.links),
+        ("extract.images", &extract.images),
+        ("extract.tables", &extract.tables),
+        ("extract.comments", &extract.comments),
+        ("extract.raw_metadata", &extract.raw_metadata),
+        ("extract.rules", &extract.rules),
+        ("dedup.enabled", &dedup.enabled),
+        ("dedup.mode", &dedup.mode),
+        ("dedup.threshold_pct", &dedup.threshold_pct),
+        ("dedup.min_pages", &dedup.min_pages),
+        ("output.fields", &output.fields),
+        ("output.links", &output.links),
+    ];
+    shown.into_iter().map(|(key, value)| (key.to_owned(), format!("{value:?}"))).collect()
+}
