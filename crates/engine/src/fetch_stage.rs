@@ -6,15 +6,16 @@ mod ends;
 mod known;
 mod payment;
 mod permission;
+mod probe;
+mod redirects;
+mod sitemap;
 mod strategy_choice;
 
 use crate::{
     context::Context,
     finished::Finished,
     lessons::TrialGuard,
-    links::new_url,
     messages::{Arrival, Job},
-    sitemaps,
     slow_lane::{SLOW_AFTER, SlowPlace},
     soft404,
     stage_error::StageError,
@@ -22,17 +23,15 @@ use crate::{
     strategies::{self, Next, PartialResult},
 };
 use crawl_fetch::{
-    FetchError, Fetched, HostSlot, MAX_SITEMAP_BYTES, OptOut, OriginOptOuts, Phase, Resource, SkipKind,
-    SlotOutcome, SlowWatch, same_page, tdm_header,
+    FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, SkipKind, SlotOutcome, SlowWatch, tdm_header,
 };
 use crawl_model::{
-    CrawlRequest, Discovery, ExtractedPage, FailedPage, FetchedPage, HostKey, Lane, LeaseRef, NewUrl,
-    Outcome, Stage, StoreError, Strategy, now_ms,
+    CrawlRequest, Discovery, ExtractedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage, StoreError,
+    Strategy, now_ms,
 };
 use payment::Payment;
 use std::{future::pending, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, mpsc};
-use url::Url;
 
 /// Maximum wait of a further request of a page for its turn.
 const MAX_TURN: Duration = Duration::from_secs(10);
@@ -304,34 +303,6 @@ impl Visit<'_> {
         }
     }
 
-    /// Asks for a page that cannot exist, once; only an answer with status 200 is looked at. None is an error, nor is it
-    /// one that robots.txt forbids asking.
-    async fn probe(mut self) -> Result<Answer, StageError> {
-        if self.slot.is_none() {
-            return Ok(Answer::Finished(soft404::end(&self.request, None)));
-        }
-        match self.locate().await? {
-            None => {}
-            Some(Answer::Requeued) => return Ok(Answer::Requeued),
-            Some(_) => return Ok(Answer::Finished(soft404::end(&self.request, None))),
-        }
-        if self.context.config.crawl.obey_robots {
-            match self.ask_robots().await? {
-                None => {}
-                Some(Answer::Requeued) => return Ok(Answer::Requeued),
-                Some(_) => return Ok(Answer::Finished(soft404::end(&self.request, None))),
-            }
-        }
-        let status = match self.fetch().await {
-            Fetched::Page(page) if page.status == 200 => return Ok(Answer::Page(page)),
-            Fetched::Page(page) => Some(page.status),
-            Fetched::Skipped { status, .. } | Fetched::Redirect { status, .. } => Some(status),
-            Fetched::Failed { error, .. } if error.is_local() => return self.wait_out(&error).await,
-            Fetched::Failed { status, .. } => status,
-        };
-        Ok(Answer::Finished(soft404::end(&self.request, status)))
-    }
-
     /// Takes the fetch from the account of the URL's template. Seeds are the user's word, and what was a page before is no
     /// trap now.
     fn pay(&mut self) -> Option<Answer> {
@@ -374,56 +345,6 @@ impl Visit<'_> {
         slot.map_err(|_| FetchError::Timeout { phase: Phase::Turn, limit: MAX_TURN })
     }
 
-    /// A sitemap: its URLs go to the frontier, and it is done. Redirects are followed as those of pages are.
-    async fn read_sitemap(mut self) -> Result<Answer, StageError> {
-        let slot = match self.take_slot().await {
-            Ok(slot) => slot,
-            Err(error) => return self.failed(&error, None, None).await,
-        };
-        let answer =
-            self.context.network.client.fetch_large_resource(&self.request.url, MAX_SITEMAP_BYTES).await;
-        slot.finish(SlotOutcome::of_resource(&answer).of_url(&self.request.url));
-        match answer {
-            Err(error) => self.failed(&error, None, None).await,
-            Ok(Resource { redirect: Some(to), status, .. })
-                if self.request.redirects.len() < MAX_REDIRECTS =>
-            {
-                let request = self.request.clone();
-                let follow = move |context: &Arc<Context>| sitemaps::redirected(context, &request, &to);
-                self.log_failures(self.in_storage(follow).await?).await?;
-                Ok(self.end(Outcome::Redirected, "redirected", Some(status)))
-            }
-            Ok(Resource { status, retry_after, .. }) if !(200..300).contains(&status) => {
-                self.failed(&FetchError::Status(status), Some(status), retry_after).await
-            }
-            Ok(answer) => {
-                let status = answer.status;
-                self.context.stats.wire_bytes.add(answer.wire_bytes);
-                let read = sitemaps::read(self.context, &self.request, answer).await?;
-                if self.context.control.requests.is_cancelled() {
-                    // a part may have been read
-                    return self.requeue(Duration::ZERO, self.request.attempt).await;
-                }
-                match read {
-                    Ok(lines) => {
-                        self.log_failures(lines).await?;
-                        Ok(self.end(Outcome::Skipped, "sitemap", Some(status)))
-                    }
-                    Err(problem) => Ok(self.fail(Stage::Fetch, "sitemap", Some(status), problem)),
-                }
-            }
-        }
-    }
-
-    /// Writes lines into the error log for what was left out on the way.
-    async fn log_failures(&self, lines: Vec<FailedPage>) -> Result<(), StageError> {
-        for line in lines {
-            let line = Finished::Failed(Box::new(line), Box::default());
-            self.finished.send(line).await.map_err(|_| StageError::Downstream)?;
-        }
-        Ok(())
-    }
-
     fn count(&self, fetched: &Fetched) {
         if !matches!(fetched, Fetched::Failed { status: None, .. }) {
             self.context.network.outage.answered();
@@ -436,91 +357,5 @@ impl Visit<'_> {
         if let (Some(host), Some(status)) = (HostKey::of(&self.request.url), status) {
             self.context.stats.answered(&host, status, millis);
         }
-    }
-
-    /// Handles a redirect of the URL; `None` if the target is the same page under another URL, to be fetched
-    /// now.
-    async fn redirected(&mut self, to: Url, status: u16) -> Result<Option<Answer>, StageError> {
-        let context = self.context;
-        let canonical = context.admission.links.canonical(&to);
-        let from = self.request.url.as_str().to_owned();
-        if self.request.redirects.len() >= MAX_REDIRECTS {
-            let message = format!("more than {MAX_REDIRECTS} redirects; the last one led to {to}");
-            return Ok(Some(self.fail(Stage::Fetch, "too_many_redirects", Some(status), message)));
-        }
-        if context.admission.links.canonicalizer().is_too_long(&canonical) {
-            let message = "a redirect leads to a URL that is longer than the limit".to_owned();
-            return Ok(Some(self.fail(Stage::Fetch, "bad_redirect", Some(status), message)));
-        }
-        let asked = context.admission.links.canonical(&self.request.url);
-        if canonical == asked
-            && to.as_str() != from
-            && !self.request.redirects.iter().any(|u| u == to.as_str())
-        {
-            self.request.redirects.push(from);
-            self.request.url = to;
-            return Ok(None);
-        }
-        let back = canonical == asked || self.request.redirects.iter().any(|u| u == canonical.as_str());
-        if back && self.may_answer_now(&canonical) {
-            self.request.redirects.push(from);
-            self.request.url = to;
-            return Ok(None);
-        }
-        if same_page(&self.request.url, &to) {
-            // the target is a URL of its own, which pays when it is fetched
-            self.payment.pay_back();
-        }
-        if back {
-            let message = format!("a redirect leads back to {to}; the page may need cookies");
-            return Ok(Some(self.fail(Stage::Fetch, "redirect_loop", Some(status), message)));
-        }
-        let Some(host) = HostKey::of(&canonical) else {
-            return Ok(Some(self.end(Outcome::Skipped, "redirect_to_other_scheme", Some(status))));
-        };
-        if self.request.discovery.is_seed() {
-            self.extend_scope(&canonical).await?;
-        }
-        // what a seed leads to is as much the user's word as the seed
-        if !self.request.discovery.is_seed() && !context.admission.links.admits(&canonical) {
-            return Ok(Some(self.end(Outcome::Skipped, "redirect_out_of_scope", Some(status))));
-        }
-        let discovery = if self.request.discovery.is_seed() { Discovery::Seed } else { Discovery::Redirect };
-        if let Some(trap) = context.admission.links.trap(&canonical).filter(|_| discovery != Discovery::Seed)
-        {
-            let message = format!("a redirect to {canonical}: {trap}");
-            return Ok(Some(self.fail(Stage::Fetch, trap.kind(), Some(status), message)));
-        }
-        let mut target = new_url(canonical, host, self.request.depth, discovery);
-        target.redirects.clone_from(&self.request.redirects);
-        target.redirects.push(from);
-        let is_asked = discovery == Discovery::Seed && context.recrawl.asks_seeds();
-        self.enqueue(target, is_asked).await?;
-        Ok(Some(self.end(Outcome::Redirected, "redirected", Some(status))))
-    }
-
-    /// Takes the host of a URL that a seed leads to into the scope.
-    async fn extend_scope(&self, url: &Url) -> Result<(), StoreError> {
-        let url = url.clone();
-        self.in_storage(move |context| context.extend_scope(&url)).await
-    }
-
-    /// Adds a URL to the frontier; with `is_asked`, a known one is asked again in this round.
-    async fn enqueue(&self, url: NewUrl, is_asked: bool) -> Result<(), StoreError> {
-        let add = move |context: &Arc<Context>| {
-            if is_asked { context.store.revisit(&[url]) } else { context.store.enqueue(&[url]) }
-        };
-        self.in_storage(add).await.map(drop)
-    }
-
-    /// Returns true if a page that a redirect leads back to may answer otherwise than the first time. Consent
-    /// pages and sessions send a client without a cookie away and back. Only on the same host, whose
-    /// robots.txt has allowed it before, and once.
-    fn may_answer_now(&self, canonical: &Url) -> bool {
-        let asked = &self.request.url;
-        let trail = self.request.redirects.iter().map(String::as_str).chain([asked.as_str()]);
-        self.context.config.fetch.cookies
-            && HostKey::of(canonical) == HostKey::of(asked)
-            && trail.filter(|url| *url == canonical.as_str()).count() < 2
     }
 }

@@ -5,53 +5,21 @@
 //! the lane of the strategy; politeness, robots.txt and limits hold for it as for any other. Each strategy is
 //! tried at most once on a page, the best result is written, and a failed one loses nothing.
 
+mod page;
+mod partial_result;
+
+pub use partial_result::{PartialResult, kept, partial_result};
+
 use crate::{
     config::StrategyChoice,
     context::Context,
     finished::Finished,
     lessons::{Gain, Marks},
 };
-use crawl_fetch::{domain, outweighs, strategies_in_order, url_template};
-use crawl_model::{
-    Attempt, CrawlRequest, Directives, ExtractedPage, PageType, StoreError, Strategy, Warning, now_ms,
-};
-use serde::{Deserialize, Serialize};
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
-use url::Url;
-
-/// Results of a URL so far, and the strategies to be tried yet. Kept in the store between two strategies.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct PartialResult {
-    /// The best page.
-    best: Option<Box<ExtractedPage>>,
-    /// Strategies that were tried.
-    attempts: Vec<Attempt>,
-    /// Strategies to be tried, the next one first.
-    ahead: Vec<Strategy>,
-    /// Reason, in words.
-    why: String,
-    /// Address of the AMP page.
-    amp_url: Option<Url>,
-    /// Type of the static page.
-    page_type: Option<PageType>,
-    /// Directives of all pages about robots: the strictest holds.
-    pub directives: Directives,
-    /// True if a browser was needed, and was unavailable or failed.
-    browser_failed: bool,
-    /// The account of the URL's form has been charged until the worth of the page is known.
-    charged: bool,
-}
-
-impl PartialResult {
-    /// Visible words of the best page.
-    #[must_use]
-    pub fn visible_words(&self) -> Option<u32> {
-        self.best.as_ref().map(|best| best.extraction.signals.visible_word_count)
-    }
-}
+use crawl_fetch::{outweighs, url_template};
+use crawl_model::{Attempt, CrawlRequest, Directives, ExtractedPage, StoreError, Strategy, Warning, now_ms};
+use page::{amp_page, is_cut, is_enough, is_final_result, is_poor_choice, says_nothing_new, wanted};
+use std::sync::Arc;
 
 /// Failures of a strategy that concern the page itself. It is a file, its script leads elsewhere or runs
 /// without end, or it ends the tab or takes too much memory. Failures of a network, a proxy or an unreachable
@@ -64,61 +32,6 @@ pub enum Next {
     Write(Box<ExtractedPage>),
     /// Its lease has been given back, to be fetched by another strategy.
     Requeued,
-}
-
-/// Returns the results of a leased URL so far; `None` for one that is new.
-///
-/// # Errors
-/// When storage fails.
-pub fn partial_result(
-    context: &Context,
-    request: &CrawlRequest,
-) -> Result<Option<PartialResult>, StoreError> {
-    if request.strategy.is_none() {
-        return Ok(None);
-    }
-    let Some(kept) = context.store.partial_result(request.id)? else { return Ok(None) };
-    let read = serde_json::from_slice(&kept).inspect_err(|error| {
-        // the strategy that is tried now may bring all of it again
-        tracing::warn!(url = %request.url, %error, "the results of other strategies for the URL are unreadable: they are left out");
-    });
-    Ok(read.ok())
-}
-
-/// Reads the results of a leased URL so far as [`partial_result`] does, for an asynchronous task.
-///
-/// # Errors
-/// When storage fails.
-pub async fn kept(
-    context: &Arc<Context>,
-    request: &CrawlRequest,
-) -> Result<Option<PartialResult>, StoreError> {
-    if request.strategy.is_none() {
-        return Ok(None);
-    }
-    let request = request.clone();
-    context.in_storage(move |context| partial_result(context, &request)).await
-}
-
-impl PartialResult {
-    /// Returns the address of the AMP page that is to be tried.
-    #[must_use]
-    pub const fn amp_url(&self) -> Option<&Url> {
-        self.amp_url.as_ref()
-    }
-
-    fn was_tried(&self, strategy: Strategy) -> bool {
-        self.attempts.iter().any(|attempt| attempt.strategy == strategy)
-    }
-
-    fn note(&mut self, strategy: Strategy, status: Option<u16>, kind: &str, message: &str) {
-        self.browser_failed |= strategy == Strategy::Chrome;
-        let reason = match self.why.as_str() {
-            "" => message.to_owned(),
-            why => format!("{why}; {message}"),
-        };
-        self.attempts.push(Attempt { strategy, status, words: 0, error: Some(kind.to_owned()), reason });
-    }
 }
 
 /// Decides about a page that has been extracted. `directives` are those of all that was tried for it, this page's with its
@@ -338,70 +251,6 @@ fn warn(page: &mut ExtractedPage, browser_failed: bool, auto: bool) {
     if page.strategy == Strategy::Static && warnings.contains(&Warning::PartialContent) {
         page.strategy = Strategy::StaticBestEffort;
     }
-}
-
-/// Returns true if another page of the URL pattern had the same static text. Only asked of pages that wait
-/// for another strategy. The hash differs from the one by which finished pages are compared.
-fn says_nothing_new(context: &Context, page: &ExtractedPage) -> bool {
-    let mut said = DefaultHasher::new();
-    ("static", &page.extraction.content).hash(&mut said);
-    context.admission.traps.repeats(&page.request.url, said.finish())
-}
-
-const fn is_complete(strategy: &Strategy) -> bool {
-    matches!(strategy, Strategy::Static)
-}
-
-/// Returns true if a page has its text, or all that can be had of it, so that nothing else is tried.
-fn is_enough(page: &ExtractedPage) -> bool {
-    page.strategy == Strategy::Chrome || is_complete(&page.classification.strategy)
-}
-
-/// Returns true if nothing else need be tried after a page. An AMP or a mobile page can be whole and still
-/// have less text than the best one.
-fn is_final_result(page: &ExtractedPage, best: Option<&ExtractedPage>) -> bool {
-    let is_the_page = matches!(page.strategy, Strategy::Static | Strategy::Chrome);
-    is_enough(page) && (is_the_page || best.is_none_or(|best| outweighs(page, best)))
-}
-
-/// Returns true if a page has too little text to be believed without the static page. It came by a strategy
-/// that its URL pattern, or the user, has chosen.
-fn is_poor_choice(context: &Context, page: &ExtractedPage) -> bool {
-    let auto = context.config.fetch.strategy == StrategyChoice::Auto;
-    let walled = matches!(page.classification.page_type, PageType::CookieWalled | PageType::Paywalled);
-    auto && page.strategy != Strategy::Static && (walled || page.extraction.word_count == 0)
-}
-
-/// Returns the strategies that a page asks for and has not had, in order.
-fn wanted(context: &Context, page: &ExtractedPage, partial: &PartialResult) -> Vec<Strategy> {
-    let of_page: &[Strategy] = match context.config.fetch.strategy {
-        StrategyChoice::Auto => strategies_in_order(&page.classification),
-        // only where there is no browser: it says so
-        StrategyChoice::Chrome if page.strategy == Strategy::Static => &[Strategy::Chrome],
-        StrategyChoice::Amp if page.strategy == Strategy::Static => &[Strategy::Amp],
-        _ => &[],
-    };
-    let new = |s: &Strategy| *s != page.strategy && !partial.was_tried(*s);
-    let amp = |s: &Strategy| *s != Strategy::Amp || amp_page(context, page).is_some();
-    of_page.iter().copied().filter(|s| new(s) && amp(s)).collect()
-}
-
-/// The page that `<link rel=amphtml>` names, if it is one of the same site. URLs of AMP pages are kept out of the frontier, not
-/// out of this strategy.
-fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
-    let url = Url::parse(page.extraction.signals.amp_url.as_deref()?).ok()?;
-    let here = context.admission.links.in_scope(&url)
-        || (domain(&url).is_some() && domain(&url) == domain(&page.final_url));
-    let other = context.admission.links.canonical(&url) != page.final_url;
-    (matches!(url.scheme(), "http" | "https") && here && other).then_some(url)
-}
-
-/// Returns true if one of our limits has cut a page or its rendering: it says nothing of its pattern.
-fn is_cut(page: &ExtractedPage) -> bool {
-    let cut = |w: &Warning| {
-        matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded | Warning::PartialContent)
-    };
-    page.extraction.warnings.iter().any(cut)
 }
 
 /// Returns the gain of a page's strategy over the best page so far.

@@ -1,11 +1,16 @@
 //! HTTP client: each request gets exactly one typed answer.
 
+mod resource;
+
+pub use resource::Resource;
+
 use super::{
     body::{Plan, Read, drain, read},
     content::{Declared, SkipKind, essence, gate, gate_shown},
     cookies::CookieJar,
     exchange::{Draft, Recorder, Truncated},
     failure::Limits,
+    fetched::Fetched,
     headers::{conditions, headers, owned, requestable, retry_after, target},
     pool::{Pool, literal},
     settings::{HostAuth, HttpSettings},
@@ -14,7 +19,7 @@ use super::{
 };
 use crate::{
     address_book::AddressBook,
-    budget::{Admission, ByteBudget},
+    budget::ByteBudget,
     error::{FetchError, Phase},
     user_agents,
 };
@@ -32,80 +37,6 @@ use tokio::{
 };
 use url::Url;
 use uuid::Uuid;
-
-/// Answer to one request. Each variant returns the request.
-#[derive(Debug)]
-pub enum Fetched {
-    /// A page: a success status, an accepted type, and the body up to the cap.
-    Page(Box<FetchedPage>),
-    /// A redirect to a URL with a supported scheme. The caller decides whether to follow it.
-    Redirect {
-        /// The request.
-        request: CrawlRequest,
-        /// Target URL, absolute, without fragment and credentials.
-        to: Url,
-        /// 301, 302, 303, 307 or 308.
-        status: u16,
-    },
-    /// An answer that is neither a page nor a failure.
-    Skipped {
-        /// The request.
-        request: CrawlRequest,
-        /// Reason.
-        kind: SkipKind,
-        /// HTTP status.
-        status: u16,
-        /// Declared type without parameters.
-        content_type: Option<String>,
-        /// Bytes of the body that were read.
-        wire_bytes: u64,
-    },
-    /// No page.
-    Failed {
-        /// The request.
-        request: CrawlRequest,
-        /// Reason.
-        error: FetchError,
-        /// HTTP status, if there was a response.
-        status: Option<u16>,
-        /// `Retry-After`, if it is valid.
-        retry_after: Option<Duration>,
-    },
-}
-
-impl Fetched {
-    /// The request.
-    #[must_use]
-    pub fn request(&self) -> &CrawlRequest {
-        match self {
-            Self::Page(page) => &page.request,
-            Self::Redirect { request, .. } | Self::Skipped { request, .. } | Self::Failed { request, .. } => {
-                request
-            }
-        }
-    }
-}
-
-/// A response other than a page: robots.txt, a sitemap, a feed, an error page.
-#[derive(Debug)]
-pub struct Resource {
-    /// HTTP status.
-    pub status: u16,
-    /// Target of a redirect; `None` for other statuses and invalid redirects.
-    pub redirect: Option<Url>,
-    /// `Retry-After`.
-    pub retry_after: Option<Duration>,
-    /// Declared type without parameters.
-    pub content_type: Option<String>,
-    /// Decoded body of any status, up to the cap.
-    pub body: Vec<u8>,
-    /// True if the body was longer than the cap.
-    pub truncated: bool,
-    /// Bytes of the body on the wire.
-    pub wire_bytes: u64,
-    /// The body's share of the byte budget, if requested.
-    pub admission: Option<Admission>,
-}
 
 /// HTTP client for pages and related files. It follows no redirect: each hop is the caller's decision and
 /// counts for politeness. Cheap to share in an `Arc`.
@@ -329,54 +260,6 @@ impl HttpClient {
             keep(draft, None, Some(Truncated::Unspecified)).await;
         }
         Fetched::Skipped { request, kind, status, content_type, wire_bytes: 0 }
-    }
-
-    /// Requests a small resource that is not a page: one hop, any status, any type, `cap` decoded bytes at
-    /// most. Bypasses the byte budget, so that robots.txt never waits for pages.
-    ///
-    /// # Errors
-    /// When there was no complete response. An error status is not an error here.
-    pub async fn fetch_resource(&self, url: &Url, cap: u64) -> Result<Resource, FetchError> {
-        self.resource(url, cap, false).await
-    }
-
-    /// Requests a resource as [`HttpClient::fetch_resource`] does, but of a page's size or larger. The body
-    /// waits for the byte budget and counts in it until [`Resource::admission`] is dropped.
-    ///
-    /// # Errors
-    /// When there was no complete response. An error status is not an error here.
-    pub async fn fetch_large_resource(&self, url: &Url, cap: u64) -> Result<Resource, FetchError> {
-        self.resource(url, cap, true).await
-    }
-
-    async fn resource(&self, url: &Url, cap: u64, budgeted: bool) -> Result<Resource, FetchError> {
-        let _place = self.places.acquire().await;
-        let deadline = Instant::now() + self.limits.total;
-        let (response, mut draft) = self.send(url, self.plain.clone(), deadline).await?;
-        let waiting = Instant::now();
-        let mut admission = if budgeted { Some(self.budget.admit().await) } else { None };
-        let deadline = deadline + waiting.elapsed();
-        let status = response.status().as_u16();
-        let headers = response.headers();
-        let redirect = if (300..400).contains(&status) { target(url, headers).ok() } else { None };
-        let (retry_after, content_type) = (retry_after(headers), essence(headers));
-        let host = url.host_str().unwrap_or_default();
-        let plan = Plan { host, cap, deadline, limits: self.limits, declared: None };
-        let coded = draft.as_mut().map(|draft| &mut draft.coded);
-        let (body, truncated, wire_bytes) = match read(response, &plan, admission.as_mut(), coded).await {
-            Ok(Read::Body { bytes, truncated, wire_bytes }) => (compact(bytes), truncated, wire_bytes),
-            Ok(Read::Unwanted { bytes, wire_bytes }) => (bytes, true, wire_bytes),
-            Err(error) => {
-                keep(draft, None, Some(Truncated::by(&error))).await;
-                return Err(self.avoid_http2_after(url, error));
-            }
-        };
-        if let Some(draft) = draft {
-            // the copy serves only bodies without a content coding
-            let plain = draft.coded.is_empty().then(|| body.clone().into());
-            draft.finish(plain, truncated.then_some(Truncated::Length)).await;
-        }
-        Ok(Resource { status, redirect, retry_after, content_type, body, truncated, wire_bytes, admission })
     }
 
     /// Sends a GET and waits for the headers. Checks the host first, since a resolver never sees literal

@@ -9,6 +9,7 @@ mod cookies;
 mod decode;
 mod exchange;
 mod failure;
+mod fetched;
 mod frames;
 mod headers;
 mod metered_tls;
@@ -19,10 +20,11 @@ mod transport;
 mod watch;
 
 pub use addresses::AddressPolicy;
-pub use client::{Fetched, HttpClient, Resource};
+pub use client::{HttpClient, Resource};
 pub use content::{SkipKind, foreign_format};
 pub use decode::decode_body;
 pub use exchange::{Exchange, Recorded, Recorder, Truncated};
+pub use fetched::Fetched;
 pub use headers::{LONGEST_RETRY_AFTER, parse_retry_after};
 pub use resolve::ResolveRule;
 pub use settings::{

@@ -1,0 +1,72 @@
+//! Properties of a page that decide about further strategies.
+
+use super::PartialResult;
+use crate::{config::StrategyChoice, context::Context};
+use crawl_fetch::{domain, outweighs, strategies_in_order};
+use crawl_model::{ExtractedPage, PageType, Strategy, Warning};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use url::Url;
+
+/// Returns the strategies that a page asks for and has not had, in order.
+pub(super) fn wanted(context: &Context, page: &ExtractedPage, partial: &PartialResult) -> Vec<Strategy> {
+    let of_page: &[Strategy] = match context.config.fetch.strategy {
+        StrategyChoice::Auto => strategies_in_order(&page.classification),
+        // only where there is no browser: it says so
+        StrategyChoice::Chrome if page.strategy == Strategy::Static => &[Strategy::Chrome],
+        StrategyChoice::Amp if page.strategy == Strategy::Static => &[Strategy::Amp],
+        _ => &[],
+    };
+    let new = |s: &Strategy| *s != page.strategy && !partial.was_tried(*s);
+    let amp = |s: &Strategy| *s != Strategy::Amp || amp_page(context, page).is_some();
+    of_page.iter().copied().filter(|s| new(s) && amp(s)).collect()
+}
+
+/// The page that `<link rel=amphtml>` names, if it is one of the same site. URLs of AMP pages are kept out of the frontier, not
+/// out of this strategy.
+pub(super) fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
+    let url = Url::parse(page.extraction.signals.amp_url.as_deref()?).ok()?;
+    let here = context.admission.links.in_scope(&url)
+        || (domain(&url).is_some() && domain(&url) == domain(&page.final_url));
+    let other = context.admission.links.canonical(&url) != page.final_url;
+    (matches!(url.scheme(), "http" | "https") && here && other).then_some(url)
+}
+
+/// Returns true if a page has its text, or all that can be had of it, so that nothing else is tried.
+pub(super) fn is_enough(page: &ExtractedPage) -> bool {
+    page.strategy == Strategy::Chrome || is_complete(&page.classification.strategy)
+}
+
+const fn is_complete(strategy: &Strategy) -> bool {
+    matches!(strategy, Strategy::Static)
+}
+
+/// Returns true if nothing else need be tried after a page. An AMP or a mobile page can be whole and still
+/// have less text than the best one.
+pub(super) fn is_final_result(page: &ExtractedPage, best: Option<&ExtractedPage>) -> bool {
+    let is_the_page = matches!(page.strategy, Strategy::Static | Strategy::Chrome);
+    is_enough(page) && (is_the_page || best.is_none_or(|best| outweighs(page, best)))
+}
+
+/// Returns true if a page has too little text to be believed without the static page. It came by a strategy
+/// that its URL pattern, or the user, has chosen.
+pub(super) fn is_poor_choice(context: &Context, page: &ExtractedPage) -> bool {
+    let auto = context.config.fetch.strategy == StrategyChoice::Auto;
+    let walled = matches!(page.classification.page_type, PageType::CookieWalled | PageType::Paywalled);
+    auto && page.strategy != Strategy::Static && (walled || page.extraction.word_count == 0)
+}
+
+/// Returns true if one of our limits has cut a page or its rendering: it says nothing of its pattern.
+pub(super) fn is_cut(page: &ExtractedPage) -> bool {
+    let cut = |w: &Warning| {
+        matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded | Warning::PartialContent)
+    };
+    page.extraction.warnings.iter().any(cut)
+}
+
+/// Returns true if another page of the URL pattern had the same static text. Only asked of pages that wait
+/// for another strategy. The hash differs from the one by which finished pages are compared.
+pub(super) fn says_nothing_new(context: &Context, page: &ExtractedPage) -> bool {
+    let mut said = DefaultHasher::new();
+    ("static", &page.extraction.content).hash(&mut said);
+    context.admission.traps.repeats(&page.request.url, said.finish())
+}
