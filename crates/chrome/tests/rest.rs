@@ -6,9 +6,8 @@
 mod support;
 
 use std::time::Duration;
-use support::{Server, block_on, pages, render, renderer, script};
+use support::{Server, TEXT, block_on, pages, render, renderer, script};
 
-const TEXT: &str = "Words that only a script brings to the page.";
 const JS: &str = "Content-Type: text/javascript\r\n";
 
 /// A page with a text of its own, so that it is taken once no work is pending.

@@ -9,9 +9,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_chrome::{Blocked, RenderError};
 use sha2::{Digest, Sha256};
 use std::{collections::HashMap, net::UdpSocket, time::Duration};
-use support::{Server, block_on, pages, processes_of, render, renderer, script};
-
-const TEXT: &str = "Words that only a script brings to the page.";
+use support::{Server, TEXT, block_on, pages, processes_of, render, renderer, script};
 
 #[test]
 #[ignore = "needs Chromium"]

@@ -18,6 +18,19 @@ use std::{
 };
 use url::Url;
 
+/// Text of a page with content.
+pub const TEXT: &str = "Words that only a script brings to the page.";
+
+/// Budget for pages that end by themselves. It fails a test that hangs, and holds on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Gives pages that end by themselves as much time as a busy machine needs.
+pub fn patient(settings: &mut ChromeSettings) {
+    let budgets = &mut settings.budgets;
+    (budgets.navigate, budgets.settle, budgets.consent, budgets.scroll) =
+        (PATIENCE, PATIENCE, PATIENCE, PATIENCE);
+}
+
 /// Delay of paths that begin with `/slow`: longer than any silence that ends a page.
 pub const SLOW: Duration = Duration::from_millis(400);
 
