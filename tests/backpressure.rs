@@ -7,7 +7,7 @@
 mod support;
 
 use crawl_engine::{
-    config::{self, Override},
+    config,
     context::Context,
     ending::Ending,
     pipeline,
@@ -76,20 +76,19 @@ impl Output for Gate {
 }
 
 fn settings() -> config::Config {
-    let set = |key, value: Value| Override { flag: "test", key, value };
     let count = |n: usize| Value::Integer(i64::try_from(n).unwrap());
-    let flags = vec![
-        set("fetch.concurrency", count(CONCURRENCY)),
-        set("politeness.host_concurrency", count(CONCURRENCY)),
-        set("politeness.delay", "0s".into()),
-        set("fetch.allow_private_addresses", true.into()),
-        set("crawl.obey_robots", false.into()),
-        set("extract.threads", count(THREADS)),
-        set("dedup.enabled", false.into()),
-        set("dedup.shards", count(SHARDS)),
-        set("output.batch", count(BATCH)),
-    ];
-    config::load(None, std::iter::empty(), flags).unwrap()
+    config::Config::builder()
+        .with("fetch.concurrency", count(CONCURRENCY))
+        .with("politeness.host_concurrency", count(CONCURRENCY))
+        .with("politeness.delay", "0s")
+        .with("fetch.allow_private_addresses", true)
+        .with("crawl.obey_robots", false)
+        .with("extract.threads", count(THREADS))
+        .with("dedup.enabled", false)
+        .with("dedup.shards", count(SHARDS))
+        .with("output.batch", count(BATCH))
+        .build()
+        .unwrap()
 }
 
 fn measured(context: &Context) -> (usize, usize) {
@@ -103,8 +102,8 @@ async fn a_blocked_sink_holds_exactly_the_stated_number_of_pages() {
     let config = settings();
     let store = Arc::new(MemoryStore::new());
     store.begin_round().unwrap();
-    let channels = ChannelSizes { fetched: FETCHED, extracted: EXTRACTED, cleaned: CLEANED };
-    let platform = Platform { channels, ..Platform::default() };
+    let channels = ChannelSizes::new(FETCHED, EXTRACTED, CLEANED);
+    let platform = Platform::default().with_channels(channels);
     let context = Arc::new(context_on(&platform, config, store).unwrap());
     let url = Url::parse(&server.url(&Tree::target(1))).unwrap();
     plant(&context, &[Seed { url, bare: false }]).unwrap();

@@ -106,7 +106,7 @@ impl Plan {
         config.dedup.shards = usize::try_from(rng.between(1, 3)).unwrap();
         config.near_duplicates.enabled = rng.chance(50);
         let [fetched, extracted, cleaned] = [(); 3].map(|()| usize::try_from(rng.between(1, 8)).unwrap());
-        let channels = ChannelSizes { fetched, extracted, cleaned };
+        let channels = ChannelSizes::new(fetched, extracted, cleaned);
         config.output.batch = usize::try_from(rng.between(1, 16)).unwrap();
         config.output.emit = Emit::Changes;
         let output = dir.join(self.output).to_string_lossy().into_owned()

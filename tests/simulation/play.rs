@@ -178,15 +178,14 @@ impl<'a> Stage<'a> {
                 Arc::new(Watched { store, state: Arc::clone(&state), probe: Arc::clone(&probe) })
             }
         };
-        let platform = Platform {
-            transport: Some(Arc::new(Wire(Arc::clone(&self.network)))),
-            threading: Threading::Inline,
-            rules: Some(rules()),
-            wrap: Some(Arc::new(watched)),
-            channels,
+        let platform = Platform::default()
+            .with_transport(Arc::new(Wire(Arc::clone(&self.network))))
+            .with_threading(Threading::Inline)
+            .with_rules(rules())
+            .with_wrap(Arc::new(watched))
+            .with_channels(channels)
             // a slow machine never truncates a page
-            page_deadline: Duration::from_secs(600),
-        };
+            .with_page_deadline(Duration::from_secs(600));
         let work = async {
             let session = Session::open(config, &self.seeds, &state, &platform, |_| {})?;
             let (context, names) = (Arc::clone(&session.context), session.names());

@@ -455,7 +455,7 @@ struct Overrides(Vec<Override>);
 
 impl Overrides {
     fn set(&mut self, flag: &'static str, key: &'static str, value: impl Into<Value>) {
-        self.0.push(Override { flag, key, value: value.into() });
+        self.0.push(Override::new(flag, key, value));
     }
 
     fn text(&mut self, flag: &'static str, key: &'static str, value: Option<&String>) {

@@ -1,9 +1,6 @@
 //! Crawls a site into a channel: `cargo run -p crawl-engine --example crawl_into_channel https://example.org/`.
 
-use crawl_engine::{
-    Crawl,
-    config::{Config, Limit},
-};
+use crawl_engine::{Crawl, config::Config};
 use crawl_model::Record;
 use crawl_output::{DiscardingOutput, OutputError, RecordOutput};
 use std::{
@@ -40,8 +37,7 @@ impl RecordOutput for ChannelRecords {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let url: Url = std::env::args().nth(1).ok_or("name a URL")?.parse()?;
-    let mut config = Config::defaults()?;
-    config.crawl.limit = Limit(Some(10));
+    let config = Config::builder().with("crawl.limit", 10).build()?;
     let (output, records) = ChannelRecords::new();
     let reader =
         thread::Builder::new().name("reader".into()).spawn(move || records.iter().for_each(print))?;

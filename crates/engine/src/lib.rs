@@ -3,7 +3,7 @@
 //! A program crawls with [`Crawl`], whose state lies in memory:
 //!
 //! ```no_run
-//! use crawl_engine::{Crawl, config::{Config, Limit}};
+//! use crawl_engine::{Crawl, config::Config};
 //! use crawl_model::Record;
 //! use crawl_output::{DiscardingOutput, OutputError, RecordOutput};
 //!
@@ -23,8 +23,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut config = Config::defaults()?;
-//! config.crawl.limit = Limit(Some(10));
+//! let config = Config::builder().with("crawl.limit", 10).with("politeness.delay", "2s").build()?;
 //! let crawl = Crawl::new(config).seed("https://example.org/".parse()?);
 //! let ending = crawl.run(Box::new(Urls), Box::new(DiscardingOutput)).await.map_err(|failure| failure.error)?;
 //! println!("{ending:?}");
@@ -38,10 +37,11 @@
 //! | crawl with a state directory and resume | [`session::Session`] |
 //! | fetch and extract one page at a time | [`visit::Visitor`] |
 //! | extract an archive again without requests | [`replay`] |
-//! | read or change settings | [`config::Config`], documented in `config/crawl.toml` |
+//! | choose settings | [`config::Config::builder`] with the keys of `config/crawl.toml` |
 //!
-//! The example `crawl_into_channel` sends records to another thread. [`pipeline`] shows the flow of a page
-//! through the stages. Results and errors that may grow are `#[non_exhaustive]`.
+//! The example `crawl_into_channel` sends records to another thread, and `custom_output` writes a format of its
+//! own. [`pipeline`] shows the flow of a page through the stages. Settings, results and errors that may grow
+//! are `#[non_exhaustive]`: [`Config::builder`](config::Config::builder) makes settings.
 
 pub mod archive;
 pub mod bounds;

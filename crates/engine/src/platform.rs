@@ -25,6 +25,7 @@ pub const PAGE_DEADLINE: Duration = Duration::from_secs(5);
 /// Pages that may wait between two stages. The defaults keep every stage busy; larger channels only hold more
 /// pages in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChannelSizes {
     /// Pages that are fetched and not yet parsed. Each holds its body.
     pub fetched: usize,
@@ -40,8 +41,17 @@ impl Default for ChannelSizes {
     }
 }
 
+impl ChannelSizes {
+    /// Sizes of the channels for fetched, extracted and cleaned pages.
+    #[must_use]
+    pub const fn new(fetched: usize, extracted: usize, cleaned: usize) -> Self {
+        Self { fetched, extracted, cleaned }
+    }
+}
+
 /// Machine of a run. The default is the real one.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Platform {
     /// The network; `None` for the real one.
     pub transport: Option<Arc<dyn Transport>>,
@@ -71,6 +81,48 @@ impl Default for Platform {
 }
 
 impl Platform {
+    /// Sends requests over another network.
+    #[must_use]
+    pub fn with_transport(mut self, transport: Arc<dyn Transport>) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    /// Runs the stages as tasks or as threads.
+    #[must_use]
+    pub const fn with_threading(mut self, threading: Threading) -> Self {
+        self.threading = threading;
+        self
+    }
+
+    /// Extracts by rules that were loaded before.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Arc<Rules>) -> Self {
+        self.rules = Some(rules);
+        self
+    }
+
+    /// Puts a layer between the run and its store.
+    #[must_use]
+    pub fn with_wrap(mut self, wrap: Wrap) -> Self {
+        self.wrap = Some(wrap);
+        self
+    }
+
+    /// Sets the sizes of the channels between the stages.
+    #[must_use]
+    pub const fn with_channels(mut self, channels: ChannelSizes) -> Self {
+        self.channels = channels;
+        self
+    }
+
+    /// Sets the time limit of extracting one page.
+    #[must_use]
+    pub const fn with_page_deadline(mut self, deadline: Duration) -> Self {
+        self.page_deadline = deadline;
+        self
+    }
+
     pub(crate) fn client(
         &self,
         settings: HttpSettings,

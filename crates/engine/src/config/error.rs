@@ -7,6 +7,7 @@ use std::{
 
 /// A fault of the settings: source, key, reason, and the key that was perhaps meant.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfigError {
     /// File with line, variable or flag.
     pub place: String,
@@ -46,6 +47,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 
 /// The first errors of the settings, one line each, and the number of the others; never empty.
 #[derive(Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfigErrors {
     /// The first 20 errors.
     pub shown: Vec<ConfigError>,

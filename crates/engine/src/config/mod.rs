@@ -3,6 +3,7 @@
 //! The sources are merged as TOML tables and deserialised once. There is no default in code: if the file and
 //! the types differ, the first start fails (and the tests).
 
+mod builder;
 mod effective;
 mod error;
 mod http;
@@ -12,6 +13,7 @@ mod sections;
 mod traps;
 mod values;
 
+pub use builder::ConfigBuilder;
 pub use effective::{Effective, SettingValue};
 pub use error::{ConfigError, ConfigErrors};
 pub use http::AuthEntry;
@@ -33,6 +35,7 @@ const MAX_FILE: u64 = 4 << 20;
 
 /// A setting given by a flag. It may be a secret, and cannot be printed.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Override {
     /// The flag as typed, for messages.
     pub flag: &'static str,
@@ -42,7 +45,21 @@ pub struct Override {
     pub value: Value,
 }
 
+impl Override {
+    /// A setting `section.key` that a flag gives. The flag stands in messages.
+    #[must_use]
+    pub fn new(flag: &'static str, key: &'static str, value: impl Into<Value>) -> Self {
+        Self { flag, key, value: value.into() }
+    }
+}
+
 impl Config {
+    /// Builder of settings that differ from the defaults.
+    #[must_use]
+    pub fn builder() -> ConfigBuilder {
+        ConfigBuilder::default()
+    }
+
     /// The defaults of `config/crawl.toml`.
     ///
     /// # Errors
@@ -98,8 +115,8 @@ pub fn load_with_sources(
     for Override { flag, key, value } in flags {
         match (moved::place_of(key), key.rsplit_once('.')) {
             (Some(now), _) => merge.faults.add(|| fault(flag, key, now.problem())),
-            (None, Some((section, key))) => merge.set(section, key, value, flag),
-            (None, None) => merge.faults.add(|| broken_defaults(key)),
+            (None, Some((section, key))) => merge.flag(section, key, value, flag),
+            (None, None) => merge.faults.add(|| fault(flag, key, "unknown key".into())),
         }
     }
     let config = read(merge.merged.clone(), "settings");
@@ -182,6 +199,20 @@ impl Merge {
         if let (Some(table), Some(before)) = (section_mut(&mut self.merged, section), before) {
             table.insert(key.to_owned(), before);
         }
+    }
+
+    /// Sets the key that a flag or a program names.
+    fn flag(&mut self, section: &str, key: &str, value: Value, place: &str) {
+        let known = section_of(&self.defaults, section);
+        if known.is_some_and(|known| known.contains_key(key)) {
+            return self.set(section, key, value, place);
+        }
+        let nearest =
+            known.map_or_else(|| nearest(section, self.defaults.keys()), |known| nearest(key, known.keys()));
+        self.faults.add(|| ConfigError {
+            nearest,
+            ..fault(place, &format!("{section}.{key}"), "unknown key".into())
+        });
     }
 
     /// Merges a file into the settings.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 /// Settings of the quality rules, and the treatment of pages that fail them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct QualitySection {
     pub enabled: bool,

@@ -20,6 +20,7 @@ use std::{
 /// All settings, in the sections of `config/crawl.toml`, where each is explained.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "each key is explained where its default stands, in config/crawl.toml")]
 pub struct Config {
     pub crawl: CrawlSection,
@@ -44,6 +45,7 @@ pub struct Config {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct CrawlSection {
     #[serde(deserialize_with = "from_text")]
@@ -76,6 +78,7 @@ pub struct CrawlSection {
 /// Known URLs of earlier rounds that are asked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum RecrawlMode {
     /// Each when its time has come, by how often it has changed.
     Auto,
@@ -89,6 +92,7 @@ pub enum RecrawlMode {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct RecrawlSection {
     pub mode: RecrawlMode,
@@ -103,6 +107,7 @@ pub struct RecrawlSection {
 /// Pages of a round over known URLs that become records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Emit {
     /// Those of [`Emit::Changes`], for an output that the state knows.
     Auto,
@@ -115,6 +120,7 @@ pub enum Emit {
 /// Treatment of pages whose site does not say, for now, if it opts out of mining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum OptOutUnknown {
     /// Skips the pages, as under an unreachable robots.txt.
     Skip,
@@ -125,6 +131,7 @@ pub enum OptOutUnknown {
 /// The strategies that a user may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum StrategyChoice {
     /// Let the page decide.
     Auto,
@@ -140,6 +147,7 @@ pub enum StrategyChoice {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ChromeSection {
     pub path: String,
@@ -159,6 +167,7 @@ pub struct ChromeSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct FetchSection {
     pub strategy: StrategyChoice,
@@ -202,6 +211,7 @@ pub struct FetchSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct PolitenessSection {
     #[serde(deserialize_with = "pause")]
@@ -252,6 +262,7 @@ impl PolitenessSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ExtractSection {
     #[serde(deserialize_with = "at_most::<1_024, _>")]
@@ -270,6 +281,7 @@ pub struct ExtractSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct DedupSection {
     pub enabled: bool,
@@ -296,6 +308,7 @@ impl DedupSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ProjectsSection {
     pub database: String,
@@ -303,6 +316,7 @@ pub struct ProjectsSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ServeSection {
     pub listen: std::net::SocketAddr,
@@ -320,6 +334,7 @@ pub struct ServeSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct OutputSection {
     pub append: String,
@@ -341,6 +356,7 @@ impl OutputSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct ArchiveSection {
     pub dir: String,
@@ -349,6 +365,7 @@ pub struct ArchiveSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct StateSection {
     pub dir: String,
@@ -361,6 +378,7 @@ pub struct StateSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct MetricsSection {
     #[serde(deserialize_with = "address_or_none")]
@@ -382,6 +400,7 @@ pub enum LogFormat {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct LogSection {
     pub level: String,
@@ -390,6 +409,7 @@ pub struct LogSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct NearDuplicatesSection {
     pub enabled: bool,
@@ -399,6 +419,7 @@ pub struct NearDuplicatesSection {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct DuplicatesSection {
     pub language: String,

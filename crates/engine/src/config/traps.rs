@@ -9,6 +9,7 @@ use toml::Value;
 /// The section `[traps]` of `config/crawl.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct TrapsSection {
     pub calendar_years: CalendarYears,

@@ -53,7 +53,7 @@ pub(super) fn run(args: &ExtractArgs, url: Url) -> Result<Exit, Failure> {
 /// The flags as settings of a crawl.
 fn overrides(args: &ExtractArgs) -> Vec<Override> {
     let mut out = Vec::new();
-    let mut set = |flag, key, value: toml::Value| out.push(Override { flag, key, value });
+    let mut set = |flag, key, value: toml::Value| out.push(Override::new(flag, key, value));
     set("--favor", "extract.favor", args.favor.to_string().into());
     set("--links", "extract.links", args.links.to_string().into());
     set("--images", "extract.images", args.images.into());
