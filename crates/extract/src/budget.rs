@@ -123,7 +123,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Input, Options, PageExtractor, explain::Trace};
+    use crate::{Input, Options, PageExtractor, trace::Trace};
     use crawl_model::{Extractor, Warning};
 
     #[test]

@@ -39,14 +39,14 @@
 
 pub mod charset;
 
+mod address;
 mod blocks;
 mod budget;
-mod consent;
 mod content;
 mod dom;
-mod edges;
 mod embedded;
 mod explain;
+mod explanation;
 mod extractor;
 mod invisible;
 mod last_pass;
@@ -61,15 +61,18 @@ mod prose;
 mod render;
 mod rules;
 mod score;
+mod selection;
 mod signals;
 mod site;
+mod style;
 mod text;
+mod trace;
 mod visibility;
 mod words;
 
 #[doc(hidden)]
 pub use dom::parse_only;
-pub use explain::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, Source, Span};
+pub use explanation::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, Source, Span};
 pub use extractor::{Input, PageExtractor, is_html};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{ConsentBanners, ListReport, Rules, RulesError};

@@ -1,12 +1,11 @@
 //! Images, videos, sounds and players: the URLs that a reader would load, and their descriptions on the page.
 
 use crate::{
-    content::Selection,
     dom::{NONE, Tag},
     page::{HiddenReason, Page},
-    render,
     rules::Roles,
-    text,
+    selection::Selection,
+    style, text,
     visibility::fades_in,
 };
 use crawl_model::{Media, MediaKind};
@@ -101,11 +100,11 @@ fn is_hidden_beacon(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let Some(style) = dom.attr(id, &local_name!("style")) else { return false };
     let is_pixel = |side| {
-        let length = render::style_value(style, side).map(|value| value.trim_end_matches("px"));
+        let length = style::value(style, side).map(|value| value.trim_end_matches("px"));
         length.and_then(|length| length.parse::<f32>().ok()).is_some_and(|length| length <= 1.0)
     };
     let is = |property, value: &str| {
-        render::style_value(style, property).is_some_and(|own| own.eq_ignore_ascii_case(value))
+        style::value(style, property).is_some_and(|own| own.eq_ignore_ascii_case(value))
     };
     let is_clear = || is("opacity", "0") && !fades_in(dom, id);
     let is_hidden = || is("display", "none") || is("visibility", "hidden") || is_clear();

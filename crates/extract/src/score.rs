@@ -1,6 +1,6 @@
 //! Article score (heuristics reference §1): points for features of URL and page.
 
-use crate::{dom::Tag, explain::Trace, links::tokens, metadata::IN_SCRIPT, page::Page, rules::Score};
+use crate::{dom::Tag, metadata::IN_SCRIPT, page::Page, rules::Score, text::tokens, trace::Trace};
 use crawl_model::PageMetadata;
 use html5ever::local_name;
 use url::Url;

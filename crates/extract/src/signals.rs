@@ -2,9 +2,8 @@
 
 use crate::{
     dom::Tag,
-    links::tokens,
     page::{HiddenReason, Page, is_shadow},
-    text,
+    text::{self, tokens},
 };
 use aho_corasick::AhoCorasick;
 use crawl_model::PageSignals;

@@ -153,6 +153,14 @@ pub(crate) fn reference_numbers(text: &str) -> impl Iterator<Item = &str> {
     text.split("][").skip(1).filter_map(|rest| rest.split(']').next())
 }
 
+/// Lower-case words of a list attribute.
+pub(crate) fn tokens(value: &str) -> impl Iterator<Item = String> {
+    value
+        .split(|c: char| c == ',' || c.is_whitespace())
+        .filter(|t| !t.is_empty())
+        .map(str::to_ascii_lowercase)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

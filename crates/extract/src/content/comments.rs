@@ -1,7 +1,7 @@
 //! Readers' comments below the content, if requested.
 
-use super::{Selection, prune};
-use crate::{page::Page, rules::Roles, text};
+use super::prune;
+use crate::{page::Page, rules::Roles, selection::Selection, text};
 
 /// Minimum words of comments; fewer are a counter or a link to them.
 const MIN_WORDS: u32 = 5;

@@ -2,11 +2,12 @@
 //! lacks them, the smallest part of the page with most of them is added, since declared data overrides names
 //! and ratios.
 
-use super::{Selection, prune};
+use super::prune;
 use crate::{
     dom::{Tag, decode_references},
     metadata::{JsonLd, types},
     page::Page,
+    selection::Selection,
 };
 use html5ever::local_name;
 use memchr::memmem;

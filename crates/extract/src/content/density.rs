@@ -1,7 +1,7 @@
 //! The DOM heuristic: priority selectors, paragraph density, the whole body (heuristics reference §5).
 
-use super::{Chosen, PruneSettings, Selection, prune};
-use crate::{dom::Tag, page::Page};
+use super::{Chosen, PruneSettings, prune};
+use crate::{dom::Tag, explain, page::Page, selection::Selection};
 use crawl_model::Extractor;
 
 /// Chooses the content; never fails, since the body is the last resort.
@@ -12,7 +12,7 @@ pub(super) fn choose(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> Chos
     let chosen = priority(page, mask)
         .or_else(|| density(page, mask))
         .unwrap_or_else(|| body(page, mask, "no element has ten words of paragraphs"));
-    page.trace.candidate(page, "dom heuristic", &chosen.selection);
+    explain::candidate(page, "dom heuristic", &chosen.selection);
     chosen
 }
 

@@ -1,8 +1,8 @@
 //! Lead of an article: a first paragraph between the heading and the container of the text, often in larger
 //! type (standfirst, lede, Vorspann, chapeau).
 
-use super::{Selection, prune};
-use crate::{dom::Tag, page::Page, rules::Roles, text};
+use super::prune;
+use crate::{dom::Tag, page::Page, rules::Roles, selection::Selection, text};
 use std::ops::RangeInclusive;
 
 /// Range of a lead in characters: a shorter line repeats the title, a longer one is no lead.

@@ -23,37 +23,13 @@ mod trafilatura;
 pub(crate) mod unseen;
 
 use crate::{
+    explain,
     options::{Favor, Options},
     page::{Amount, Page},
     polish::{ArticleStatus, Polish},
+    selection::Selection,
 };
 use crawl_model::{Extractor, PageMetadata};
-
-/// Chosen nodes.
-#[derive(Clone, Debug)]
-pub(crate) struct Selection {
-    /// Subtrees, in document order, none nested.
-    pub(crate) roots: Vec<u32>,
-    /// True for a node whose subtree is left out.
-    pub(crate) drop: Vec<bool>,
-    /// Remaining words.
-    pub(crate) words: u32,
-}
-
-impl Selection {
-    /// A selection with its words counted.
-    pub(crate) fn new(page: &Page<'_>, roots: Vec<u32>, drop: Vec<bool>) -> Self {
-        let words = roots.iter().map(|root| prune::kept(page, *root, &drop).words).sum();
-        Self { roots, drop, words }
-    }
-
-    /// Visible text of the selection.
-    pub(crate) fn amount(&self, page: &Page<'_>) -> Amount {
-        let mut sum = Amount::default();
-        self.roots.iter().for_each(|root| sum.add(prune::kept(page, *root, &self.drop)));
-        sum
-    }
-}
 
 /// Settings for pruning a page's candidates.
 #[derive(Clone, Copy, Debug)]
@@ -160,7 +136,7 @@ pub(crate) fn choose(
     if let Some(chosen) =
         platform::forum(page, metadata, options.favor).or_else(|| platform::documentation(page))
     {
-        page.trace.candidate(page, "platform", &chosen.selection);
+        explain::candidate(page, "platform", &chosen.selection);
         return chosen;
     }
     let how = PruneSettings::of(page, metadata, status, likeness, options.favor);
@@ -178,7 +154,7 @@ pub(crate) fn choose(
     let asides = mask_other_news(page, metadata, &mut mask, how, options);
     let readable = readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
     let blocks = trafilatura::candidate(page, &mask, how)
-        .inspect(|s| page.trace.candidate(page, "trafilatura", s))
+        .inspect(|s| explain::candidate(page, "trafilatura", s))
         .filter(|s| s.words >= limits.words.trafilatura);
     let settled = how.article
         && matches!((&readable, &blocks), (Some(readable), Some(blocks))
@@ -320,7 +296,7 @@ fn choose_whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], how: P
     let mut drop = mask.to_vec();
     prune::drop_link_lists(page, &[page.body], &mut drop, how);
     let whole = Selection::new(page, vec![page.body], drop);
-    page.trace.candidate(page, "whole body", &whole);
+    explain::candidate(page, "whole body", &whole);
     if (whole.words as f32) < chosen.selection.words as f32 * factor {
         return chosen;
     }

@@ -1,12 +1,13 @@
 //! Pages of known programs: documentation in its own containers, forums post by post (`platforms.toml`).
 
-use super::{Chosen, Selection, prune};
+use super::{Chosen, prune};
 use crate::{
     dom::Tag,
     options::Favor,
     page::{Amount, Page},
     polish::Polish,
     rules::Part,
+    selection::Selection,
 };
 use crawl_model::PageMetadata;
 use rustc_hash::{FxHashSet, FxHasher};

@@ -1,14 +1,16 @@
 //! Pruning of the content: boilerplate by name, and by its composition.
 
 use super::{
-    PruneSettings, Selection,
+    PruneSettings,
     terms::{is_in_sentence, is_word_of_paragraph},
 };
+pub(super) use crate::selection::{kept, kept_in};
 use crate::{
     dom::{NONE, Tag},
     options::{Favor, Options},
     page::{Amount, Page},
     rules::Roles,
+    selection::Selection,
 };
 use html5ever::local_name;
 use std::ops::Range;
@@ -323,26 +325,6 @@ fn has_any_heading(page: &Page<'_>, id: u32) -> bool {
 
 fn has_heading(page: &Page<'_>, id: u32) -> bool {
     (id..page.dom.end(id)).any(|down| page.dom.tag(down) == Tag::H1)
-}
-
-/// Visible text of a subtree without dropped parts.
-pub(super) fn kept(page: &Page<'_>, root: u32, drop: &[bool]) -> Amount {
-    kept_in(page, root..page.dom.end(root), drop)
-}
-
-/// Visible text of a range of nodes without dropped parts.
-pub(super) fn kept_in(page: &Page<'_>, nodes: Range<u32>, drop: &[bool]) -> Amount {
-    let mut left = page.amount_in(nodes.clone());
-    let mut id = nodes.start;
-    while id < nodes.end {
-        if drop[id as usize] {
-            left = left.minus(page.amount(id));
-            id = page.dom.end(id);
-        } else {
-            id += 1;
-        }
-    }
-    left
 }
 
 /// Drops blocks below the roots that consist of links: menus, tag lists, teasers. If they are most of the

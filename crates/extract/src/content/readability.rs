@@ -2,11 +2,13 @@
 //! siblings of the same kind are the content. After Arc90's readability and Mozilla's Readability.js, as
 //! described in heuristics reference §4, with their published weights.
 
-use super::{PruneSettings, Selection, prune};
+use super::{PruneSettings, prune};
 use crate::{
     dom::{NONE, Tag},
+    explain,
     page::Page,
     rules::Roles,
+    selection::Selection,
 };
 use rustc_hash::FxHashMap;
 
@@ -25,7 +27,7 @@ pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> O
     let mut drop = mask.to_vec();
     prune::drop_link_lists(page, &roots, &mut drop, how);
     let selection = Selection::new(page, roots, drop);
-    page.trace.candidate(page, "readability", &selection);
+    explain::candidate(page, "readability", &selection);
     page.trace.score(best);
     Some(selection)
 }

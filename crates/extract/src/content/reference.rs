@@ -3,8 +3,8 @@
 //! Boilerplate of an article is content of a reference. Lists of links belong to the subject, sections called
 //! "Discussion" or "See also" are part of the page, and code has no prose.
 
-use super::{Chosen, Selection, platform, trafilatura};
-use crate::{page::Page, polish::Polish};
+use super::{Chosen, platform, trafilatura};
+use crate::{explain, page::Page, polish::Polish, selection::Selection};
 use crawl_model::PageMetadata;
 
 /// Minimum share of the words in an element that holds the text.
@@ -19,7 +19,7 @@ pub(super) fn candidate(page: &Page<'_>, metadata: &PageMetadata, mask: &[bool])
     }
     let root = trafilatura::container(page, mask).unwrap_or_else(|| main_element(page, mask));
     let selection = Selection::new(page, vec![root], mask.to_vec());
-    page.trace.candidate(page, "documentation", &selection);
+    explain::candidate(page, "documentation", &selection);
     let called = if by_type { "data" } else { "address" };
     let reason = format!("documentation by its {called}, {} words", selection.words);
     let enough = selection.words >= page.rules.extraction.words.readability;

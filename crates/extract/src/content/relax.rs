@@ -1,8 +1,8 @@
 //! Weaker second try if the rules leave little text: names and ratios rank, they do not remove a page's
 //! content.
 
-use super::{Chosen, PruneSettings, Selection};
-use crate::{dom::Tag, page::Page, polish::Polish, rules::Roles};
+use super::{Chosen, PruneSettings};
+use crate::{dom::Tag, explain, page::Page, polish::Polish, rules::Roles, selection::Selection};
 use crawl_model::Extractor;
 use html5ever::local_name;
 
@@ -20,7 +20,7 @@ pub(super) fn choose(page: &Page<'_>, chosen: Chosen, how: PruneSettings) -> Cho
     }
     let root = root(page);
     let relaxed = Selection::new(page, vec![root], frame(page, root));
-    page.trace.candidate(page, "second try", &relaxed);
+    explain::candidate(page, "second try", &relaxed);
     let amount = chosen.selection.amount(page);
     let factor = match (2 * amount.prose > amount.chars, few) {
         (true, _) => rules.choice.relaxed_prose,

@@ -1,7 +1,7 @@
 //! Pages of sites with their own rule (`sites.toml`).
 
-use super::{Chosen, Selection, platform};
-use crate::{page::Page, polish::Polish, rules::Part};
+use super::{Chosen, platform};
+use crate::{page::Page, polish::Polish, rules::Part, selection::Selection};
 use crawl_model::{Extractor, PageMetadata};
 
 /// Elements that match the user's selector, if there is one.

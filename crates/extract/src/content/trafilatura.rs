@@ -1,8 +1,8 @@
 //! Trafilatura-style candidate: a container by its name, else the body, and in it every block outside of
 //! boilerplate. After Barbaresi's trafilatura (ACL 2021), as described in heuristics reference §4.
 
-use super::{PruneSettings, Selection, prune};
-use crate::{dom::Tag, page::Page};
+use super::{PruneSettings, prune};
+use crate::{dom::Tag, page::Page, selection::Selection};
 use html5ever::local_name;
 
 /// All blocks of the container that are neither boilerplate by name nor consist of links.

@@ -3,10 +3,11 @@
 //! The sheets are read after the choice of the content: they apply to its elements alone. They hide a small
 //! part of it, or any part if the page runs no script.
 
-use super::{Selection, prune};
+use super::prune;
 use crate::{
     dom::{Dom, Tag},
     page::{Controlled, HiddenReason, Page},
+    selection::Selection,
     visibility::{self, Seen},
 };
 use std::ops::Range;

@@ -2,51 +2,13 @@
 
 use super::{consent_rule, described, left_out_each, names};
 use crate::{
-    content::Selection,
     dom::{NONE, Tag},
+    explanation::{Shown, Span},
     page::{HiddenReason, Page},
+    selection::Selection,
     text,
 };
 use rustc_hash::FxHashMap;
-use serde::Serialize;
-
-/// A block of the source page.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Shown {
-    /// Name of its block element.
-    pub tag: String,
-    /// The element, as `tag#id.class`.
-    pub element: String,
-    /// Its text in order, split where the fate changes.
-    pub spans: Vec<Span>,
-}
-
-/// A part of a block.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Span {
-    /// The text; whitespace is folded except in preformatted text.
-    pub text: String,
-    /// Reason of the drop; `None` for content.
-    pub dropped: Option<String>,
-}
-
-impl Shown {
-    /// A block with these parts.
-    #[must_use]
-    pub fn new(tag: impl Into<String>, element: impl Into<String>, spans: Vec<Span>) -> Self {
-        Self { tag: tag.into(), element: element.into(), spans }
-    }
-}
-
-impl Span {
-    /// A part of a block with this text.
-    #[must_use]
-    pub fn new(text: impl Into<String>, dropped: Option<String>) -> Self {
-        Self { text: text.into(), dropped }
-    }
-}
 
 /// Nodes that the steps have dropped, with the step.
 pub(super) struct DroppedNodes<'a> {

@@ -1,18 +1,7 @@
 //! Dates in the forms that people and programs write.
 
-use super::DateRules;
+use super::{DateRules, Order};
 use jiff::{Zoned, civil::Date, fmt::rfc2822, tz::TimeZone};
-
-/// Order of a numeric date that is ambiguous.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// 5/4 is the fifth of April.
-    DayFirst,
-    /// 5/4 is the fourth of May, as in the United States.
-    MonthFirst,
-    /// 5/4 is the fifth of April, and the Croatian names of months come before those of other languages.
-    Croatian,
-}
 
 /// Range of years of web pages. The upper end is fixed, since extraction has no clock.
 const YEARS: std::ops::RangeInclusive<i16> = 1990..=2039;

@@ -5,7 +5,6 @@ mod authors;
 mod bylines;
 mod changed;
 mod clock;
-mod date_rules;
 mod dates;
 mod facts;
 mod headings;
@@ -23,12 +22,17 @@ mod sources;
 mod stamped;
 mod title;
 
-pub(crate) use date_rules::{DateFile, DateRules};
-pub(crate) use dates::{Order, is_bare_date, is_date_line};
+pub(crate) use dates::{is_bare_date, is_date_line};
 pub(crate) use jsonld::{JsonLd, types};
 pub(crate) use sources::IN_SCRIPT;
 
-use crate::{dom::Tag, invisible, page::Page, text};
+use crate::{
+    dom::Tag,
+    invisible,
+    page::Page,
+    rules::{DateRules, Order},
+    text,
+};
 use crawl_model::PageMetadata;
 use html5ever::local_name;
 use serde_json::Value;

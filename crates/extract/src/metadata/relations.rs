@@ -1,7 +1,7 @@
 //! Relations that `rel` declares on links and `link` elements.
 
 use super::{MAX_LIST, language::in_case, non_empty};
-use crate::{dom::Tag, links::tokens, page::Page};
+use crate::{dom::Tag, page::Page, text::tokens};
 use crawl_model::{Hreflang, PageMetadata};
 use html5ever::local_name;
 

@@ -1,6 +1,6 @@
 //! Ids that name a topic of the text and no part of the page.
 
-use super::MIN_PROSE;
+use super::amounts::MIN_PROSE;
 use crate::dom::{Dom, Tag};
 use html5ever::local_name;
 

@@ -6,11 +6,11 @@ mod tree;
 use super::{Style, join, pieces};
 use crate::{
     budget::Budget,
-    content::Selection,
     dom::{self, Limits},
     options::{LinkStyle, Options},
     page::Page,
     rules::Rules,
+    selection::Selection,
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use std::sync::LazyLock;

@@ -11,7 +11,7 @@ use crate::{
     options::{Format, LinkStyle, Options},
     text,
 };
-pub(crate) use walk::{pieces, style_value};
+pub(crate) use walk::pieces;
 
 /// Thematic break.
 pub(crate) const RULE: &str = "---";
@@ -29,6 +29,19 @@ pub(crate) enum Kind {
     Code,
     /// A table.
     Table,
+}
+
+impl Kind {
+    /// Name of the kind in an explanation.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Heading(_) => "heading",
+            Self::Paragraph => "paragraph",
+            Self::Item => "item",
+            Self::Code => "code",
+            Self::Table => "table",
+        }
+    }
 }
 
 /// Distance of a piece from the previous one.

@@ -20,7 +20,7 @@ use super::{
     inline::{Inline, Mark, is_invisible},
     table::{self, Table},
 };
-use crate::{content::Selection, dom::Tag, page::Page};
+use crate::{dom::Tag, page::Page, selection::Selection};
 use html5ever::local_name;
 use links::Links;
 use lists::List;
@@ -28,7 +28,6 @@ use maths::Formulas;
 use notes::Notes;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
-pub(crate) use styled::value as style_value;
 
 /// Maximum depth of lists and quotes, since every line carries the marks of all of them.
 const MAX_PREFIXES: usize = 12;

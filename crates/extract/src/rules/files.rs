@@ -3,10 +3,11 @@
 mod extraction;
 
 use super::{
+    roles::Roles,
     sites::Sites,
     source::Source,
     starts::{Starts, Words},
-    tokens::{Roles, TokenTable},
+    tokens::TokenTable,
 };
 pub(crate) use extraction::{Extraction, LastPass, Markdown, Prune};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -49,7 +50,7 @@ pub(super) struct Files {
     pub(super) score: Loaded<Score>,
     pub(super) boilerplate: Loaded<Boilerplate>,
     pub(super) extraction: Loaded<Extraction>,
-    pub(super) dates: Loaded<crate::metadata::DateFile>,
+    pub(super) dates: Loaded<super::dates::DateFile>,
     pub(super) platforms: Loaded<Platforms>,
     pub(super) sites: Loaded<Sites>,
 }

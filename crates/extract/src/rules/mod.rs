@@ -1,14 +1,17 @@
 //! Rules as data, read from TOML, checked as a whole and compiled once.
 
+mod dates;
 mod files;
 mod lists;
 mod phrases;
+mod roles;
 mod selector;
 mod sites;
 mod source;
 mod starts;
 mod tokens;
 
+pub(crate) use dates::{DateRules, Order};
 pub(crate) use files::{
     Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, LastPass, Markdown as MarkdownRules,
     Platforms, Prune as PruneRules, Score,
@@ -16,9 +19,10 @@ pub(crate) use files::{
 pub use lists::ListReport;
 pub(crate) use lists::{FilterLists, HostFilters};
 pub(crate) use phrases::SignalPhrases;
+pub(crate) use roles::Roles;
 pub(crate) use selector::{Pass, SelectorSet};
 pub(crate) use sites::Sites;
-pub(crate) use tokens::{KnownNames, Roles, TokenTable};
+pub(crate) use tokens::{KnownNames, TokenTable};
 
 use aho_corasick::AhoCorasick;
 use files::{Files, Loaded};
@@ -118,7 +122,7 @@ pub struct Rules {
     pub(crate) frameworks: Frameworks,
     pub(crate) consent: Consent,
     pub(crate) boilerplate: Boilerplate,
-    pub(crate) dates: crate::metadata::DateRules,
+    pub(crate) dates: DateRules,
     pub(crate) platforms: Platforms,
     pub(crate) sites: Sites,
     pub(crate) selectors: SelectorSet<Hit>,
@@ -179,7 +183,7 @@ impl Rules {
         }
         let sweep = phrases(&consent.source, ["sweep", "phrases"], &consent.rules.sweep.phrases, problems)?;
         let signal_phrases = SignalPhrases::compile(&frameworks.rules, &frameworks.source, problems)?;
-        let dates = crate::metadata::DateRules::compile(dates.rules)
+        let dates = DateRules::compile(dates.rules)
             .map_err(|(key, problem)| problems.push(format!("{}: {problem}", dates.source.at(&[key.into()]))))
             .ok()?;
         Some(Self {

@@ -2,100 +2,13 @@
 
 mod compounds;
 mod memo;
+mod split;
 
+use super::Roles;
 use compounds::{Compounds, Index};
 use rustc_hash::{FxHashMap, FxHasher};
+use split::Split;
 use std::hash::Hasher;
-
-/// Roles of an element by its names: a set of bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Roles(u32);
-
-macro_rules! roles {
-    ($($(#[$doc:meta])* $name:ident = $bit:literal),+ $(,)?) => {
-        impl Roles {
-            $($(#[$doc])* pub(crate) const $name: Self = Self(1 << $bit);)+
-
-            /// Names of the roles in the set, in lower case.
-            pub(crate) fn names(self) -> Vec<String> {
-                let all = [$((Self::$name, stringify!($name))),+];
-                all.iter().filter(|(role, _)| self.has(*role)).map(|(_, name)| name.to_ascii_lowercase()).collect()
-            }
-        }
-    };
-}
-
-roles! {
-    /// Menus and other site navigation.
-    NAVIGATION = 0,
-    /// The bottom of the page.
-    FOOTER = 1,
-    /// The top of the page.
-    HEADER = 2,
-    /// Beside the content.
-    SIDEBAR = 3,
-    /// Readers' comments.
-    COMMENTS = 4,
-    /// Advertisement.
-    ADVERTISEMENT = 5,
-    /// More of the site.
-    RELATED = 6,
-    /// Sharing and following.
-    SOCIAL = 7,
-    /// Requests for an address.
-    NEWSLETTER = 8,
-    /// Things laid over the page.
-    OVERLAY = 9,
-    /// About the author.
-    AUTHOR = 10,
-    /// Dates, categories, counters.
-    META = 11,
-    /// Logins, baskets, searches.
-    FORM = 12,
-    /// The content itself.
-    CONTENT = 13,
-    /// Names of a consent banner: a candidate for the keyword sweep.
-    CONSENT = 14,
-    /// Parts of a page builder, or boxes beside the content.
-    WIDGET = 15,
-    /// Parts of the content that open on a click: hidden, but content.
-    FOLDED = 16,
-    /// Captions of pictures: description and author.
-    CAPTION = 17,
-    /// The first paragraph, set apart.
-    LEAD = 18,
-    /// Asks for something: boilerplate in articles.
-    CALL = 19,
-    /// Text for screen readers alone, or hidden by a framework's class.
-    UNSEEN = 20,
-}
-
-impl Roles {
-    /// No role.
-    pub(crate) const NONE: Self = Self(0);
-
-    /// Both sets.
-    #[must_use]
-    pub(crate) const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// The set without the roles of another.
-    #[must_use]
-    pub(crate) const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// Each role of the set separately.
-    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
-        (0..32).map(|bit| Self(1 << bit)).filter(move |role| self.has(*role))
-    }
-
-    /// Returns true if the sets share a role.
-    pub(crate) const fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-}
 
 /// Entries of one or several words, and their roles.
 #[derive(Clone, Debug, Default)]
@@ -295,91 +208,6 @@ struct Known {
     begun: Roles,
     /// Ends of its parts as bits if it is a compound; else 0.
     cuts: u64,
-}
-
-/// Kind of a byte of a name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Byte {
-    Lower,
-    Upper,
-    Digit,
-    Mark,
-}
-
-/// Kinds by byte.
-const KINDS: [Byte; 256] = {
-    let mut kinds = [Byte::Mark; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        kinds[byte as usize] = match byte {
-            b'a'..=b'z' => Byte::Lower,
-            b'A'..=b'Z' => Byte::Upper,
-            b'0'..=b'9' => Byte::Digit,
-            _ => Byte::Mark,
-        };
-        byte += 1u8;
-    }
-    kinds
-};
-
-/// Names in lower case, split into words.
-struct Split {
-    text: String,
-    /// Start of its name, start and end of each word.
-    ends: Vec<(u32, u32, u32)>,
-}
-
-impl Split {
-    /// Words of names between white space.
-    fn of(names: &str) -> Self {
-        let mut split = Self { text: String::with_capacity(names.len()), ends: Vec::with_capacity(8) };
-        names.split_ascii_whitespace().for_each(|name| split.name(name));
-        split
-    }
-
-    /// Adds the words of a name: split at characters other than letters and digits, and before a capital that
-    /// follows a small letter.
-    fn name(&mut self, name: &str) {
-        let first = self.text.len();
-        let (mut start, mut last_lower) = (first, false);
-        if name.is_ascii() {
-            self.text.push_str(name);
-            self.text[first..].make_ascii_lowercase();
-            for (at, byte) in name.bytes().enumerate() {
-                let kind = KINDS[usize::from(byte)];
-                if kind == Byte::Mark || last_lower && kind == Byte::Upper {
-                    self.word(first, start, first + at);
-                    start = first + at + usize::from(kind == Byte::Mark);
-                }
-                last_lower = kind == Byte::Lower;
-            }
-        } else {
-            for c in name.chars() {
-                let splits = !c.is_alphanumeric();
-                if splits || last_lower && c.is_uppercase() {
-                    self.word(first, start, self.text.len());
-                    start = self.text.len();
-                }
-                if !splits {
-                    self.text.extend(c.to_lowercase());
-                }
-                last_lower = c.is_lowercase();
-            }
-        }
-        self.word(first, start, self.text.len());
-    }
-
-    /// Adds a non-empty word. Attributes are far shorter than 4 GiB.
-    fn word(&mut self, name: usize, start: usize, end: usize) {
-        if start < end {
-            self.ends.push((name as u32, start as u32, end as u32));
-        }
-    }
-
-    /// Words, each with the start of its name.
-    fn words(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.ends.iter().map(|(name, start, end)| (&self.text[*start as usize..*end as usize], *name))
-    }
 }
 
 #[cfg(test)]

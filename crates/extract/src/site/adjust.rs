@@ -17,11 +17,7 @@ use super::{
     evidence::{CONTENT_LINKS, CONTENT_OWN, PositionCounts},
     is_missed, template, title,
 };
-use crate::{
-    content::{Chosen, Selection},
-    dom::Tag,
-    page::Page,
-};
+use crate::{content::Chosen, dom::Tag, page::Page, selection::Selection};
 use crawl_model::{BySite, Extractor, PageMetadata};
 
 /// Minimum share of a position's words in the extractions for taking it on all pages.

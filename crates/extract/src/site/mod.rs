@@ -9,19 +9,19 @@
 mod adjust;
 mod blocks;
 mod evidence;
-mod extract;
 mod outline;
 mod saved;
+mod site_use;
 mod title;
 
-use crate::{content::Selection, dom::NONE, page::Page};
+use crate::{dom::NONE, page::Page, selection::Selection};
 use adjust::{CorrectionRules, adjust};
 pub use evidence::{CountedBlock, SiteEvidence, SiteJudgement};
-pub use extract::CountedExtraction;
-pub(crate) use extract::SiteUse;
 use html5ever::local_name;
 use outline::outline;
 pub use outline::{OutlineBlock, PageOutline, SiteArea};
+pub use site_use::CountedExtraction;
+pub(crate) use site_use::SiteUse;
 
 /// Share of the page's own words below which the extraction has missed the content.
 const MISSED: f64 = 0.2;

@@ -5,7 +5,7 @@ use super::{
     adjust::{KnownBlock, known_blocks, root_of},
     blocks, element, is_missed, template,
 };
-use crate::{content::Selection, page::Page};
+use crate::{page::Page, selection::Selection};
 
 /// Maximum words of a small particular text: a title, a date, an author, a price.
 const PARTICULAR_WORDS: u32 = 12;

@@ -2,9 +2,9 @@
 
 use super::{
     super::{Gap, Kind, inline::Mark},
-    MAX_MARKED, Walk, styled,
+    MAX_MARKED, Walk,
 };
-use crate::{dom::Tag, page::Page, rules::MarkdownRules};
+use crate::{dom::Tag, page::Page, rules::MarkdownRules, style};
 use html5ever::local_name;
 use rustc_hash::FxHashSet;
 
@@ -159,7 +159,7 @@ impl Walk<'_> {
 /// Returns true if the style of an element preserves line ends.
 fn keeps_lines(page: &Page<'_>, id: u32) -> bool {
     let Some(style) = page.dom.attr(id, &local_name!("style")) else { return false };
-    styled::value(style, "white-space").is_some_and(|value| {
+    style::value(style, "white-space").is_some_and(|value| {
         let value = value.to_ascii_lowercase();
         value.starts_with("pre") || value.starts_with("break-spaces")
     })

@@ -5,9 +5,9 @@ mod skipped;
 
 use super::sidenotes;
 use crate::{
-    content::Selection,
     dom::{Dom, NONE, Tag},
     page::Page,
+    selection::Selection,
     text,
 };
 use html5ever::local_name;

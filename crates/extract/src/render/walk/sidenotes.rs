@@ -5,9 +5,9 @@ use super::{
     notes::{MAX_MARKER, marker_of},
 };
 use crate::{
-    content::Selection,
     dom::{NONE, Tag},
     page::{HiddenReason, Page},
+    selection::Selection,
 };
 use html5ever::local_name;
 

@@ -1,6 +1,7 @@
 //! Bold text and italics by style.
 
 use super::{super::inline::Mark, Walk};
+use crate::style;
 use html5ever::local_name;
 
 /// Minimum weight of bold text (CSS Fonts: `bold` is 700, browsers show 600 as bold).
@@ -25,19 +26,12 @@ impl Walk<'_> {
     }
 }
 
-/// Value of a property in a style.
-pub(crate) fn value<'a>(style: &'a str, property: &str) -> Option<&'a str> {
-    let mut rules = style.split(';').filter_map(|rule| rule.split_once(':'));
-    let (_, value) = rules.find(|(name, _)| name.trim().eq_ignore_ascii_case(property))?;
-    Some(value.trim().trim_end_matches("!important").trim_end())
-}
-
 /// Returns true for bold type, false for a lighter one, and `None` if the style sets no weight.
 fn is_bold(style: &str) -> Option<bool> {
     if !style.contains("weight") {
         return None;
     }
-    let weight = value(style, "font-weight")?;
+    let weight = style::value(style, "font-weight")?;
     match weight.parse::<u32>() {
         Ok(weight) => Some(weight >= BOLD),
         Err(_) if ["bold", "bolder"].iter().any(|name| weight.eq_ignore_ascii_case(name)) => Some(true),
@@ -48,7 +42,7 @@ fn is_bold(style: &str) -> Option<bool> {
 
 fn is_italic(style: &str) -> bool {
     style.contains("italic")
-        && value(style, "font-style").is_some_and(|style| style.eq_ignore_ascii_case("italic"))
+        && style::value(style, "font-style").is_some_and(|style| style.eq_ignore_ascii_case("italic"))
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use super::{AROUND, Found, MAX_AROUND, MAX_NODES, MAX_TRIES, marker_of};
 use crate::{
-    content::Selection,
     dom::{Dom, Tag},
     page::Page,
+    selection::Selection,
 };
 use html5ever::local_name;
 use rustc_hash::FxHashMap;

@@ -1,11 +1,7 @@
 //! Consent banners with invented names (heuristics reference §4, keyword sweep).
 
-use crate::{
-    dom::Tag,
-    page::{HiddenReason, Page},
-    rules::Roles,
-    text,
-};
+use super::{HiddenReason, Page};
+use crate::{dom::Tag, rules::Roles, text};
 use html5ever::local_name;
 
 impl Page<'_> {

@@ -1,8 +1,19 @@
 //! Names and words of dates, from `dates.toml`.
 
-use super::Order;
+use super::{Roles, TokenTable};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
+
+/// Order of a numeric date that is ambiguous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// 5/4 is the fifth of April.
+    DayFirst,
+    /// 5/4 is the fourth of May, as in the United States.
+    MonthFirst,
+    /// 5/4 is the fifth of April, and the Croatian names of months come before those of other languages.
+    Croatian,
+}
 
 /// `dates.toml`.
 #[derive(Debug, Deserialize)]
@@ -44,7 +55,7 @@ pub(crate) struct DateRules {
     /// Meta names, best first.
     pub(crate) modified: Vec<String>,
     /// Words of class and id.
-    pub(crate) names: crate::rules::TokenTable,
+    pub(crate) names: TokenTable,
     pub(crate) published_words: Vec<String>,
     pub(crate) modified_words: Vec<String>,
     pub(crate) reviewed_words: Vec<String>,
@@ -73,8 +84,8 @@ impl DateRules {
                 months.insert(name.to_owned(), month);
             }
         }
-        let mut names = crate::rules::TokenTable::default();
-        file.names.iter().for_each(|name| names.add(name, crate::rules::Roles::META));
+        let mut names = TokenTable::default();
+        file.names.iter().for_each(|name| names.add(name, Roles::META));
         Ok(Self {
             months,
             croatian_months: file.croatian_months,
@@ -102,13 +113,13 @@ impl DateRules {
     }
 
     /// Number of a month by its name or abbreviation, in lower case.
-    pub(super) fn month(&self, word: &str, order: Order) -> Option<i16> {
+    pub(crate) fn month(&self, word: &str, order: Order) -> Option<i16> {
         let croatian = (order == Order::Croatian).then(|| self.croatian_months.get(word)).flatten();
         croatian.or_else(|| self.months.get(word)).map(|month| i16::from(*month))
     }
 
     /// Returns true for the name of a weekday, in lower case.
-    pub(super) fn is_weekday(&self, word: &str) -> bool {
+    pub(crate) fn is_weekday(&self, word: &str) -> bool {
         self.weekdays.contains(word)
     }
 }

@@ -1,9 +1,9 @@
 //! Edges of an article that are no part of it: author and date before its first paragraph; requests to the
 //! reader after its last one.
 
+use super::Pieces;
 use crate::{
     metadata,
-    polish::Pieces,
     render::{Kind, Piece},
     rules::Rules,
     text,

@@ -1,101 +1,24 @@
 //! A parsed page with the shared facts of later steps: roles of elements, visibility, amounts of text.
 
+mod amounts;
+mod consent;
+mod hidden;
 mod ids;
 
 use crate::{
     budget::Budget,
     dom::{Dom, NONE, Tag},
-    explain::Trace,
     rules::{Hit, HostFilters, KnownNames, Part, Pass, Roles, Rules},
-    text,
+    trace::Trace,
     visibility::{self, Seen},
 };
+pub(crate) use amounts::Amount;
 use crawl_model::strip_userinfo;
+pub(crate) use hidden::{Controlled, HiddenReason, is_shadow};
+use hidden::{by_attributes, hide_behind_shadow};
 use html5ever::local_name;
-use std::{cell::OnceCell, collections::HashSet, ops::Range};
+use std::ops::Range;
 use url::Url;
-
-/// Reason why a reader does not see a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HiddenReason {
-    /// The node is visible.
-    No,
-    /// Scripts, styles, form fields and the like.
-    Silent,
-    /// Hidden by attribute or style, until a click or a script shows it.
-    Hidden,
-    /// Hidden permanently by a style.
-    Unreadable,
-    /// A consent banner.
-    Consent,
-}
-
-impl HiddenReason {
-    /// The reason, combined with that of the styles.
-    fn with_style(self, style: Option<Seen>) -> Self {
-        match (style, self) {
-            (Some(Seen::Closed), Self::No) => Self::Hidden,
-            (Some(Seen::Never), gone) if gone != Self::Silent => Self::Unreadable,
-            (_, gone) => gone,
-        }
-    }
-}
-
-/// Amounts of visible text; differences of prefix sums.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Amount {
-    /// Characters, whitespace folded.
-    pub(crate) chars: u32,
-    /// Characters inside links.
-    pub(crate) link_chars: u32,
-    /// Words.
-    pub(crate) words: u32,
-    /// Commas and sentence ends, in any script.
-    pub(crate) marks: u32,
-    /// Links with text.
-    pub(crate) links: u32,
-    /// Characters of prose: of long blocks that do not consist of links.
-    pub(crate) prose: u32,
-}
-
-impl Amount {
-    /// Share of the characters inside links, 0 to 1.
-    pub(crate) fn link_density(self) -> f32 {
-        if self.chars == 0 { 0.0 } else { self.link_chars as f32 / self.chars as f32 }
-    }
-
-    /// Amount without a part of it.
-    pub(crate) const fn minus(self, other: Self) -> Self {
-        Self {
-            chars: self.chars.saturating_sub(other.chars),
-            link_chars: self.link_chars.saturating_sub(other.link_chars),
-            words: self.words.saturating_sub(other.words),
-            marks: self.marks.saturating_sub(other.marks),
-            links: self.links.saturating_sub(other.links),
-            prose: self.prose.saturating_sub(other.prose),
-        }
-    }
-
-    /// Amount with more characters, all of them inside links.
-    pub(crate) const fn with_links(self, chars: u32) -> Self {
-        Self { chars: self.chars + chars, link_chars: self.link_chars + chars, ..self }
-    }
-
-    /// Adds another amount.
-    pub(crate) const fn add(&mut self, other: Self) {
-        self.chars += other.chars;
-        self.link_chars += other.link_chars;
-        self.words += other.words;
-        self.marks += other.marks;
-        self.links += other.links;
-        self.prose += other.prose;
-    }
-}
-
-/// Minimum characters of a prose block.
-const MIN_PROSE: u32 = 80;
-/// Maximum share of characters inside links in a prose block.
-const MAX_PROSE_LINKS: f32 = 0.4;
 
 /// Parts that [`Page::reveal`] shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,21 +177,6 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Returns true if a reader opens the hidden element with a click, and its text is content. Its names,
-    /// its role, or a control that names it decide.
-    pub(crate) fn is_opened_by_a_click(&self, id: u32, controlled: &Controlled) -> bool {
-        let roles = self.roles[id as usize];
-        let by_role = || {
-            let role = self.dom.attr(id, &local_name!("role"));
-            role.is_some_and(|role| matches!(role, "tabpanel" | "region"))
-        };
-        let by_control = || {
-            let own_id = self.dom.attr(id, &local_name!("id")).filter(|own_id| !own_id.is_empty());
-            !roles.has(LAID_OVER) && own_id.is_some_and(|own_id| controlled.has(&self.dom, own_id))
-        };
-        roles.has(Roles::FOLDED) || by_role() || by_control()
-    }
-
     /// Hides ranges of visible nodes; the amounts stay until [`Self::sum_again`].
     pub(crate) fn leave_out(&mut self, ranges: &[Range<u32>], why: HiddenReason) {
         for range in ranges {
@@ -281,77 +189,6 @@ impl<'a> Page<'a> {
     pub(crate) fn lists(&self) -> Option<HostFilters<'a>> {
         let host = self.url.and_then(Url::host_str).unwrap_or_default();
         self.rules.lists.as_ref().map(|lists| lists.on(host))
-    }
-
-    fn measure(&mut self) {
-        let mut link_end = 0;
-        let mut sum = Amount::default();
-        for id in 0..self.dom.len() {
-            let mut amount = Amount::default();
-            match self.dom.tag(id) {
-                Tag::A if self.dom.attr(id, &local_name!("href")).is_some() => {
-                    link_end = link_end.max(self.dom.end(id));
-                    amount.links = 1;
-                }
-                Tag::Text => {
-                    let parent = self.dom.tag(self.dom.parent(id));
-                    if !matches!(parent, Tag::Script | Tag::Style) {
-                        let measured = text::measure(self.dom.text(id));
-                        self.raw_words[id as usize] = measured.words;
-                        amount.chars = measured.chars;
-                        amount.link_chars = if id < link_end { measured.chars } else { 0 };
-                        amount.words = measured.words;
-                        amount.marks = measured.marks;
-                    }
-                }
-                _ => {}
-            }
-            if self.gone[id as usize] == HiddenReason::No {
-                sum.add(amount);
-            }
-            self.sums[id as usize + 1] = sum;
-        }
-        self.add_prose();
-    }
-
-    /// Credits runs of prose: text between two block borders that is long enough and mostly outside of links.
-    fn add_prose(&mut self) {
-        let dom = &self.dom;
-        let mut found: Vec<(u32, u32)> = Vec::new();
-        let mut run = (0, Amount::default());
-        let mut close = |run: &mut (u32, Amount)| {
-            let (start, amount) = std::mem::take(run);
-            if amount.chars >= MIN_PROSE && amount.link_density() < MAX_PROSE_LINKS {
-                found.push((start, amount.chars - amount.link_chars));
-            }
-        };
-        let mut ends: Vec<u32> = Vec::new();
-        for id in self.body..dom.end(self.body) {
-            while ends.last().is_some_and(|end| *end <= id) {
-                ends.pop();
-                close(&mut run);
-            }
-            let tag = dom.tag(id);
-            if tag == Tag::Text {
-                let amount = self.amount_in(id..id + 1);
-                if run.1.chars == 0 {
-                    run.0 = id;
-                }
-                run.1.add(amount);
-            } else if tag.is_block() {
-                close(&mut run);
-                ends.push(dom.end(id));
-            }
-        }
-        close(&mut run);
-        let mut found = found.into_iter().peekable();
-        let mut prose = 0;
-        for id in 0..self.gone.len() {
-            if let Some((_, chars)) = found.next_if(|(start, _)| *start as usize == id) {
-                prose += chars;
-            }
-            self.sums[id + 1].prose = prose;
-        }
     }
 
     /// Shows a kind of invisible nodes if the visible text is too little: `noscript`, or hidden parts.
@@ -378,20 +215,6 @@ impl<'a> Page<'a> {
             }
         }
         self.measure();
-    }
-
-    /// Recomputes the prefix sums without nodes that were hidden since.
-    pub(crate) fn sum_again(&mut self) {
-        let mut sum = Amount::default();
-        let mut old = self.sums[0];
-        for at in 0..self.gone.len() {
-            let amount = self.sums[at + 1].minus(old);
-            old = self.sums[at + 1];
-            if self.gone[at] == HiddenReason::No {
-                sum.add(amount);
-            }
-            self.sums[at + 1] = sum;
-        }
     }
 
     /// Words that attributes and styles hide within a part of the page, without dropped parts.
@@ -421,22 +244,6 @@ impl<'a> Page<'a> {
             .fold(0, u32::saturating_add)
     }
 
-    /// Visible text of a subtree.
-    pub(crate) fn amount(&self, id: u32) -> Amount {
-        self.amount_in(id..self.dom.end(id))
-    }
-
-    /// Visible text of a range of nodes.
-    pub(crate) fn amount_in(&self, range: Range<u32>) -> Amount {
-        self.sums[range.end as usize].minus(self.sums[range.start as usize])
-    }
-
-    /// Frees the data of [`Page::amount`] when it is no longer needed.
-    pub(crate) fn forget_amounts(&mut self) {
-        self.sums = Vec::new();
-        self.raw_words = Vec::new();
-    }
-
     /// Returns true if a reader sees the node.
     pub(crate) fn is_visible(&self, id: u32) -> bool {
         self.gone[id as usize] == HiddenReason::No
@@ -463,7 +270,7 @@ impl<'a> Page<'a> {
         if self.budget.ran_out_of_addresses() {
             return None;
         }
-        crate::links::resolve(self.base.as_ref(), address)
+        crate::address::resolve(self.base.as_ref(), address)
             .filter(|url| self.budget.allows_growth(url.len().saturating_sub(address.len())))
     }
 }
@@ -488,82 +295,6 @@ fn named<'a>(
     }
     let by_id = rules.tokens.roles_of_id(own_id);
     if by_id == Roles::NONE || ids::names_topic(dom, id, own_id) { by_class } else { by_class.and(by_id) }
-}
-
-/// Visibility of an element by its tag and attributes, with its class and its id.
-fn by_attributes(dom: &Dom, id: u32) -> (HiddenReason, &str, &str) {
-    let (mut class, mut own_id) = ("", "");
-    let mut gone =
-        if dom.tag(id).is_silent() && !is_shadow(dom, id) { HiddenReason::Silent } else { HiddenReason::No };
-    for (name, value) in dom.attrs(id) {
-        match *name {
-            local_name!("class") => class = value,
-            local_name!("id") => own_id = value,
-            local_name!("hidden") if value != "until-found" => gone = HiddenReason::Hidden,
-            local_name!("aria-hidden") if value == "true" => gone = HiddenReason::Hidden,
-            // the other letters differ from those of the names above
-            _ if name.len() == 7 && &**name == "popover" => gone = HiddenReason::Hidden,
-            _ => {}
-        }
-    }
-    (gone, class, own_id)
-}
-
-/// Roles of parts that open on a click and are no content: menus, dialogs, searches.
-const LAID_OVER: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).and(Roles::SIDEBAR);
-
-/// Hides the children beside a shadow root that have no slot in it.
-fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [HiddenReason]) {
-    if dom.find(root..dom.end(root), Tag::Slot).is_some() {
-        return;
-    }
-    for child in dom.children(dom.parent(root)).filter(|child| *child != root) {
-        let nodes = &mut gone[child as usize..dom.end(child) as usize];
-        nodes
-            .iter_mut()
-            .filter(|gone| **gone == HiddenReason::No)
-            .for_each(|gone| *gone = HiddenReason::Unreadable);
-    }
-}
-
-/// Ids of elements that controls of a page open; read on first use.
-#[derive(Default)]
-pub(crate) struct Controlled(OnceCell<HashSet<String>>);
-
-impl Controlled {
-    fn has(&self, dom: &Dom, id: &str) -> bool {
-        self.0.get_or_init(|| controlled_ids(dom).into_iter().map(str::to_owned).collect()).contains(id)
-    }
-}
-
-/// Ids of elements that buttons, tabs, labels and links in the page open.
-fn controlled_ids(dom: &Dom) -> HashSet<&str> {
-    let mut ids = HashSet::new();
-    for id in (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text) {
-        // an invisible control opens nothing
-        if by_attributes(dom, id).0 == HiddenReason::Hidden {
-            continue;
-        }
-        for (name, value) in dom.attrs(id) {
-            match *name {
-                local_name!("aria-controls") => ids.extend(value.split_ascii_whitespace()),
-                local_name!("for") => drop(ids.insert(value)),
-                local_name!("href") => ids.extend(value.strip_prefix('#').filter(|id| !id.is_empty())),
-                _ if OPENERS.contains(&&**name) => drop(ids.insert(value.trim_start_matches('#'))),
-                _ => {}
-            }
-        }
-    }
-    ids
-}
-
-/// Attributes of controls that name the opened element.
-const OPENERS: [&str; 5] =
-    ["data-target", "data-bs-target", "popovertarget", "commandfor", "data-toggle-target"];
-
-/// Returns true for a declarative shadow root: a template whose contents are shown.
-pub(crate) fn is_shadow(dom: &Dom, id: u32) -> bool {
-    dom.tag(id) == Tag::Template && dom.attrs(id).any(|(name, _)| &**name == "shadowrootmode")
 }
 
 /// Maximum bytes of a base URL: it is copied into every relative URL, and no server accepts such a URL.

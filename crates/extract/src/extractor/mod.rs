@@ -1,12 +1,15 @@
 //! The one call.
 
+mod by_site;
+mod language;
+
 use crate::{
     blocks,
     budget::Budget,
     charset,
     content::{self, Chosen},
-    dom, embedded,
-    explain::{Explanation, Trace},
+    dom, embedded, explain,
+    explanation::Explanation,
     last_pass, links, media,
     metadata::{self, JsonLd},
     options::{Format, Options},
@@ -15,12 +18,16 @@ use crate::{
     polish::{self, ArticleStatus, Polish},
     prose, render,
     rules::{Rules, RulesError},
-    score, signals,
+    score,
+    selection::Selection,
+    signals,
     site::SiteUse,
-    text, visibility, words,
+    trace::Trace,
+    visibility, words,
 };
 use crawl_model::{Extraction, Extractor, Media, PageMetadata, Prose, Warning};
-use std::{borrow::Cow, path::Path, sync::Arc};
+use language::detect_language;
+use std::{path::Path, sync::Arc};
 use url::Url;
 
 /// A page to extract: its bytes and, if known, its URL and `Content-Type`.
@@ -63,9 +70,6 @@ pub struct PageExtractor {
     options: Options,
     rules: Arc<Rules>,
 }
-
-/// Maximum bytes of the content for language identification.
-const LANGUAGE_SAMPLE: usize = 2048;
 
 impl PageExtractor {
     /// Creates an extractor with the built-in rules.
@@ -187,7 +191,7 @@ impl PageExtractor {
         let parsed = dom::parse_within(&html, &self.options.limits, page.budget);
         let inner = Page::new(parsed.dom, &self.rules, page.url, page.budget);
         let drop = vec![false; inner.dom.len() as usize];
-        let selection = content::Selection::new(&inner, vec![inner.body], drop);
+        let selection = Selection::new(&inner, vec![inner.body], drop);
         if selection.words < least.max(self.rules.extraction.words.trafilatura) {
             return None;
         }
@@ -216,7 +220,7 @@ impl PageExtractor {
         page.trace = trace;
         let mut extraction = Extraction::without_content("its time was up");
         let in_time = self.read(&mut page, &mut extraction, warnings, site);
-        let explanation = std::mem::take(&mut page.trace).finish(&page);
+        let explanation = explain::finish(std::mem::take(&mut page.trace), &page);
         if in_time.is_none() {
             warnings.push(Warning::DeadlineExceeded);
         }
@@ -321,7 +325,7 @@ impl PageExtractor {
     /// Writes the chosen part of a page, or its embedded data if that part is nearly empty.
     fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, status: ArticleStatus) -> Written {
         let Chosen { selection, mut extractor, mut reason, polish, .. } = chosen;
-        page.trace.chosen(page, &selection, extractor);
+        explain::chosen(page, &selection, extractor);
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
         let mut pieces = polish::pieces(pieces, &self.rules, polish, status, &page.trace);
         let mut content = render::join(&pieces, &references);
@@ -347,7 +351,7 @@ impl PageExtractor {
         for node in pieces.iter().flat_map(|piece| &piece.nodes) {
             in_content[*node as usize] = true;
         }
-        page.trace.written(page, &selection, &in_content);
+        explain::written(page, &selection, &in_content);
         let prose = (!is_embedded).then(|| prose::of(page, &in_content));
         Written { content, media, extractor, reason, prose, in_content, hidden_words }
     }
@@ -404,34 +408,6 @@ fn extract_plain(raw: &str, options: &Options, warnings: &mut Vec<Warning>) -> E
     extraction.signals.visible_word_count = words;
     extraction.word_count = words;
     extraction
-}
-
-/// Language of a text by its letters, if the identification is reliable.
-fn detect_language(content: &str) -> Option<String> {
-    let sample = text::head(content, LANGUAGE_SAMPLE);
-    let sample = own_letters(sample);
-    let info = whatlang::detect(&sample).filter(whatlang::Info::is_reliable)?;
-    let code = info.lang().code();
-    // whatlang returns ISO 639-3; ISO 639-1 is used if available.
-    Some(crawl_model::short_language(code).to_owned())
-}
-
-/// Divisor of a text's letters: with more than this part in another script, the language is one of that
-/// script.
-const OWN_LETTERS: usize = 5;
-
-/// Sample for language identification: without Latin letters if a fifth of all is of another script. Manuals
-/// in any language are full of commands and names in Latin letters.
-fn own_letters(sample: &str) -> Cow<'_, str> {
-    let is_latin = |c: char| c <= '\u{24f}';
-    let (mut latin, mut other) = (0, 0);
-    for c in sample.chars().filter(|c| c.is_alphabetic()) {
-        if is_latin(c) { latin += 1 } else { other += 1 }
-    }
-    if latin == 0 || other * OWN_LETTERS < latin + other {
-        return Cow::Borrowed(sample);
-    }
-    Cow::Owned(sample.chars().filter(|c| !(c.is_alphabetic() && is_latin(*c))).collect())
 }
 
 /// Returns true if this crate can read a response: HTML, XHTML or plain text by its `Content-Type`, or

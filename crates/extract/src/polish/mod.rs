@@ -1,12 +1,14 @@
 //! Last pass over the pieces: boilerplate by its text (html-cleaner-impact, step 4).
 
+mod edges;
+
 use crate::{
-    edges,
-    explain::Trace,
     metadata,
     render::{self, Kind, Piece},
     rules::Rules,
-    text, words,
+    text,
+    trace::Trace,
+    words,
 };
 use std::collections::HashSet;
 
@@ -61,12 +63,11 @@ pub(crate) fn pieces(
         .last()
         .is_some_and(|piece| is_edge_line(piece, rules) || matches!(piece.kind, Kind::Heading(_)) && !listed)
     {
-        pieces
-            .pop()
-            .inspect(|piece| trace.line(piece, "a line of boilerplate, or a bare heading, at the end"));
+        let Some(piece) = pieces.pop() else { break };
+        note_dropped(trace, &piece, "a line of boilerplate, or a bare heading, at the end");
     }
     let lead = pieces.iter().take_while(|piece| is_edge_line(piece, rules)).count();
-    pieces.drain(..lead).for_each(|piece| trace.line(&piece, "a line of boilerplate at the start"));
+    pieces.drain(..lead).for_each(|piece| note_dropped(trace, &piece, "a line of boilerplate at the start"));
     pieces
 }
 
@@ -121,11 +122,16 @@ impl Pieces<'_> {
         self.list.retain(|piece| {
             let kept = keep(piece);
             if !kept {
-                self.trace.line(piece, pass);
+                note_dropped(self.trace, piece, pass);
             }
             kept
         });
     }
+}
+
+/// Notes a dropped piece.
+fn note_dropped(trace: &Trace, piece: &Piece, pass: &'static str) {
+    trace.line(&piece.nodes, piece.kind.name(), &piece.text, pass);
 }
 
 /// Returns true for a line above links to other pages ("Related articles") that is no heading.

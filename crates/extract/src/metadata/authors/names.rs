@@ -1,0 +1,128 @@
+//! Names of persons in texts.
+
+use super::super::{Sources, bylines, non_empty, title::plain};
+use crate::text;
+
+/// Returns true for a first and a last name: two to four words with capitals.
+pub(in crate::metadata) fn is_full(name: &str) -> bool {
+    let mut words = name.split_whitespace();
+    (2..=4).contains(&name.split_whitespace().count())
+        && !name.contains(|c: char| c.is_ascii_digit() || c == ':')
+        && words.all(|word| !word.starts_with(char::is_lowercase))
+}
+
+/// Several names in one string.
+pub(super) fn split(text: &str) -> Vec<String> {
+    // The URL of a profile is not a name.
+    if text.contains("://") {
+        return Vec::new();
+    }
+    // A character reference ends with the sign that separates names.
+    let plain = plain(text).unwrap_or_default();
+    plain
+        .split([';', '|', '\n', '·', '•'])
+        .flat_map(|part| match part.split_once('/') {
+            // "dpa/kern" is one agency.
+            Some((one, other)) if one.ends_with(' ') || is_full(one.trim()) && is_full(other.trim()) => {
+                part.split('/').collect()
+            }
+            _ => vec![part],
+        })
+        .flat_map(|part| part.split(" and "))
+        .flat_map(|part| match part.split_once(" und ") {
+            // "Institute of Forest und Wood" is one name.
+            Some((one, other)) if is_full(one) && is_full(other) => vec![one, other],
+            _ => vec![part],
+        })
+        .flat_map(|part| part.split(" & "))
+        .flat_map(|part| part.split(", "))
+        .filter_map(non_empty)
+        .collect()
+}
+
+/// Cleans a name for a record; returns none if it is no name.
+pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
+    let folded = text::fold(name);
+    let mut name = folded.as_str();
+    for prefix in &s.page.rules.boilerplate.author_words {
+        if let Some(rest) = bylines::behind(name, prefix) {
+            name = rest.trim_start_matches([':', '：', ' ']);
+        }
+    }
+    // "Name on 5 March", "Name5/3/2024": the name ends where the date begins.
+    let name = name.split(" on ").next().unwrap_or(name);
+    let is_date_word =
+        |word: &str| DATE_WORDS.contains(&word) || s.page.rules.dates.is_month(&word.to_lowercase());
+    let ends_in_date_word =
+        |text: &str| text.trim_end().rsplit_once(' ').is_some_and(|(_, last)| is_date_word(last));
+    let name = match name.find(|c: char| c.is_ascii_digit()) {
+        // Digits alone at the end belong to a user's name. "2016: 3:42 PM" is a time.
+        Some(0) if name.contains(':') || counts(s, name) => return None,
+        Some(at)
+            if at > 3
+                && (ends_in_date_word(&name[..at])
+                    || !name[at..].bytes().all(|b| b.is_ascii_alphanumeric())) =>
+        {
+            &name[..end_of_account(s, name, at).unwrap_or(at)]
+        }
+        _ => name,
+    };
+    let mut name = name.trim();
+    // "Ada Holm am", "Ada Holm March": the date after it was cut off.
+    while let Some((head, last)) = name.rsplit_once(' ')
+        && name.len() < folded.len()
+        && is_date_word(last)
+    {
+        name = head.trim_end();
+    }
+    let name = name
+        .trim_matches(|c: char| {
+            matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '●' | '@' | '"' | ' ' | '(' | ')')
+        })
+        .to_owned();
+    // "Jan Koch", "April Ho": the name of a month alone, or with digits after it, is a date.
+    let mut parts = name.split([' ', '.']).filter(|part| !part.is_empty());
+    let month = parts.next().is_some_and(|word| s.page.rules.dates.is_month(&word.to_lowercase()));
+    let is_name =
+        |word: &str| word.chars().all(|c| !c.is_ascii_digit()) && word.starts_with(char::is_uppercase);
+    if month && !parts.next().is_some_and(is_name) {
+        return None;
+    }
+    let words = name.split(' ').count();
+    let lower = name.to_lowercase();
+    let words_alone = &s.page.rules.boilerplate.author_words;
+    let bad = name.is_empty()
+        || words_alone.iter().any(|word| word.trim_end_matches([':', ' ']) == lower)
+        || name.chars().count() > 60
+        || words > 6
+        || name.contains("://")
+        || name.contains("www.")
+        || name.contains('@')
+        || name.contains('.') && !name.contains(' ') && name.matches('.').count() > 1
+        || !name.chars().any(char::is_alphabetic)
+        || s.page.rules.boilerplate.no_names.contains(&lower);
+    (!bad).then_some(name)
+}
+
+/// End of the digits at a position of a name, if they end an account before other text. That holds for
+/// "Holm13 Member", but not for "Holm5/3/2024" or "Holm5 March".
+fn end_of_account(s: &Sources<'_>, name: &str, at: usize) -> Option<usize> {
+    let digits = name[at..].bytes().take_while(u8::is_ascii_digit).count();
+    let behind = name[at + digits..].strip_prefix(' ')?;
+    let next = behind.split(' ').next().unwrap_or_default().to_lowercase();
+    let is_date = s.page.rules.dates.is_month(&next) || next.starts_with(|c: char| c.is_ascii_digit());
+    (name[..at].ends_with(char::is_alphabetic) && !is_date).then_some(at + digits)
+}
+
+/// Returns true for counts such as "5 min read", "20 Dec" and "1 silver badge"; "98 Buck Social" is a name.
+fn counts(s: &Sources<'_>, name: &str) -> bool {
+    name.split_once(' ').is_some_and(|(number, rest)| {
+        let word = rest.split(' ').next().unwrap_or_default();
+        let is_unit = word.starts_with(char::is_lowercase) && word != "by";
+        number.bytes().all(|b| b.is_ascii_digit())
+            && (is_unit || s.page.rules.dates.is_month(&word.to_lowercase()))
+    })
+}
+
+/// Words between a name and a date.
+const DATE_WORDS: [&str; 12] = ["am", "on", "at", "le", "el", "il", "op", "um", "vom", "den", "em", "dnia"];
