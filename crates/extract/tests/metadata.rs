@@ -64,6 +64,45 @@ fn a_title_whose_page_part_is_empty_gives_way_to_the_heading() {
 }
 
 #[test]
+fn a_title_that_ends_with_a_separator_gives_way_to_the_heading() {
+    assert_eq!(title("<title>Harbour Magazine -</title>", "<h1>Timetables</h1>"), "Timetables");
+}
+
+#[test]
+fn a_bar_separates_the_name_of_the_page_from_those_of_the_site() {
+    let of = |element: &str| title(&format!("<title>{element}</title>"), "<p>The ferry leaves at noon.");
+    assert_eq!(of("Winter timetable | Boats and ferries | The north"), "Winter timetable");
+    assert_eq!(of("The ferry - a history | Harbour and Port Society of Holm"), "The ferry - a history");
+    // A site in front is shorter; a bar in brackets belongs to the name.
+    let site_in_front = "Harbour Press | Last ferry before the winter leaves the island";
+    assert_eq!(of(site_in_front), site_in_front);
+    assert_eq!(of("Boat class (Ferries | Holm line) of two"), "Boat class (Ferries | Holm line) of two");
+}
+
+#[test]
+fn the_path_of_the_address_chooses_a_part_of_the_title() {
+    let of = |path: &str, element: &str| {
+        let html = format!("<title>{element}</title><body><p>The ferry leaves at noon.");
+        metadata(&format!("http://holm.example{path}"), &html).title.unwrap_or_default()
+    };
+    let both = "Harbour Press | Last ferry before the winter leaves the island";
+    assert_eq!(
+        of("/2024/last-ferry-before-the-winter-leaves-the-island/", both),
+        &both["Harbour Press | ".len()..]
+    );
+    assert_eq!(
+        of("/news/in-the-news.html", "In the news - Ferries, boats, and more of the harbour"),
+        "In the news"
+    );
+    // A model behind the name of its maker.
+    assert_eq!(of("/ships/mk4", "Holm shipyards - MK4"), "Holm shipyards - MK4");
+    assert_eq!(
+        of("/timetable.php?day=4", "Timetable - the winter of all ferries"),
+        "Timetable - the winter of all ferries"
+    );
+}
+
+#[test]
 fn the_name_of_the_domain_in_a_heading_is_not_the_title() {
     let html = "<title>Ferries vs holm? What is faster in winter</title><body><h1>Holm</h1><p>The ferry leaves at noon.";
     let found = metadata("http://forum.holm.example/thread-7.html", html).title;
@@ -83,14 +122,14 @@ fn the_own_feed_of_a_page_names_its_title() {
     assert_eq!(title(&comments, "<h1>Latest news</h1><h2>Ferry » winter</h2>"), "Ferry » winter");
     assert_eq!(title(&comments, "<h3>Ferry » win…</h3><h3>Ferry » winter</h3>"), "Ferry » winter");
     // neither a line with more in the feed, nor one beside another heading
-    assert_eq!(title(&comments, "<div>Ferry of the north</div>"), "Holm harbour | Ferries for all");
+    assert_eq!(title(&comments, "<div>Ferry of the north</div>"), "Holm harbour");
     let longer = feed(
         "/notes/a/b.html/feed/",
         "Holm harbour » Ferry stops for the winter and for the whole spring Feed",
     );
-    assert_eq!(title(&longer, "<div>Ferry</div>"), "Holm harbour | Ferries for all");
+    assert_eq!(title(&longer, "<div>Ferry</div>"), "Holm harbour");
     let of_the_site = feed("/feed/", "Holm harbour » Ferry » winter Comments Feed");
-    assert_eq!(title(&of_the_site, line), "Holm harbour | Ferries for all");
+    assert_eq!(title(&of_the_site, line), "Holm harbour");
 }
 
 #[test]

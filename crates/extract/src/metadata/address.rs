@@ -1,7 +1,11 @@
 //! Titles that the URL of a page repeats.
 
-use super::headings::{MAX_NAME, share};
+use super::{
+    headings::{MAX_NAME, share},
+    title::letters,
+};
 use crate::text;
+use std::borrow::Cow;
 use url::Url;
 
 /// Words of a path's last parts, of the part with the most; without numbers.
@@ -33,11 +37,25 @@ impl Slug {
     }
 }
 
+/// Letters and digits of the last part of a path that is not empty, in lower case; `None` without one.
+pub(super) fn last_part(url: &Url) -> Option<String> {
+    let part = url.path_segments()?.rfind(|part| !part.is_empty())?;
+    Some(letters(without_ending(&decoded(part)))).filter(|part| !part.is_empty())
+}
+
+fn decoded(part: &str) -> Cow<'_, str> {
+    percent_encoding::percent_decode_str(part).decode_utf8_lossy()
+}
+
+/// A part of a path without its file extension.
+fn without_ending(part: &str) -> &str {
+    part.rsplit_once('.').filter(|(_, end)| end.len() <= MAX_ENDING).map_or(part, |(name, _)| name)
+}
+
 /// Words of a part of a path, without numbers and file extension.
 fn words_of_part(part: &str) -> Vec<String> {
-    let part = percent_encoding::percent_decode_str(part).decode_utf8_lossy();
-    let name =
-        part.rsplit_once('.').filter(|(_, end)| end.len() <= MAX_ENDING).map_or(&*part, |(name, _)| name);
+    let part = decoded(part);
+    let name = without_ending(&part);
     let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
     words(text::head(name, MAX_NAME)).filter(|word| !is_number(word)).take(MAX_WORDS).collect()
 }

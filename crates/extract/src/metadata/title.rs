@@ -2,7 +2,7 @@
 
 use super::{
     Sources,
-    address::Slug,
+    address::{self, Slug},
     headings::{Heading, MAX_NAME, agreeing, headings, part_of, seen, shared, words},
     jsonld, non_empty, own_feed,
     sources::{Field, Rule},
@@ -13,6 +13,9 @@ use html5ever::local_name;
 /// Separators between a title and the site's name.
 pub(super) const SEPARATORS: [&str; 12] =
     [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " > ", " ~ "];
+
+/// The separator that is no sign of prose.
+const BAR: &str = " | ";
 
 /// Further separators before a known name of the site; they also occur within titles.
 const MORE_SEPARATORS: [&str; 4] = [" : ", ": ", " _ ", "｜"];
@@ -43,8 +46,9 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     if named.iter().any(says_more) {
         named.retain(says_more);
     }
-    // In "| Example" the name of the page is empty.
-    let is_filled = |name: &String| !name.starts_with(['|', '–', '—', '»', '·', '•']);
+    // In "| Example" and "Example -" the name of the page is empty.
+    let ends_open = |name: &str| SEPARATORS.iter().any(|sep| name.ends_with(sep.trim_end()));
+    let is_filled = |name: &String| !name.starts_with(['|', '–', '—', '»', '·', '•']) && !ends_open(name);
     if !seen.is_empty() {
         named.retain(is_filled);
     }
@@ -66,6 +70,7 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     };
     let (chosen, rule) = chosen(s, &seen, &headings, &names)?;
     let (title, rule) = addressed(s, &chosen, &headings, &names).unwrap_or((chosen, rule));
+    let title = if is_data(rule) { part_in_path(s, &title).unwrap_or(title) } else { title };
     Some(noted(s, title, rule, &named))
 }
 
@@ -139,6 +144,17 @@ fn addressed(
     Some((better.to_owned(), rule))
 }
 
+/// The part of a title that equals the last part of the URL's path: `/in-the-news/` in "In the news - Example".
+/// One word counts only at the front, since a model often follows the name of its maker.
+fn part_in_path(s: &Sources<'_>, title: &str) -> Option<String> {
+    let path = address::last_part(s.page.url.filter(|url| url.query().is_none())?)?;
+    let cuts = SEPARATORS.iter().flat_map(|sep| title.match_indices(sep)).take(MAX_CUTS);
+    let mut parts = cuts.flat_map(|(at, sep)| [(&title[..at], true), (&title[at + sep.len()..], false)]);
+    let is_named =
+        |part: &str, in_front: bool| letters(part) == path && (in_front || words(part).nth(1).is_some());
+    parts.find(|(part, in_front)| is_named(part, *in_front)).map(|(part, _)| part.trim().to_owned())
+}
+
 /// Maximum contents of `og:title` that are compared with the URL.
 const MAX_CONTENTS: usize = 4;
 
@@ -146,10 +162,13 @@ const MAX_CONTENTS: usize = 4;
 /// name confirms such a name.
 fn noted(s: &Sources<'_>, title: String, rule: Rule, named: &[String]) -> String {
     let same = named.iter().filter(|name| letters(name) == letters(&title)).count();
-    let is_name =
-        matches!(rule, Rule::Headline | Rule::DeclaredTitle | Rule::TitleElement | Rule::NameOfAddress);
-    s.note(Field::Title, rule, same > usize::from(is_name));
+    s.note(Field::Title, rule, same > usize::from(is_data(rule)));
     title
+}
+
+/// Returns true for rules that take a name from the data of the page, not from a heading.
+const fn is_data(rule: Rule) -> bool {
+    matches!(rule, Rule::Headline | Rule::DeclaredTitle | Rule::TitleElement | Rule::NameOfAddress)
 }
 
 /// Site's name in the title element, by evidence of the page. Either one end of the title is a declared name
@@ -317,6 +336,16 @@ pub(super) fn is_site(part: &str, sites: &[String], s: &Sources<'_>) -> bool {
     !part.is_empty() && (sites.iter().any(is) || part.len() > 2 && is_host())
 }
 
+/// The name before the first bar of a title. A bar hardly ever occurs within a name: the site, its section or
+/// a slogan follows. A site in front has a shorter name than the page.
+fn before_bar(title: &str) -> Option<&str> {
+    let (head, rest) = title.split_once(BAR)?;
+    let next = rest.split_once(BAR).map_or(rest, |(next, _)| next);
+    let count = |part: &str| part.split_whitespace().count();
+    let is_closed = head.matches('(').count() == head.matches(')').count();
+    (count(head) >= 2 && count(next) < 2 * count(head) && is_closed).then(|| head.trim())
+}
+
 /// Removes the site's name from either end of a title.
 pub(super) fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess: bool) -> String {
     let is_site = |part: &str| is_site(part, sites, s);
@@ -345,8 +374,11 @@ pub(super) fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess
     if is_site(&title[..first.0]) && !is_site(tail) {
         return title[first.0 + first.1..].trim().to_owned();
     }
-    // A short tail after a longer head is the site or a section of it.
     let count = |t: &str| t.split_whitespace().count();
+    if let Some(head) = before_bar(title).filter(|head| !is_site(head)) {
+        return head.to_owned();
+    }
+    // A short tail after a longer head is the site or a section of it.
     if is_site(tail) || guess && count(tail) <= 3 && count(head) >= 3 {
         return head.trim().to_owned();
     }
