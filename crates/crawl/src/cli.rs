@@ -228,6 +228,12 @@ pub struct RunArgs {
     /// Directory of frontier, lock and errors.jsonl
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub state_dir: Option<PathBuf>,
+    /// Keep the frontier in a database that several workers share, as postgres://user@host/database
+    #[arg(long, value_name = "URL", help_heading = "Output")]
+    pub store: Option<String>,
+    /// Name of the crawl in the database
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub crawl: Option<String>,
     /// Forget the saved state and start over
     #[arg(long, help_heading = "Output")]
     pub fresh: bool,
@@ -385,6 +391,8 @@ impl RunArgs {
         }
         out.path("--warc", "archive.dir", self.warc.as_ref());
         out.path("--state-dir", "state.dir", self.state_dir.as_ref());
+        out.text("--store", "state.store", self.store.as_ref());
+        out.text("--crawl", "state.crawl", self.crawl.as_ref());
         out.text("--scope", "crawl.scope", self.scope.as_ref());
         out.limit("--depth", "crawl.depth", self.depth.as_ref());
         out.limit("--limit", "crawl.limit", self.limit.as_ref());

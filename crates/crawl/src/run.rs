@@ -17,7 +17,7 @@ use crawl_engine::{
     seeds,
     session::{Session, check_browser, check_outputs, close_outputs, open_state},
     stage_error::StageError,
-    state::{self, State},
+    state::{self, SharedCrawl, State},
     threads,
 };
 use crawl_fetch::Seed;
@@ -54,12 +54,20 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
         ));
     }
     let seeds = seeds::of_names(&names, |line| say_as(Level::WARN, line))?;
-    let temporary = (dir.is_none() && state::is_temporary(&config)).then(state::temporary).transpose()?;
+    let shared = SharedCrawl::of(&config)?;
+    let is_temporary = shared.is_none() && dir.is_none() && state::is_temporary(&config);
+    let temporary = is_temporary.then(state::temporary).transpose()?;
     config.state.report &= temporary.is_none();
-    let dir = match (&temporary, dir) {
-        (Some(temporary), _) => temporary.path().to_owned(),
-        (None, Some(dir)) => dir,
-        (None, None) => state::dir(&config, &names)?,
+    let place = match (shared, &temporary, dir) {
+        (Some(_), ..) if args.fresh => {
+            return Err(Failure::usage(
+                "--fresh cannot forget a crawl that other workers may work on: choose another --crawl, or drop its schema",
+            ));
+        }
+        (Some(shared), ..) => Place::Shared(shared),
+        (None, Some(temporary), _) => Place::Directory(temporary.path().to_owned()),
+        (None, None, Some(dir)) => Place::Directory(dir),
+        (None, None, None) => Place::Directory(state::dir(&config, &names)?),
     };
     let runtime = threads::runtime()
         .build()
@@ -68,12 +76,37 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
     check_outputs(&config)?;
     check_browser(&config)?;
     let early = args.fresh.then(|| runtime.block_on(Metrics::open(&config.metrics))).transpose()?;
-    let mut state = open_state(&config, &dir, args.fresh).map_err(|e| e.in_state(&dir))?;
+    let mut state = place.open(&config, args.fresh)?;
     state.is_temporary = temporary.is_some();
     // without it a run of the same state is the first thing to tell
     let metrics = early.map_or_else(|| runtime.block_on(Metrics::open(&config.metrics)), Ok)?;
-    upkeep::remove_old(&config.state, &dir, args.quiet);
-    runtime.block_on(crawl(config, &seeds, &state, metrics, args.quiet)).map_err(|e| e.in_state(&dir))
+    upkeep::remove_old(&config.state, &state.dir, args.quiet);
+    runtime.block_on(crawl(config, &seeds, &state, metrics, args.quiet)).map_err(|e| place.explain(e))
+}
+
+/// The place of a crawl's state.
+enum Place {
+    /// A directory.
+    Directory(PathBuf),
+    /// A database.
+    Shared(SharedCrawl),
+}
+
+impl Place {
+    fn open(&self, config: &Config, fresh: bool) -> Result<State, Failure> {
+        match self {
+            Self::Directory(dir) => open_state(config, dir, fresh).map_err(|e| e.in_state(dir)),
+            Self::Shared(shared) => shared.open(config),
+        }
+    }
+
+    /// Adds the way out to an error of the state.
+    fn explain(&self, failure: Failure) -> Failure {
+        match self {
+            Self::Directory(dir) => failure.in_state(dir),
+            Self::Shared(shared) => shared.in_store(failure),
+        }
+    }
 }
 
 async fn crawl(

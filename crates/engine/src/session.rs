@@ -16,9 +16,9 @@ use crate::{
     links::new_url,
     outage, pipeline,
     platform::Platform,
-    revisit, rules_version, shard, site_book,
+    revisit, shard, site_book,
     stage_error::StageError,
-    state::{self, State, Wanted},
+    state::{self, State},
 };
 use crawl_fetch::Seed;
 use crawl_model::{Discovery, HostKey, NewUrl, Store, UrlKey};
@@ -34,9 +34,7 @@ const SEED_BATCH: usize = 1_000;
 /// When the output or text settings are new to it (exit 2), it cannot be written (exit 3), or another run holds
 /// it (exit 6).
 pub fn open_state(config: &Config, dir: &Path, fresh: bool) -> Result<State, Failure> {
-    let group = Some(config.crawl.source_group.as_str()).filter(|g| !g.is_empty());
-    let project = (config.crawl.project.as_str(), group);
-    State::open(dir, fresh, project, rules_version::of(config), &Wanted::of(config))
+    State::open(dir, fresh, config)
 }
 
 /// A run that is ready to begin: the state is recalled, the seeds are planted, the outputs are open.

@@ -1,14 +1,17 @@
 //! The state directory of a run: its path, its lock, and its notes about the outputs.
 
 mod outputs;
+mod shared;
 mod wanted;
 
 pub use outputs::{damage, forget_damage, note_damage, output_closed, replace_by_nothing};
+pub use shared::SharedCrawl;
 pub use wanted::Wanted;
 
 use crate::{
     config::{Config, Emit},
     exit::{Exit, Failure},
+    rules_version,
     scratch::Scratch,
     seeds,
 };
@@ -106,6 +109,10 @@ pub fn base() -> Result<PathBuf, Failure> {
 /// # Errors
 /// When neither is given, or [`default_dir`] fails.
 pub fn dir(config: &Config, seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
+    if let Some(dir) = shared::dir_of_store(config)? {
+        check_is_directory(&dir)?;
+        return Ok(dir);
+    }
     match (config.state.dir.as_str(), seeds) {
         ("", [_, ..]) => default_dir(seeds),
         ("", []) => Err(Failure::usage("which crawl? Name its seeds with --seed, or its --state-dir")),
@@ -249,18 +256,9 @@ impl State {
     /// # Errors
     /// When the output or text settings are new to it (exit 2), or it cannot be written (exit 3). Also when another run
     /// holds it (exit 6), or its database was removed (exit 7).
-    pub fn open(
-        dir: &Path,
-        fresh: bool,
-        (project, source_group): (&str, Option<&str>),
-        rules: RulesVersion,
-        wanted: &Wanted,
-    ) -> Result<Self, Failure> {
-        let at = |error: &dyn std::fmt::Display| {
-            Failure::new(Exit::Storage, format!("{}: {error}", dir.display()))
-        };
+    pub fn open(dir: &Path, fresh: bool, config: &Config) -> Result<Self, Failure> {
         check_is_directory(dir)?;
-        private::create_dir_all(dir).map_err(|e| at(&e))?;
+        private::create_dir_all(dir).map_err(|e| in_dir(dir, &e))?;
         // an earlier version made the folder above it with the mode of the umask
         if let Some(base) = base().ok().filter(|base| dir.parent() == Some(base)) {
             private::tighten(&base);
@@ -272,7 +270,20 @@ impl State {
         require_database(dir)?;
         warn_of_damaged_log(dir);
         let store = crawl_store::open(dir)?;
-        store.set_project(project, source_group)?;
+        Self::begin(dir, lock, store, config)
+    }
+
+    /// Takes up the round of a store, or begins the next one.
+    fn begin(
+        dir: &Path,
+        lock: StateLock,
+        store: Arc<dyn StateStore>,
+        config: &Config,
+    ) -> Result<Self, Failure> {
+        let group = Some(config.crawl.source_group.as_str()).filter(|group| !group.is_empty());
+        let rules = rules_version::of(config);
+        let wanted = Wanted::of(config);
+        store.set_project(&config.crawl.project, group)?;
         store.expire_leases(i64::MAX)?;
         let round = store.round()?;
         let new_round = round == 0 || is_finished(&*store)?;
@@ -295,7 +306,7 @@ impl State {
         // the database is there before anything else that a run leaves
         store.sync()?;
         for folder in [Some(dir), dir.parent()].into_iter().flatten().filter(|f| !f.as_os_str().is_empty()) {
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| at(&e))?;
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| in_dir(dir, &e))?;
         }
         let dir = dir.to_owned();
         Ok(Self {
@@ -310,6 +321,10 @@ impl State {
             _lock: lock,
         })
     }
+}
+
+fn in_dir(dir: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Exit::Storage, format!("{}: {error}", dir.display()))
 }
 
 /// Removes what a state directory knows. The error log goes first: it tells that there was a database.
@@ -386,7 +401,7 @@ mod tests {
     use crawl_store::SqliteStore;
 
     pub(super) fn open(dir: &Path) -> State {
-        State::open(dir, false, ("", None), RulesVersion::new(1, 1), &Wanted::default()).unwrap()
+        State::open(dir, false, &Config::defaults().unwrap()).unwrap()
     }
 
     pub(super) fn url(n: usize) -> NewUrl {
@@ -475,12 +490,12 @@ mod tests {
         std::fs::write(&log, "").unwrap();
         drop(open(dir.path()));
         SqliteStore::remove(dir.path()).unwrap();
-        let rules = RulesVersion::new(1, 1);
-        let refused = State::open(dir.path(), false, ("", None), rules, &Wanted::default()).err().unwrap();
+        let config = Config::defaults().unwrap();
+        let refused = State::open(dir.path(), false, &config).err().unwrap();
         assert_eq!(refused.exit, Exit::Damaged);
         assert!(refused.error.to_string().contains("--fresh"), "{}", refused.error);
         assert!(!SqliteStore::exists(dir.path()), "the next run is refused too");
-        State::open(dir.path(), true, ("", None), rules, &Wanted::default()).unwrap();
+        State::open(dir.path(), true, &config).unwrap();
         open(dir.path());
     }
 }

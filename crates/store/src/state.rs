@@ -5,6 +5,7 @@
 
 use crate::{
     engine::{Engine, StateStore},
+    postgres::{PgOptions, PgStore},
     sqlite::{SqliteEngine, SqliteProjects},
     upkeep::{CheckReport, RepairReport},
 };
@@ -29,6 +30,16 @@ fn engine(place: &Path) -> &'static dyn Engine {
 /// [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process writes it.
 pub fn open(place: &Path) -> Result<Arc<dyn StateStore>, StoreError> {
     engine(place).open(place)
+}
+
+/// Opens a crawl in a database as one of its workers, and keeps the lease of its hosts until it is dropped.
+///
+/// # Errors
+/// Those of [`PgStore::open`].
+pub fn open_shared(options: &PgOptions) -> Result<Arc<dyn StateStore>, StoreError> {
+    let mut store = PgStore::open(options)?;
+    store.keep_lease()?;
+    Ok(Arc::new(store))
 }
 
 /// Opens a state for reading; another process may write it meanwhile. Counts are those at the time of opening.

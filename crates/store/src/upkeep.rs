@@ -1,8 +1,8 @@
 //! Inspection and maintenance of states: the trait that commands of an operator need, and its reports.
 
-use crawl_model::{HostBound, HostBounds, HostKey, KnownUrl, RequestId, StoreError, UrlKey};
+use crawl_model::{HostBound, HostBounds, HostKey, KnownUrl, RequestId, RulesVersion, StoreError, UrlKey};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// Maintenance and inspection of the state of a crawl, beside the [`Store`](crawl_model::Store) that the engine needs.
 pub trait Upkeep {
@@ -54,8 +54,31 @@ pub trait Upkeep {
     /// When storage fails.
     fn output_marks(&self) -> Result<Vec<(String, u64)>, StoreError>;
 
+    /// Compares settings and version of the rules with those of the other workers of the crawl. The first worker stores
+    /// its own. So does a worker that `replaces` them while it is alone. A state of one process agrees with all settings.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn agree(
+        &self,
+        _settings: &BTreeMap<String, String>,
+        _rules: RulesVersion,
+        _replaces: bool,
+    ) -> Result<Agreement, StoreError> {
+        Ok(Agreement::Same)
+    }
+
     /// Discards uncommitted changes, like a killed process. Every later call fails with `why`.
     fn abandon(&self, why: &StoreError);
+}
+
+/// Result of [`Upkeep::agree`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// The crawl has these settings, or has them from now on.
+    Same,
+    /// Names of the settings that differ; `rules` for the version of the rules.
+    Differs(Vec<String>),
 }
 
 /// Number of a host's URLs by state, in the current round.

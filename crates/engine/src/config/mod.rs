@@ -10,6 +10,7 @@ mod http;
 mod moved;
 mod quality;
 mod sections;
+mod shared;
 mod traps;
 mod values;
 
@@ -119,7 +120,8 @@ pub fn load_with_sources(
             (None, None) => merge.faults.add(|| fault(flag, key, "unknown key".into())),
         }
     }
-    let config = read(merge.merged.clone(), "settings");
+    let shared = shared::of(&merge.merged);
+    let config = read(merge.merged.clone(), "settings").map(|config| Config { shared, ..config });
     match config {
         Ok(config) if merge.faults.shown.is_empty() => {
             Ok(Effective { config, values: effective::values(&merge.merged, &merge.places) })

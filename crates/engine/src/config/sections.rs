@@ -13,6 +13,7 @@ use crawl_fetch::{PolitenessSettings, ProxyChoice, RequestHeader, RetryPolicy, S
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -41,6 +42,9 @@ pub struct Config {
     pub state: StateSection,
     pub metrics: MetricsSection,
     pub log: LogSection,
+    /// Settings that all workers of a crawl share, by key. No secret is among them.
+    #[serde(skip)]
+    pub shared: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -369,11 +373,21 @@ pub struct ArchiveSection {
 #[expect(missing_docs, reason = "see config/crawl.toml")]
 pub struct StateSection {
     pub dir: String,
+    pub store: String,
+    pub crawl: String,
     pub report: bool,
     #[serde(deserialize_with = "unlimited_size")]
     pub compact: Option<bytesize::ByteSize>,
     #[serde(deserialize_with = "unlimited_duration")]
     pub keep: Option<Duration>,
+}
+
+impl StateSection {
+    /// Returns true if several workers may share the crawl.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.store.starts_with("postgres:") || self.store.starts_with("postgresql:")
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -39,9 +39,13 @@ impl Default for Wanted {
 }
 
 impl Wanted {
-    /// Output and text settings of a configuration.
+    /// Output and text settings of a configuration. The workers of a shared crawl have outputs of their own, and agree on
+    /// their settings.
     #[must_use]
     pub fn of(config: &Config) -> Self {
+        if config.state.is_shared() {
+            return Self::default();
+        }
         let emit = config.output.emit;
         Self {
             output: config.output.path().map(Path::to_owned),

@@ -1,7 +1,7 @@
 //! Connections: TLS, passwords, the version of the server, and the session.
 
 use super::{
-    db::{Db, get},
+    db::{Db, blocking, get},
     error::sql,
     migrate::quoted,
 };
@@ -68,10 +68,14 @@ impl Target {
             config.password(password);
         }
         let client = match self.url.tls() {
-            TlsMode::Disable => config.ssl_mode(postgres::config::SslMode::Disable).connect(NoTls),
+            TlsMode::Disable => {
+                config.ssl_mode(postgres::config::SslMode::Disable);
+                blocking(|| config.connect(NoTls))
+            }
             mode => {
                 let tls = MakeRustlsConnect::new(tls_config(mode, self.url.root_cert())?);
-                config.ssl_mode(postgres::config::SslMode::Require).connect(tls)
+                config.ssl_mode(postgres::config::SslMode::Require);
+                blocking(|| config.connect(tls))
             }
         };
         let mut db = Db::new(client.map_err(|error| self.unreachable(error))?);

@@ -1,9 +1,12 @@
 //! Connection with its prepared statements.
+//!
+//! The client drives its own runtime. A thread that already drives another one, as those of stages do, must leave it for
+//! the time of a call.
 
 use super::error::sql;
 use crawl_model::StoreError;
 use postgres::{
-    Client, Row, Statement,
+    Client, Error, Row, Statement,
     types::{FromSql, ToSql},
 };
 use rustc_hash::FxHashMap;
@@ -11,29 +14,48 @@ use rustc_hash::FxHashMap;
 /// Values of a statement.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
+/// Makes a call of the client, which blocks.
+pub(super) fn blocking<T>(call: impl FnOnce() -> T) -> T {
+    tokio::task::block_in_place(call)
+}
+
 /// A connection. Each statement is prepared once.
 pub(super) struct Db {
-    client: Client,
+    /// `None` only while it is dropped.
+    client: Option<Client>,
     statements: FxHashMap<&'static str, Statement>,
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        let client = self.client.take();
+        blocking(|| drop(client));
+    }
 }
 
 impl Db {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, statements: FxHashMap::default() }
+        Self { client: Some(client), statements: FxHashMap::default() }
+    }
+
+    fn call<T>(&mut self, call: impl FnOnce(&mut Client) -> Result<T, Error>) -> Result<T, StoreError> {
+        let client =
+            self.client.as_mut().ok_or_else(|| StoreError::Other("the connection is closed".into()))?;
+        blocking(|| call(client)).map_err(sql)
     }
 
     fn prepared(&mut self, text: &'static str) -> Result<Statement, StoreError> {
         if let Some(statement) = self.statements.get(text) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(text).map_err(sql)?;
+        let statement = self.call(|client| client.prepare(text))?;
         self.statements.insert(text, statement.clone());
         Ok(statement)
     }
 
     pub(super) fn rows(&mut self, text: &'static str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
         let statement = self.prepared(text)?;
-        self.client.query(&statement, values).map_err(sql)
+        self.call(|client| client.query(&statement, values))
     }
 
     /// The first row, if there is one.
@@ -49,12 +71,12 @@ impl Db {
     /// Returns the number of changed rows.
     pub(super) fn execute(&mut self, text: &'static str, values: Values<'_>) -> Result<u64, StoreError> {
         let statement = self.prepared(text)?;
-        self.client.execute(&statement, values).map_err(sql)
+        self.call(|client| client.execute(&statement, values))
     }
 
     /// Runs statements without values.
     pub(super) fn batch(&mut self, text: &str) -> Result<(), StoreError> {
-        self.client.batch_execute(text).map_err(sql)
+        self.call(|client| client.batch_execute(text))
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     db::{get, unsigned},
     lease::{LeaseRequest, Retry},
     memory::Wait,
+    own,
     spool::Kind,
     tally,
 };
@@ -167,7 +168,6 @@ impl Frontier for PgStore {
         self.ready()?.hold(lease, host, page)
     }
 
-    /// Pages that another worker held are not intact: their bytes are on its disk.
     fn held(&self, host: &HostKey, after: i64, limit: usize) -> Result<Vec<HeldPage>, StoreError> {
         self.ready()?.held(host, after, limit)
     }
@@ -188,15 +188,17 @@ impl Frontier for PgStore {
         Ok(self.ready()?.expire_leases(now_ms))
     }
 
-    /// One query over all workers, in one snapshot.
+    /// One query over all workers, in one snapshot. Held pages of other workers count: their worker may die before it
+    /// settles them.
     fn drained(&self) -> Result<bool, StoreError> {
         let mut inner = self.ready()?;
-        if !inner.memory.ledger.total().drained() {
+        let own = inner.memory.ledger.total();
+        if !own.drained() {
             return Ok(false);
         }
         let round = inner.memory.round;
         let (counts, has_links) = tally::total(&mut inner.db, round)?;
-        Ok(counts.pending == 0 && !has_links)
+        Ok(counts.pending == 0 && !has_links && counts.held <= own.get(UrlState::Held))
     }
 
     fn host_drained(&self, host: &HostKey) -> Result<bool, StoreError> {
@@ -250,7 +252,9 @@ impl Frontier for PgStore {
     }
 
     fn output_mark(&self, name: &str) -> Result<Option<u64>, StoreError> {
-        let row = self.ready()?.db.row("SELECT reach FROM outputs WHERE name = $1", &[&name])?;
+        let mut inner = self.ready()?;
+        let name = own::output(inner.memory.worker, name);
+        let row = inner.db.row("SELECT reach FROM outputs WHERE name = $1", &[&name])?;
         row.map(|row| unsigned(&row, 0)).transpose()
     }
 }

@@ -6,7 +6,10 @@ use super::{
     memory::{Held, Memory},
     spool::Kind,
 };
-use crate::{codes, ledger::UrlState};
+use crate::{
+    codes,
+    ledger::{HostId, UrlState},
+};
 use crawl_model::{HeldPage, HostKey, Lane, LeaseRef, LeaseToken, RequestId, StoreError};
 
 impl Inner {
@@ -101,11 +104,43 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// Returns held pages to the queue whose bytes are on the disk of another worker. Their host learns its fingerprint
+    /// anew, since it counts them again.
+    pub(super) fn put_back_foreign(&mut self) -> Result<(), StoreError> {
+        let mut foreign: Vec<(i64, Held)> = Vec::new();
+        for (id, held) in &self.memory.held {
+            let stored = self.spool.token(Kind::Held, *id)?;
+            if stored != Some(held.token) {
+                foreign.push((*id, *held));
+            }
+        }
+        if foreign.is_empty() {
+            return Ok(());
+        }
+        let hosts: Vec<HostId> = foreign.iter().map(|(_, held)| held.host).collect();
+        self.write(Commit::Later, &hosts, |db, memory, lost| {
+            for (id, held) in foreign.iter().filter(|(_, held)| !lost.contains(&held.host)) {
+                put_back(db, memory, *id, *held)?;
+                let held_for = i32::try_from(held.held_for).unwrap_or(i32::MAX);
+                db.execute("DELETE FROM unsettled WHERE host = $1", &[&held_for])?;
+            }
+            Ok(())
+        })
+    }
+}
+
 /// Returns the URL of a held page to the queue, once per round.
 fn refetch(db: &mut Db, memory: &mut Memory, id: i64, held: Held) -> Result<bool, StoreError> {
     if db.execute("INSERT INTO refetched (id) VALUES ($1) ON CONFLICT DO NOTHING", &[&id])? == 0 {
         return Ok(false);
     }
+    put_back(db, memory, id, held)?;
+    Ok(true)
+}
+
+/// Returns the URL of a held page to the queue.
+fn put_back(db: &mut Db, memory: &mut Memory, id: i64, held: Held) -> Result<(), StoreError> {
     db.execute("DELETE FROM held WHERE id = $1", &[&id])?;
     let host = i32::try_from(held.host).unwrap_or(i32::MAX);
     // fetched without attempts: an alternative strategy would lack the result that it is compared with
@@ -126,5 +161,5 @@ fn refetch(db: &mut Db, memory: &mut Memory, id: i64, held: Held) -> Result<bool
         memory.ledger.add(held.host, name, UrlState::Ready, 1);
         memory.ledger.grow(held.host, held.bytes);
     }
-    Ok(true)
+    Ok(())
 }

@@ -14,12 +14,14 @@ mod domain;
 mod enqueue;
 mod error;
 mod frontier;
+mod heartbeat;
 mod held;
 mod hosts;
 mod inbox;
 mod lease;
 mod memory;
 mod migrate;
+mod own;
 mod recrawl;
 mod run;
 mod settle;
@@ -28,17 +30,16 @@ mod tally;
 mod texts;
 mod upkeep;
 
-pub use run::Agreement;
-
-use crate::{ledger::HostId, store_url::PgUrl};
+use crate::{ledger::HostId, store_url::PgUrl, upkeep::Agreement};
 use connect::Target;
 use crawl_model::{StoreError, instant};
 use db::Db;
+use heartbeat::Heartbeat;
 use memory::Memory;
 use spool::Spool;
 use std::{
     path::PathBuf,
-    sync::{Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 use tally::Tally;
@@ -75,7 +76,8 @@ pub struct PgOptions {
 ///
 /// **After an error** other than that, each further call returns an error; open the store anew.
 pub struct PgStore {
-    inner: Mutex<Inner>,
+    inner: Arc<Mutex<Inner>>,
+    heartbeat: Option<Heartbeat>,
 }
 
 struct Inner {
@@ -127,7 +129,21 @@ impl PgStore {
         inner.acquire()?;
         let held = &inner.memory.held;
         inner.spool.retain(|id| held.contains_key(&id))?;
-        Ok(Self { inner: Mutex::new(inner) })
+        Ok(Self::new(inner))
+    }
+
+    fn new(inner: Inner) -> Self {
+        Self { inner: Arc::new(Mutex::new(inner)), heartbeat: None }
+    }
+
+    /// Renews the lease on a thread of its own too, so that a worker keeps its hosts while it makes no call.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn keep_lease(&mut self) -> Result<(), StoreError> {
+        let heartbeat = Heartbeat::start(&self.inner);
+        self.heartbeat = Some(heartbeat.map_err(|e| StoreError::Other(format!("thread of the lease: {e}")))?);
+        Ok(())
     }
 
     /// Opens a crawl for reading, without a worker. Each call that would change data fails with
@@ -145,7 +161,7 @@ impl PgStore {
         let (pause, share, read_only, alone) = (options.pause, None, true, false);
         let inner =
             Inner { db, memory, spool, pause, share, read_only, alone, renewed, looked: None, lost: None };
-        Ok(Self { inner: Mutex::new(inner) })
+        Ok(Self::new(inner))
     }
 
     /// Gives all hosts back, so that other workers need not wait for the end of the lease. Dropping the store does
@@ -183,7 +199,8 @@ impl PgStore {
 
 impl Drop for PgStore {
     fn drop(&mut self) {
-        let Ok(inner) = self.inner.get_mut() else { return };
+        self.heartbeat = None;
+        let Ok(mut inner) = self.inner.lock() else { return };
         if inner.lost.is_none()
             && !inner.read_only
             && let Err(error) = inner.release()
@@ -295,6 +312,9 @@ impl Inner {
         loop {
             let taken = self
                 .write(Commit::Later, &[], |db, memory, _| hosts::acquire(db, memory, hosts::BATCH, pause))?;
+            if taken > 0 {
+                self.put_back_foreign()?;
+            }
             if taken == 0 || !self.alone {
                 return Ok(());
             }

@@ -3,18 +3,11 @@
 use super::{
     Commit, Inner, PgStore,
     db::{get, text, uint},
+    hosts, own,
 };
+use crate::upkeep::Agreement;
 use crawl_model::{CachedRobots, Origin, RunStore, StoreError};
 use std::collections::BTreeMap;
-
-/// Result of [`PgStore::agree`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Agreement {
-    /// The crawl has these settings, or has them from now on.
-    Same,
-    /// Names of the settings that differ; `rules` for the version of the rules.
-    Differs(Vec<String>),
-}
 
 impl RunStore for PgStore {
     fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
@@ -29,7 +22,9 @@ impl RunStore for PgStore {
     }
 
     fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
-        let row = self.ready()?.db.row("SELECT value FROM settings WHERE name = $1", &[&name])?;
+        let mut inner = self.ready()?;
+        let stored = own::note(inner.memory.worker, name);
+        let row = inner.db.row("SELECT value FROM settings WHERE name = $1", &[&&*stored])?;
         row.map(|row| string(name, get(&row, 0)?)).transpose()
     }
 
@@ -40,8 +35,16 @@ impl RunStore for PgStore {
     fn entries(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
         let select =
             "SELECT name, value FROM settings WHERE starts_with(name, $1) ORDER BY name COLLATE \"C\"";
-        let rows = self.ready()?.db.rows(select, &[&prefix])?;
-        rows.iter().map(|row| Ok((get(row, 0)?, string(prefix, get(row, 1)?)?))).collect()
+        let mut inner = self.ready()?;
+        let worker = inner.memory.worker;
+        let rows = inner.db.rows(select, &[&&*own::note(worker, prefix)])?;
+        let mut entries = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let stored: &str = get(row, 0)?;
+            let name = own::plain(worker, stored).unwrap_or(stored);
+            entries.push((name.to_owned(), string(name, get(row, 1)?)?));
+        }
+        Ok(entries)
     }
 
     /// Makes earlier changes durable: the log of the server is written in order.
@@ -77,11 +80,12 @@ impl RunStore for PgStore {
 
 impl Inner {
     pub(super) fn put(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
-        self.write(Commit::Now, &[], |db, _, _| {
+        self.write(Commit::Now, &[], |db, memory, _| {
+            let name = own::note(memory.worker, name);
             db.execute(
                 "INSERT INTO settings (name, value) VALUES ($1, $2) \
                  ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                &[&name, &value.as_bytes()],
+                &[&&*name, &value.as_bytes()],
             )
             .map(|_| ())
         })
@@ -93,16 +97,23 @@ fn string(name: &str, value: Vec<u8>) -> Result<String, StoreError> {
 }
 
 impl PgStore {
-    /// Compares settings and version of the rules with those of the crawl. The first worker stores its own.
+    /// Compares settings and version of the rules with those of the crawl. The first worker stores its own. So does a
+    /// worker that `replaces` them while no other worker has a lease.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn agree(&self, settings: &BTreeMap<String, String>, rules: i64) -> Result<Agreement, StoreError> {
+    pub fn agree(
+        &self,
+        settings: &BTreeMap<String, String>,
+        rules: i64,
+        replaces: bool,
+    ) -> Result<Agreement, StoreError> {
         let text = serde_json::to_string(settings).map_err(|e| StoreError::Other(e.to_string()))?;
-        self.ready()?.write(Commit::Now, &[], |db, _, _| {
+        self.ready()?.write(Commit::Now, &[], |db, memory, _| {
+            let replaces = replaces && hosts::is_alone(db, memory.worker)?;
             db.execute(
-                "UPDATE crawls SET settings = $1::text::jsonb, rules = $2 WHERE settings IS NULL",
-                &[&text, &rules],
+                "UPDATE crawls SET settings = $1::text::jsonb, rules = $2 WHERE settings IS NULL OR $3",
+                &[&text, &rules, &replaces],
             )?;
             let row = db.one("SELECT settings::text, rules FROM crawls", &[])?;
             let stored: BTreeMap<String, String> = serde_json::from_str(get(&row, 0)?)

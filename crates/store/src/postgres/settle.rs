@@ -5,6 +5,7 @@ use super::{
     db::{Db, small, text},
     enqueue::host_ids,
     memory::{Held, Memory, Out},
+    own,
     spool::Kind,
     texts,
 };
@@ -106,7 +107,7 @@ impl Inner {
                 return Ok(false);
             }
             settle_all(db, memory, &ended)?;
-            mark_all(db, outputs)?;
+            mark_all(db, memory.worker, outputs)?;
             let is_settled = |page: UrlKey| ended.iter().any(|(_, current)| current.key() == page);
             for text in texts.iter().filter(|text| stale == 0 || is_settled(text.page)) {
                 texts::put(db, memory.round, text)?;
@@ -247,13 +248,13 @@ impl Visits {
     }
 }
 
-fn mark_all(db: &mut Db, outputs: &[OutputMark]) -> Result<(), StoreError> {
+fn mark_all(db: &mut Db, worker: i32, outputs: &[OutputMark]) -> Result<(), StoreError> {
     for output in outputs {
         let offset = i64::try_from(output.offset).map_err(|e| StoreError::Other(e.to_string()))?;
         db.execute(
             "INSERT INTO outputs (name, reach) VALUES ($1, $2) \
              ON CONFLICT (name) DO UPDATE SET reach = excluded.reach",
-            &[&output.name, &offset],
+            &[&own::output(worker, &output.name), &offset],
         )?;
     }
     Ok(())

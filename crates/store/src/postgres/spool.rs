@@ -73,6 +73,14 @@ impl Spool {
         Ok(found.filter(intact).map(|(token, _, page)| (token, page)))
     }
 
+    /// The token of a page; `None` if the page is missing.
+    pub(super) fn token(&self, kind: Kind, id: i64) -> Result<Option<i64>, StoreError> {
+        self.conn
+            .prepare_cached("SELECT token FROM pages WHERE kind = ?1 AND id = ?2")
+            .and_then(|mut select| select.query_row((kind as i64, id), |row| row.get(0)).optional())
+            .map_err(sql)
+    }
+
     pub(super) fn remove(&self, kind: Kind, id: i64) -> Result<(), StoreError> {
         self.conn
             .prepare_cached("DELETE FROM pages WHERE kind = ?1 AND id = ?2")

@@ -1,10 +1,11 @@
 //! [`Upkeep`] on PostgreSQL.
 
 use super::{
-    Commit, PgStore,
+    Agreement, Commit, PgStore,
     db::{get, int, small, unsigned},
     enqueue::room,
     hosts::activate,
+    own,
 };
 use crate::{
     codes,
@@ -12,8 +13,9 @@ use crate::{
     upkeep::{HostCounts, StoreSize, Upkeep},
 };
 use crawl_model::{
-    Discovery, HostBound, HostBounds, HostKey, KnownUrl, Outcome, RequestId, StoreError, UrlKey,
+    Discovery, HostBound, HostBounds, HostKey, KnownUrl, Outcome, RequestId, RulesVersion, StoreError, UrlKey,
 };
+use std::collections::BTreeMap;
 use url::Url;
 use uuid::Uuid;
 
@@ -146,9 +148,27 @@ impl Upkeep for PgStore {
         })
     }
 
+    /// Those of this worker.
     fn output_marks(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        let rows = self.ready()?.db.rows("SELECT name, reach FROM outputs", &[])?;
-        rows.iter().map(|row| Ok((get(row, 0)?, unsigned(row, 1)?))).collect()
+        let mut inner = self.ready()?;
+        let worker = inner.memory.worker;
+        let rows = inner.db.rows("SELECT name, reach FROM outputs", &[])?;
+        let mut marks = Vec::with_capacity(rows.len());
+        for row in &rows {
+            if let Some(name) = own::plain(worker, get(row, 0)?) {
+                marks.push((name.to_owned(), unsigned(row, 1)?));
+            }
+        }
+        Ok(marks)
+    }
+
+    fn agree(
+        &self,
+        settings: &BTreeMap<String, String>,
+        rules: RulesVersion,
+        replaces: bool,
+    ) -> Result<Agreement, StoreError> {
+        self.agree(settings, rules.0, replaces)
     }
 
     fn abandon(&self, why: &StoreError) {

@@ -20,13 +20,14 @@ fn a_takeover_ends_all_rights_of_the_old_owner() {
 
     let new = open(&server, "new");
     assert_eq!(ready(&new), ["a", "b"]);
-    assert_eq!(new.counts().unwrap().pending, 3);
+    assert_eq!(new.counts().unwrap().pending, 4);
     let again = lease(&new, "a", 9);
     assert_eq!(
         again.iter().map(|r| r.url.path()).collect::<Vec<_>>(),
-        ["/2", "/3"],
-        "settled and held ones are not"
+        ["/2", "/3", "/4"],
+        "a settled page is not fetched again; the bytes of the held one are on the disk of the old owner"
     );
+    assert!(new.held(&host("a"), 0, 9).unwrap().is_empty());
     assert!(again[0].token > out[1].token);
 
     assert!(!old.is_current((&out[1]).into()).unwrap());
@@ -38,10 +39,6 @@ fn a_takeover_ends_all_rights_of_the_old_owner() {
     assert!(lease(&old, "a", 9).is_empty());
 
     assert_eq!(new.settle(&records(&again), &[mark("new.jsonl", 5)]).unwrap(), 0);
-    let held = new.held(&host("a"), 0, 9).unwrap();
-    assert!(held.len() == 1 && !held[0].intact, "its bytes are on the disk of the old owner");
-    assert!(new.refetch(held[0].lease).unwrap());
-    assert_eq!(new.settle(&records(&lease(&new, "a", 9)), &[]).unwrap(), 0);
     assert_eq!(new.counts().unwrap().records, 4);
     assert!(new.host_drained(&host("a")).unwrap() && !new.drained().unwrap() && !old.drained().unwrap());
 }
@@ -137,10 +134,18 @@ fn workers_agree_on_settings_and_readers_change_nothing() {
     let server = Server::start();
     let store = open(&server, "a");
     let settings = |delay: &str| BTreeMap::from([("delay".to_owned(), delay.to_owned())]);
-    assert_eq!(store.agree(&settings("1s"), 7).unwrap(), Agreement::Same);
-    assert_eq!(store.agree(&settings("1s"), 7).unwrap(), Agreement::Same);
+    assert_eq!(store.agree(&settings("1s"), 7, false).unwrap(), Agreement::Same);
+    assert_eq!(store.agree(&settings("1s"), 7, false).unwrap(), Agreement::Same);
     let names = vec!["delay".to_owned(), "rules".to_owned()];
-    assert_eq!(store.agree(&settings("2s"), 8).unwrap(), Agreement::Differs(names));
+    assert_eq!(store.agree(&settings("2s"), 8, false).unwrap(), Agreement::Differs(names.clone()));
+    assert_eq!(store.agree(&settings("2s"), 8, true).unwrap(), Agreement::Same);
+    let second = open(&server, "b");
+    assert_eq!(
+        second.agree(&settings("1s"), 7, true).unwrap(),
+        Agreement::Differs(names),
+        "another worker is on"
+    );
+    drop(second);
     store.begin_round().unwrap();
     store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
     let reader = PgStore::open_read_only(&server.options("c", "reader")).unwrap();

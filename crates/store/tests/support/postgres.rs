@@ -50,7 +50,11 @@ impl Server {
     }
 
     pub fn url_of(&self, user: &str) -> PgUrl {
-        format!("postgres://{user}@/postgres?host={}", self.dir.path().display()).parse().unwrap()
+        self.text_url(user).parse().unwrap()
+    }
+
+    pub fn text_url(&self, user: &str) -> String {
+        format!("postgres://{user}@/postgres?host={}", self.dir.path().display())
     }
 
     /// A worker of a crawl, which keeps its pages in memory.

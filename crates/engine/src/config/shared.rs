@@ -1,0 +1,61 @@
+//! Settings that all workers of a crawl share: those that decide which URLs are visited, how often, and with which record.
+
+use super::settings_of;
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+/// Sections whose settings are shared.
+const SECTIONS: &[&str] =
+    &["crawl", "recrawl", "politeness", "traps", "extract", "dedup", "near_duplicates", "quality"];
+
+/// Settings of other sections that are shared.
+const KEYS: &[&str] = &["fetch.strategy", "fetch.user_agent", "output.emit", "output.fields", "output.links"];
+
+/// Settings of these sections that are those of a worker.
+const OWN: &[&str] = &["crawl.limit", "crawl.max_time", "crawl.max_bytes", "extract.threads", "dedup.shards"];
+
+/// The shared settings, by key.
+pub(super) fn of(settings: &Table) -> BTreeMap<String, String> {
+    let mut all: Vec<(String, &str, &Value)> = Vec::new();
+    settings_of(settings, "", &mut all);
+    let is_shared = |section: &str, key: &str| {
+        let outer = section.split('.').next().unwrap_or(section);
+        (SECTIONS.contains(&outer) && !OWN.contains(&key)) || KEYS.contains(&key)
+    };
+    all.into_iter()
+        .map(|(section, key, value)| (format!("{section}.{key}"), section, value))
+        .filter(|(key, section, _)| is_shared(section, key))
+        .map(|(key, _, value)| (key, value.to_string()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Config, DEFAULTS};
+    use toml::Table;
+
+    #[test]
+    fn workers_share_what_decides_on_records_and_no_secret() {
+        let shared = Config::defaults().unwrap().shared;
+        for key in
+            ["crawl.scope", "politeness.delay", "dedup.settle_pages", "output.emit", "fetch.user_agent"]
+        {
+            assert!(shared.contains_key(key), "{key}");
+        }
+        let secret =
+            ["fetch.headers", "fetch.auth", "fetch.proxy", "serve.token", "state.store", "crawl.limit"];
+        assert!(secret.iter().all(|key| !shared.contains_key(*key)), "{shared:?}");
+        assert_eq!(shared["crawl.scope"], "\"host\"");
+    }
+
+    #[test]
+    fn each_listed_key_is_a_setting() {
+        let defaults: Table = DEFAULTS.parse().unwrap();
+        let is_setting = |key: &&str| {
+            let (section, name) = key.split_once('.').unwrap();
+            defaults[section].as_table().unwrap().contains_key(name)
+        };
+        assert!(super::KEYS.iter().chain(super::OWN).all(is_setting));
+        assert!(super::SECTIONS.iter().all(|section| defaults.contains_key(*section)));
+    }
+}

@@ -1,0 +1,223 @@
+//! States in a database that several workers share. Each worker has a directory of its own, for its lock, its error log
+//! and its waiting pages.
+
+use super::{ERROR_LOG, State, base, check_is_directory, is_finished};
+use crate::{
+    config::Config,
+    exit::{Exit, Failure},
+    rules_version,
+};
+use crawl_model::{StoreError, UrlKey};
+use crawl_store::{Agreement, PgOptions, PgUrl, StateLock, StateStore, StoreUrl, private};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Name of the file in the directory of a worker that names the worker and its crawl.
+const WORKER_FILE: &str = "worker.json";
+
+/// Workers of one crawl that one machine gives directories to.
+const MOST_WORKERS: usize = 1_000;
+
+/// A crawl in a database, as the settings name it.
+pub struct SharedCrawl {
+    url: Box<PgUrl>,
+    crawl: String,
+    /// Directory of this worker; `None` for the first free one of the user.
+    dir: Option<PathBuf>,
+}
+
+/// The worker of a directory.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Worker {
+    name: String,
+    crawl: String,
+    store: String,
+}
+
+/// A store in a directory that `state.store` names; `None` for a database or without the setting.
+///
+/// # Errors
+/// When the setting is unusable.
+pub fn dir_of_store(config: &Config) -> Result<Option<PathBuf>, Failure> {
+    match store_of(config)? {
+        Some(StoreUrl::Sqlite(dir)) => Ok(Some(dir)),
+        Some(StoreUrl::Postgres(_)) => Err(Failure::usage(
+            "the crawl is in a database (--store postgres://…): this command needs the directory of a crawl",
+        )),
+        Some(StoreUrl::Memory) => {
+            Err(Failure::usage("--store memory: is for programs; use sqlite: or postgres:"))
+        }
+        None => Ok(None),
+    }
+}
+
+fn store_of(config: &Config) -> Result<Option<StoreUrl>, Failure> {
+    let text = config.state.store.as_str();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(usage)
+}
+
+impl SharedCrawl {
+    /// The crawl in a database that the settings name; `None` for a state in a directory.
+    ///
+    /// # Errors
+    /// When `state.store` or `state.crawl` is unusable.
+    pub fn of(config: &Config) -> Result<Option<Self>, Failure> {
+        let crawl = config.state.crawl.as_str();
+        let Some(StoreUrl::Postgres(url)) = store_of(config)? else {
+            if crawl.is_empty() {
+                return Ok(None);
+            }
+            return Err(Failure::usage(
+                "--crawl names a crawl in a database: name the database with --store",
+            ));
+        };
+        if crawl.is_empty() {
+            return Err(Failure::usage(format!("which crawl of {url}? Name it with --crawl")));
+        }
+        let dir = Some(config.state.dir.as_str()).filter(|dir| !dir.is_empty());
+        Ok(Some(Self { url, crawl: crawl.to_owned(), dir: dir.map(PathBuf::from) }))
+    }
+
+    /// Opens the crawl as a worker, and begins its next round if the last one has ended.
+    ///
+    /// # Errors
+    /// When the server cannot be used (exit 3), the schema is newer or the settings differ from those of the other
+    /// workers (exit 2), or another process holds the directory (exit 6).
+    pub fn open(&self, config: &Config) -> Result<State, Failure> {
+        let (dir, lock) = self.worker_dir()?;
+        let known = self.worker(&dir)?;
+        let is_new = known.is_none();
+        let worker = known.unwrap_or_else(|| self.new_worker());
+        let options = PgOptions {
+            url: (*self.url).clone(),
+            crawl: self.crawl.clone(),
+            worker: worker.name.clone(),
+            spool: Some(dir.clone()),
+            pause: config.politeness.delay,
+        };
+        let store = crawl_store::state::open_shared(&options).map_err(usage).map_err(|e| self.in_store(e))?;
+        if is_new {
+            worker.save(&dir)?;
+        }
+        self.agree(&*store, config).map_err(|e| self.in_store(e))?;
+        State::begin(&dir, lock, store, config).map_err(|e| self.in_store(e))
+    }
+
+    /// Adds the way out to an error of the store.
+    #[must_use]
+    pub fn in_store(&self, failure: Failure) -> Failure {
+        match failure.error.downcast_ref::<StoreError>() {
+            Some(StoreError::Full(_) | StoreError::Busy(_)) => {
+                let words = format!(
+                    "{}: the crawl \"{}\" cannot be continued; the same command goes on once the cause is mended",
+                    self.url, self.crawl
+                );
+                Failure { error: failure.error.context(words), ..failure }
+            }
+            _ => failure,
+        }
+    }
+
+    /// Compares the settings of this worker with those of the others. A new round may have new ones.
+    fn agree(&self, store: &dyn StateStore, config: &Config) -> Result<(), Failure> {
+        let replaces = store.round()? == 0 || is_finished(store)?;
+        match store.agree(&config.shared, rules_version::of(config), replaces)? {
+            Agreement::Same => Ok(()),
+            Agreement::Differs(keys) => Err(Failure::usage(format!(
+                "these settings differ from those of the other workers of the crawl \"{}\": {}; use the same ones, or \
+                 another --crawl",
+                self.crawl,
+                keys.join(", ")
+            ))),
+        }
+    }
+
+    /// The directory of this worker and its lock: the one that is named, or the first free one.
+    fn worker_dir(&self) -> Result<(PathBuf, StateLock), Failure> {
+        if let Some(dir) = &self.dir {
+            return locked(dir);
+        }
+        let base = base()?;
+        let hash = UrlKey::of(&format!("{} {}", self.url, self.crawl)).to_string();
+        let mut busy = None;
+        for n in 1..=MOST_WORKERS {
+            let ending = if n == 1 { String::new() } else { format!("-{n}") };
+            match locked(&base.join(format!("{}-{}{ending}", self.crawl, &hash[..8]))) {
+                Err(failure) if failure.exit == Exit::Held => busy = Some(failure),
+                found => return found,
+            }
+        }
+        Err(busy.unwrap_or_else(|| Failure::usage("no directory is free: name one with --state-dir")))
+    }
+
+    /// The worker of a directory; `None` for a new directory.
+    fn worker(&self, dir: &Path) -> Result<Option<Worker>, Failure> {
+        let path = dir.join(WORKER_FILE);
+        let at = |e: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {e}", path.display()));
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                if dir.join(ERROR_LOG).exists() || crawl_store::state::exists(dir) {
+                    let dir = dir.display();
+                    return Err(Failure::usage(format!(
+                        "{dir} holds another crawl: name another --state-dir"
+                    )));
+                }
+                return Ok(None);
+            }
+            Err(e) => return Err(at(&e)),
+        };
+        let worker: Worker = serde_json::from_slice(&text).map_err(|e| at(&e))?;
+        if worker.crawl == self.crawl && worker.store == self.url.to_string() {
+            return Ok(Some(worker));
+        }
+        Err(Failure::usage(format!(
+            "{} belongs to a worker of the crawl \"{}\" in {}: name another --state-dir",
+            dir.display(),
+            worker.crawl,
+            worker.store
+        )))
+    }
+
+    fn new_worker(&self) -> Worker {
+        Worker { name: new_name(), crawl: self.crawl.clone(), store: self.url.to_string() }
+    }
+}
+
+impl Worker {
+    /// Writes the name of the worker into its directory.
+    fn save(&self, dir: &Path) -> Result<(), Failure> {
+        let path = dir.join(WORKER_FILE);
+        let saved =
+            serde_json::to_vec(self).map_err(io::Error::from).and_then(|text| private::write(&path, &text));
+        saved.map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", path.display())))
+    }
+}
+
+/// A name that no other worker has: that of the machine and a random number.
+fn new_name() -> String {
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    let mut host = host.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    host.truncate(24);
+    format!("{host}-{:08x}", crawl_model::random() & u64::from(u32::MAX))
+}
+
+fn locked(dir: &Path) -> Result<(PathBuf, StateLock), Failure> {
+    check_is_directory(dir)?;
+    let lock = StateLock::acquire(dir)?;
+    Ok((dir.to_owned(), lock))
+}
+
+/// A fault of a URL, a name or a server's version is a mistake in the command.
+fn usage(error: StoreError) -> Failure {
+    match error {
+        StoreError::Other(words) => Failure::usage(words),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,170 @@
+//! A crawl whose frontier is in PostgreSQL: the same records as with SQLite, each once, and clear errors.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "../crates/store/tests/support/postgres.rs"]
+mod database;
+#[path = "support/kills.rs"]
+mod kills;
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use database::Server as Database;
+use kills::kill_after;
+use run::{Done, Sandbox, run, url_counts};
+use serde_json::Value;
+use std::{collections::BTreeMap, fs, path::Path, process::Command, time::Duration};
+use support::{
+    server::{Handler, Request, Response, Server},
+    site::Site,
+};
+
+/// Beyond the last page, so that only the calendar is cut off there.
+const FLAGS: [&str; 4] = ["--depth", "6", "-o", "out.jsonl"];
+
+/// The fixture site, with slow answers.
+struct Slow(Site);
+
+impl Handler for Slow {
+    fn answer(&self, request: &Request) -> Response {
+        self.0.answer(request).after(Duration::from_millis(15))
+    }
+}
+
+fn harbour() -> Site {
+    Site::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour")).unwrap()
+}
+
+/// A crawl in a database.
+fn shared(sandbox: &Sandbox, database: &Database, seed: &str, flags: &[&str]) -> Command {
+    let store = database.text_url("crawl");
+    let mut command = sandbox.crawl(&[seed.to_owned()], &[FLAGS.as_slice(), flags].concat());
+    command.args(["--store", &store, "--crawl", "harbour"]);
+    command
+}
+
+/// URL and text of each record; each URL is there once.
+fn texts(records: &[Value]) -> BTreeMap<String, String> {
+    let counts = url_counts(records);
+    assert!(counts.values().all(|n| *n == 1), "{counts:?}");
+    let field = |record: &Value, name: &str| record[name].as_str().unwrap_or_default().to_owned();
+    records.iter().map(|record| (field(record, "url"), field(record, "text"))).collect()
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_crawl_in_postgresql_brings_the_records_of_one_in_a_directory() {
+    let (server, database) = (Server::start(0, harbour()).unwrap(), Database::start());
+    let alone = Sandbox::new();
+    run(&mut alone.crawl(&[server.url("/")], &FLAGS)).expect(0);
+    let expected = texts(&alone.records("out.jsonl"));
+    assert!(expected.len() > 60);
+
+    let sandbox = Sandbox::new();
+    run(&mut shared(&sandbox, &database, &server.url("/"), &[])).expect(0);
+    assert_eq!(texts(&sandbox.records("out.jsonl")), expected);
+    assert_eq!(sandbox.errors().len(), alone.errors().len());
+    assert!(!sandbox.path("state/crawl.sqlite").exists());
+    // the next round asks what has become due, and nothing has
+    run(&mut shared(&sandbox, &database, &server.url("/"), &[])).expect(0);
+    assert_eq!(texts(&sandbox.records("out.jsonl")), expected);
+    let rounds = database.client().query_one("SELECT round FROM crawl_harbour.crawls", &[]).unwrap();
+    assert_eq!(rounds.get::<_, i32>(0), 2);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_killed_worker_resumes_and_has_each_record_once() {
+    let database = Database::start();
+    let server = Server::start(0, Slow(harbour())).unwrap();
+    let (alone, sandbox) = (Sandbox::new(), Sandbox::new());
+    run(&mut alone.crawl(&[server.url("/")], &FLAGS)).expect(0);
+    let expected: Vec<String> = url_counts(&alone.records("out.jsonl")).into_keys().collect();
+
+    let crawl = || {
+        let mut command = shared(&sandbox, &database, &server.url("/"), &["--host-concurrency", "3"]);
+        command.env("CRAWL_DEDUP_SETTLE_PAGES", "4").env("CRAWL_OUTPUT_BATCH", "4");
+        command
+    };
+    for more in [3, 9, 14, 20] {
+        kill_after(&server, &mut crawl(), more);
+    }
+    run(&mut crawl()).expect(0);
+    let counts = url_counts(&sandbox.records("out.jsonl"));
+    assert!(counts.values().all(|n| *n == 1), "{counts:?}");
+    assert_eq!(counts.into_keys().collect::<Vec<_>>(), expected);
+}
+
+/// The end of a run, which must not show a password.
+#[track_caller]
+fn refused(command: &mut Command, code: i32, words: &[&str]) -> Done {
+    let done = run(command).expect(code);
+    for word in words {
+        assert!(done.stderr.contains(word), "{word:?} is not in:\n{}", done.stderr);
+    }
+    assert!(!done.stderr.contains("s3cret"), "{}", done.stderr);
+    done
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_database_that_cannot_be_used_is_explained() {
+    let (server, database) = (Server::start(0, harbour()).unwrap(), Database::start());
+    let (sandbox, seed) = (Sandbox::new(), server.url("/"));
+    let at = |store: &str, flags: &[&str]| {
+        let mut command = sandbox.crawl(std::slice::from_ref(&seed), flags);
+        command.args(["--store", store]);
+        command
+    };
+    let named = ["--crawl", "c"];
+    let nowhere = "postgres://crawl@/postgres?host=/nonexistent";
+    refused(
+        &mut at(nowhere, &named),
+        3,
+        &["postgres://crawl@/nonexistent/postgres", "cannot be used", "\"c\""],
+    );
+    refused(&mut at("postgres://crawl:s3cret@localhost/db", &named), 2, &["PGPASSWORD"]);
+    refused(&mut at(&database.text_url("crawl"), &[]), 2, &["--crawl"]);
+    refused(&mut at("mysql://localhost/db", &named), 2, &["sqlite:PATH"]);
+    refused(&mut at(&database.text_url("crawl"), &["--crawl", "a b"]), 2, &["cannot name a crawl"]);
+    refused(&mut at(&database.text_url("crawl"), &["--crawl", "c", "--fresh"]), 2, &["--fresh"]);
+    refused(&mut sandbox.crawl(std::slice::from_ref(&seed), &named), 2, &["--store"]);
+
+    let mut client = database.client();
+    client.batch_execute("CREATE ROLE guest LOGIN PASSWORD 'right'").unwrap();
+    let access: String = client.query_one("SHOW hba_file", &[]).unwrap().get(0);
+    fs::write(access, "local all guest scram-sha-256\nlocal all all trust\n").unwrap();
+    client.batch_execute("SELECT pg_reload_conf()").unwrap();
+    let guest = database.text_url("guest");
+    let with_password = |password: &str| {
+        let mut command = at(&guest, &named);
+        command.env("PGPASSWORD", password);
+        command
+    };
+    run::eventually("the server asks for passwords", || {
+        run(&mut with_password("s3cret")).stderr.contains("password authentication failed")
+    });
+    refused(&mut with_password("s3cret"), 3, &["password authentication failed for user \"guest\""]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_worker_that_does_not_fit_its_crawl_ends_with_2() {
+    let database = Database::start();
+    let server = Server::start(0, Slow(harbour())).unwrap();
+    let (first, second) = (Sandbox::new(), Sandbox::new());
+    kill_after(&server, &mut shared(&first, &database, &server.url("/"), &[]), 5);
+    let mut other = shared(&second, &database, &server.url("/"), &["--scope", "domain"]);
+    other.env("CRAWL_POLITENESS_JITTER", "0.2");
+    refused(&mut other, 2, &["crawl.scope, politeness.jitter", "\"harbour\""]);
+    // limits are those of a worker
+    run(&mut shared(&second, &database, &server.url("/"), &["--limit", "1"])).expect(5);
+
+    let store = database.text_url("crawl");
+    let mut same_place = first.crawl(&[server.url("/")], &FLAGS);
+    same_place.args(["--store", &store, "--crawl", "other"]);
+    refused(&mut same_place, 2, &["--state-dir", "\"harbour\""]);
+    let mut client = database.client();
+    client.batch_execute("UPDATE crawl_harbour.schema_version SET version = 99").unwrap();
+    refused(&mut shared(&first, &database, &server.url("/"), &[]), 2, &["version 99"]);
+}
