@@ -9,7 +9,7 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
-/// A format of records. A format is a file of `formats` and a line of its table.
+/// A format of records. A format is a file of `formats`, with its module and its line of `FORMATS` there.
 pub trait Format: Sync {
     /// End of the names of its outputs in lower case, such as `.gz`; a slash for a folder, empty for any other name.
     fn ending(&self) -> &'static str;

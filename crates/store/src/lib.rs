@@ -33,6 +33,9 @@ pub mod state;
 mod store_url;
 mod upkeep;
 
+/// Engines of states by precedence. The last one takes every place.
+const ENGINES: &[&dyn engine::Engine] = &[&sqlite::SqliteEngine];
+
 pub use engine::StateStore;
 pub use lock::{Holder, StateLock};
 pub use memory::{MemoryProjects, MemoryStore};

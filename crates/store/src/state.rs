@@ -1,7 +1,7 @@
 //! The state of a crawl, and the database of projects. Callers use the traits; only this module names the engines.
 //!
 //! An engine is a folder of this crate: it implements [`Store`](crawl_model::Store), [`Upkeep`](crate::Upkeep) and
-//! `Engine`, and has one line in `ENGINES`.
+//! `Engine`, and has its module and its entry of `ENGINES` in `lib.rs`.
 
 use crate::{
     engine::{Engine, StateStore},
@@ -16,11 +16,8 @@ use std::{
     sync::Arc,
 };
 
-/// Engines by precedence. The last one takes every place.
-const ENGINES: &[&dyn Engine] = &[&SqliteEngine];
-
 fn engine(place: &Path) -> &'static dyn Engine {
-    ENGINES.iter().find(|engine| engine.takes(place)).copied().unwrap_or(&SqliteEngine)
+    crate::ENGINES.iter().find(|engine| engine.takes(place)).copied().unwrap_or(&SqliteEngine)
 }
 
 /// Opens the state at a place. Creates it if absent, and migrates an older version.

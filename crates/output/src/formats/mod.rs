@@ -1,4 +1,4 @@
-//! The table of formats. A format is a file of this folder and a line of `FORMATS`.
+//! The table of formats. A format is a file of this folder, with its module and its line of `FORMATS` here.
 
 mod json_lines;
 mod markdown_folder;
