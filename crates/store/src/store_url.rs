@@ -17,7 +17,7 @@ use url::form_urlencoded;
 #[derive(Clone, Debug)]
 pub enum StoreUrl {
     /// A state directory with a database of SQLite.
-    Sqlite(PathBuf),
+    Directory(PathBuf),
     /// A database of PostgreSQL.
     Postgres(Box<PgUrl>),
     /// No persistence.
@@ -35,7 +35,7 @@ impl FromStr for StoreUrl {
             if path.is_empty() {
                 return Err(refused("sqlite: names no directory: use sqlite:PATH"));
             }
-            return Ok(Self::Sqlite(path.into()));
+            return Ok(Self::Directory(path.into()));
         }
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return Ok(Self::Postgres(Box::new(text.parse()?)));
@@ -48,7 +48,7 @@ impl FromStr for StoreUrl {
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Directory(path) => write!(f, "sqlite:{}", path.display()),
             Self::Postgres(url) => url.fmt(f),
             Self::Memory => f.write_str("memory:"),
         }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn each_backend_has_its_scheme() {
         assert!(matches!("memory:".parse(), Ok(StoreUrl::Memory)));
-        assert!(matches!("sqlite:/a/b".parse(), Ok(StoreUrl::Sqlite(path)) if path == Path::new("/a/b")));
+        assert!(matches!("sqlite:/a/b".parse(), Ok(StoreUrl::Directory(path)) if path == Path::new("/a/b")));
         let url = postgres("postgresql://me@db.example:5433/crawls?connect_timeout=3");
         assert_eq!(url.to_string(), "postgres://me@db.example:5433/crawls");
         for text in

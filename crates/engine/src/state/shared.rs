@@ -43,7 +43,7 @@ struct Worker {
 /// When the setting is unusable.
 pub fn dir_of_store(config: &Config) -> Result<Option<PathBuf>, Failure> {
     match store_of(config)? {
-        Some(StoreUrl::Sqlite(dir)) => Ok(Some(dir)),
+        Some(StoreUrl::Directory(dir)) => Ok(Some(dir)),
         Some(StoreUrl::Postgres(_)) => Err(Failure::usage(
             "the crawl is in a database (--store postgres://…): this command needs the directory of a crawl",
         )),
@@ -87,8 +87,8 @@ impl SharedCrawl {
     /// Opens the crawl as a worker, and begins its next round if the last one has ended.
     ///
     /// # Errors
-    /// When the server cannot be used (exit 3), the schema is newer or the settings differ from those of the other
-    /// workers (exit 2), or another process holds the directory (exit 6).
+    /// Exit 3 when the server cannot be used, and exit 6 when another process holds the directory. Exit 2 when
+    /// the schema is newer, or when the settings differ from those of the other workers.
     pub fn open(&self, config: &Config) -> Result<State, Failure> {
         let (dir, lock) = self.worker_dir()?;
         let known = self.worker(&dir)?;
