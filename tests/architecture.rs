@@ -57,6 +57,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     (
         "crawl-server",
         &[
+            "crawl-fetch",
             "crawl-model",
             "crawl-dedup",
             "crawl-extract",

@@ -187,6 +187,16 @@ fn commands_and_flags() {
 }
 
 #[test]
+fn firecrawl() {
+    works("docs/firecrawl.md", &CRAWLED);
+}
+
+#[test]
+fn rag() {
+    works("docs/rag.md", &[]);
+}
+
+#[test]
 fn archive() {
     works("docs/archive.md", &[]);
 }

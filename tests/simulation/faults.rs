@@ -123,6 +123,8 @@ macro_rules! forward {
 impl Frontier for Watched {
     forward! {
         enqueue(urls: &[NewUrl]) -> Enqueued;
+        enqueue_found_on(urls: &[NewUrl], page: RequestId) -> Enqueued;
+        found_on(url: UrlKey) -> Option<String>;
         bound_hosts(bounds: HostBounds) -> ();
         revisit(urls: &[NewUrl]) -> Enqueued;
         known(after: RequestId, limit: usize) -> Vec<KnownUrl>;

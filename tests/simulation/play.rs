@@ -8,7 +8,10 @@ use super::{
     site::Site,
     world::{Seen, World},
 };
-use crawl::{report::Samples, run};
+use crawl::{
+    report::{Named, Samples},
+    run,
+};
 use crawl_engine::{
     exit::Exit,
     platform::Platform,
@@ -188,10 +191,12 @@ impl<'a> Stage<'a> {
             .with_page_deadline(Duration::from_secs(600));
         let work = async {
             let session = Session::open(config, &self.seeds, &state, &platform, |_| {})?;
-            let (context, names) = (Arc::clone(&session.context), session.names());
+            let context = Arc::clone(&session.context);
+            let (output, errors) = session.names();
+            let named = Named { output, errors, ..Named::default() };
             self.disturb(fault, probe, context.control.cancel.clone());
             let outcome = session.run().await;
-            let exit = run::finish((&context, &Samples::default()), &state, &names, outcome, true);
+            let exit = run::finish((&context, &Samples::default()), &state, &named, outcome, true);
             exit.map(|exit| (exit, context.stats.records.get()))
         };
         let death = if let Fault::KillAtTime(ms) = fault { Duration::from_millis(ms) } else { ENDLESS };

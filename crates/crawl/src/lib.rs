@@ -4,6 +4,7 @@ pub mod cli;
 mod commands;
 mod logging;
 pub mod progress;
+mod progress_line;
 pub mod report;
 pub mod run;
 mod upkeep;

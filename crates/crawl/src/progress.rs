@@ -1,6 +1,9 @@
 //! Messages of a run, during it and at its end.
 
-use crate::logging::say;
+use crate::{
+    logging::say,
+    progress_line::{Counts, ProgressLine},
+};
 use bytesize::ByteSize;
 use crawl_engine::{
     bounds::Bound,
@@ -15,6 +18,7 @@ use crawl_output::OutputError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt::Write as _, io::IsTerminal, path::Path, sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 /// Pause between two redraws of the progress line.
 const REDRAW: Duration = Duration::from_millis(250);
@@ -34,14 +38,17 @@ pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationTok
         bar.set_style(style);
     }
     let pause = if terminal { REDRAW } else { PLAIN };
-    let mut last = (0, context.stats.started);
+    let mut progress = ProgressLine::new(context.stats.started);
     loop {
         tokio::select! {
             () = done.cancelled() => break,
             () = tokio::time::sleep(pause) => {}
         }
-        let Ok(counts) = context.in_storage(|context| context.store.counts()).await else { continue };
-        let line = line(&context, &counts, &mut last);
+        let known =
+            context.in_storage(|context| Ok((context.store.counts()?, context.store.next_due()?))).await;
+        let Ok((frontier, next_due)) = known else { continue };
+        let counts = Counts::of(&context, &frontier, next_due);
+        let line = progress.line(&context.config, &counts, Instant::now());
         if terminal {
             bar.set_message(line);
             bar.tick();
@@ -50,26 +57,6 @@ pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationTok
         }
     }
     bar.finish_and_clear();
-}
-
-fn line(context: &Context, counts: &FrontierCounts, last: &mut (u64, tokio::time::Instant)) -> String {
-    let stats = &context.stats;
-    let (now, pages) = (tokio::time::Instant::now(), stats.pages.get());
-    #[expect(clippy::cast_precision_loss, reason = "a rate for the eye")]
-    let rate = (pages - last.0) as f64 / now.duration_since(last.1).as_secs_f64().max(0.001);
-    *last = (pages, now);
-    let held = match counts.held {
-        0 => String::new(),
-        held => format!(", {held} held until more of their host is known"),
-    };
-    format!(
-        "{} records, {rate:.1} pages/s, {} queued{held}, {} hosts, {} errors, {} in",
-        stats.records.get(),
-        counts.pending,
-        stats.host_count(),
-        stats.failed.get(),
-        ByteSize(stats.wire_bytes.get()),
-    )
 }
 
 /// Places of outputs, for the summary.
@@ -190,15 +177,7 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
             .iter()
             .map(|(host, figures)| format!("{host} {} ms", figures.latency.mean_ms())),
     );
-    if counts.pending + counts.leased + counts.held > 0 {
-        let _ = writeln!(
-            out,
-            "  left       {} queued, {} held until more of their host is known{}",
-            counts.pending + counts.leased,
-            counts.held,
-            if places.errors.is_some() { "; the same command goes on" } else { "" },
-        );
-    }
+    next_step(&mut out, context, why, counts, places.errors.is_some());
     let _ = writeln!(out, "  output     {}", places.output);
     let _ = match places.errors {
         Some(errors) => write!(out, "  errors     {}", errors.display()),
@@ -211,6 +190,29 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
         let _ = write!(out, "\n  report     {}", report.display());
     }
     out
+}
+
+/// Adds the next step of the user with a state that is kept: to resume, to fetch failed pages again, or to start the next round.
+fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCounts, is_kept: bool) {
+    if !is_kept {
+        return;
+    }
+    let (queued, held) = (counts.pending + counts.leased, counts.held);
+    let failed = context.stats.failed.get();
+    let _ = match why {
+        _ if queued + held > 0 => {
+            writeln!(
+                out,
+                "  next       the same command continues with {queued} queued and {held} held pages"
+            )
+        }
+        "done" if failed > 0 => writeln!(
+            out,
+            "  next       crawl retry-errors with the same flags fetches the {failed} failed pages again"
+        ),
+        "done" => writeln!(out, "  next       the same command visits due pages and writes their changes"),
+        _ => Ok(()),
+    };
 }
 
 /// Copies, error pages, pages without text, and templates that were mended.

@@ -4,8 +4,9 @@ use crate::{
     cli::RunArgs,
     logging::{say, say_as, say_json},
     progress::{self, Places},
-    report::{self, Samples},
+    report::{self, Named, Samples},
     upkeep,
+    usage_error::command_line,
 };
 use crawl_engine::{
     config::{self, Config, Emit, LogFormat},
@@ -14,16 +15,19 @@ use crawl_engine::{
     ending::Ending,
     exit::{Exit, Failure, exit_code},
     platform::Platform,
-    seeds,
+    seeds::{self, Seeds},
     session::{Session, check_browser, check_outputs, close_outputs, open_state},
     stage_error::StageError,
     state::{self, SharedCrawl, State},
     threads,
 };
-use crawl_fetch::Seed;
-use crawl_model::FrontierCounts;
+use crawl_fetch::{Seed, is_public};
+use crawl_model::{FrontierCounts, hide_userinfo};
 use crawl_output::OutputError;
-use crawl_server::metrics::Metrics;
+use crawl_server::{
+    metrics::Metrics,
+    notify::{Changes, Notifier, RunEnd, Totals},
+};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -31,6 +35,7 @@ use std::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Level;
+use url::{Host, Url};
 
 /// Runs `crawl --seed …`.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
@@ -47,13 +52,17 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
     crate::logging::start(&config.log)?;
     crawl_engine::memory::check_address_space(config.extract.threads)?;
     descriptors::check()?;
+    let notifier = Notifier::of(&config)?;
     let names = args.named_seeds();
     if names.is_empty() {
         return Err(Failure::usage(
             "name a site: crawl https://example.org/, or a file of seeds: crawl --seed urls.txt (see crawl --help)",
         ));
     }
-    let seeds = seeds::of_names(&names, |line| say_as(Level::WARN, line))?;
+    let Seeds { seeds, sites, .. } = seeds::of_names(&names, |line| say_as(Level::WARN, line))?;
+    // a seed line is more special than a table of the file
+    config.site.splice(0..0, sites);
+    warn_without_contact(&config, &seeds);
     let shared = SharedCrawl::of(&config)?;
     let is_temporary = shared.is_none() && dir.is_none() && state::is_temporary(&config);
     let temporary = is_temporary.then(state::temporary).transpose()?;
@@ -81,7 +90,10 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
     // without it a run of the same state is the first thing to tell
     let metrics = early.map_or_else(|| runtime.block_on(Metrics::open(&config.metrics)), Ok)?;
     upkeep::remove_old(&config.state, &state.dir, args.quiet);
-    runtime.block_on(crawl(config, &seeds, &state, metrics, args.quiet)).map_err(|e| place.explain(e))
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let named = Named { seeds: shown_names(&names), command: command_line(words), ..Named::default() };
+    let job = crawl(config, &seeds, (&state, named), (metrics, notifier), args.quiet);
+    runtime.block_on(job).map_err(|e| place.explain(e))
 }
 
 /// The place of a crawl's state.
@@ -109,11 +121,38 @@ impl Place {
     }
 }
 
+/// Warns if the owners of public sites cannot reach the operator.
+fn warn_without_contact(config: &Config, seeds: &[Seed]) {
+    let fetch = &config.fetch;
+    let is_anonymous =
+        [&fetch.user_agent, &fetch.info_url, &fetch.contact].iter().all(|text| text.is_empty());
+    if is_anonymous && seeds.iter().any(|seed| is_public_host(&seed.url)) {
+        tracing::warn!(
+            "site owners cannot reach you: name a URL or mail address with --contact; see docs/site-owners.md"
+        );
+    }
+}
+
+/// Returns true unless the host is an address that is not public, or a name of this machine.
+fn is_public_host(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(v4)) => is_public(v4.into()),
+        Some(Host::Ipv6(v6)) => is_public(v6.into()),
+        Some(Host::Domain(name)) => !["localhost", "test", "example", "invalid", "internal", "local"]
+            .contains(&name.rsplit('.').next().unwrap_or_default()),
+        None => false,
+    }
+}
+
+fn shown_names(names: &[PathBuf]) -> Vec<String> {
+    names.iter().map(|name| hide_userinfo(&name.to_string_lossy()).into_owned()).collect()
+}
+
 async fn crawl(
     config: Config,
     seeds: &[Seed],
-    state: &State,
-    metrics: Metrics,
+    (state, mut named): (&State, Named),
+    (metrics, notifier): (Metrics, Option<Notifier>),
     quiet: bool,
 ) -> Result<Exit, Failure> {
     let session = Session::open(config, seeds, state, &Platform::default(), |context| {
@@ -121,22 +160,57 @@ async fn crawl(
     })?;
     let samples = Arc::new(Samples::default());
     let mut tasks = BackgroundTasks::start(&session.context, &samples, metrics, quiet);
-    let (context, names) = (Arc::clone(&session.context), session.names());
+    let context = Arc::clone(&session.context);
+    (named.output, named.errors) = session.names();
     let outcome = session.run().await;
     tasks.wipe().await;
-    let exit = finish((&context, &samples), state, &names, outcome, quiet);
+    let exit = finish((&context, &samples), state, &named, outcome, quiet);
+    let code = exit.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
+    if let Err(error) = context.in_storage(move |context| context.note_exit(code)).await {
+        tracing::warn!(%error, "the end of the run is not noted for metrics");
+    }
+    if let Some(notifier) = notifier {
+        notifier.run_ended(&run_end(&context, state, &named, &exit)).await;
+    }
     tasks.end().await;
     exit
 }
 
-/// Closes the outputs of a run, leaves its report and prints its summary; `names` are those of the output and of the error log.
+/// The result of a run, for messages.
+fn run_end(context: &Context, state: &State, named: &Named, exit: &Result<Exit, Failure>) -> RunEnd {
+    let stats = &context.stats;
+    let code = exit.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
+    let report = state.dir.join(report::PAGE_NAME);
+    RunEnd {
+        exit_code: code as u8,
+        ended: code.words().to_owned(),
+        error: exit.as_ref().err().map(|failure| format!("{:#}", failure.error)),
+        seeds: named.seeds.clone(),
+        output: Some(named.output.clone()),
+        report: report.exists().then(|| report.display().to_string()),
+        totals: Some(Totals {
+            seconds: stats.started.elapsed().as_secs_f64(),
+            records: stats.records.get(),
+            pages: stats.pages.get(),
+            errors: stats.failed.get(),
+        }),
+        changes: Changes {
+            new: stats.pages_new.get(),
+            changed: stats.pages_changed.get(),
+            gone: stats.pages_gone.get(),
+        },
+        changed_pages: stats.changed_pages(),
+    }
+}
+
+/// Closes the outputs of a run, leaves its report and prints its summary; `named` has the names of outputs and seeds.
 ///
 /// # Errors
 /// The error of the run; or the state cannot be written.
 pub fn finish(
     (context, samples): (&Context, &Samples),
     state: &State,
-    names: &(String, String),
+    named: &Named,
     outcome: Result<(), StageError>,
     quiet: bool,
 ) -> Result<Exit, Failure> {
@@ -145,7 +219,7 @@ pub fn finish(
         // asked before the end of the round is noted: after it an error of the store fails no run
         let known = (context.store.counts()?, state::damage(&*context.store)?);
         // after an error a file may hold lines that were not settled: those are for the next run to cut off
-        close_outputs(context, [&names.0, &names.1], ending)?;
+        close_outputs(context, [&named.output, &named.errors], ending)?;
         known
     } else {
         // after an error of the store there is nothing to ask it, and the error is what matters
@@ -155,15 +229,15 @@ pub fn finish(
     let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
     let why = if state.is_temporary { why.trim_end_matches(", state saved") } else { why };
     let report = leave_report(
-        (context, samples),
+        (context, samples, named),
         state,
         (why, outcome.as_ref().err().map_or(exit, Exit::of)),
         &counts,
     );
     if !quiet {
         let places = Places {
-            output: &names.0,
-            errors: (!state.is_temporary).then(|| Path::new(&names.1)),
+            output: &named.output,
+            errors: (!state.is_temporary).then(|| Path::new(&named.errors)),
             report: report.as_deref(),
         };
         match context.config.log.format {
@@ -189,7 +263,7 @@ pub fn finish(
 
 /// The report of a run, if one is wanted and can be written; `end` says why it ended, and with which code.
 fn leave_report(
-    (context, samples): (&Context, &Samples),
+    (context, samples, named): (&Context, &Samples, &Named),
     state: &State,
     end: (&str, Exit),
     counts: &FrontierCounts,
@@ -197,7 +271,7 @@ fn leave_report(
     if !context.config.state.report {
         return None;
     }
-    report::leave(context, samples, state.round, &state.dir, end, counts)
+    report::leave((context, samples, named), state.round, &state.dir, end, counts)
 }
 
 /// Tasks beside a run: signals are waited for, progress and metrics shown, samples taken.
@@ -205,6 +279,8 @@ struct BackgroundTasks {
     samples: JoinHandle<()>,
     signals: JoinHandle<()>,
     metrics: JoinHandle<()>,
+    /// Cancelled once the exit code is known.
+    ended: CancellationToken,
     progress: Option<JoinHandle<()>>,
     done: CancellationToken,
 }
@@ -214,16 +290,17 @@ impl BackgroundTasks {
         if let Some(address) = metrics.address().filter(|_| !quiet) {
             say(&format!("metrics at http://{address}/metrics"));
         }
-        let done = CancellationToken::new();
+        let (done, closed) = (CancellationToken::new(), CancellationToken::new());
         // a collector of JSON lines has no use for a line of progress
         let shows = !quiet && context.config.log.format == LogFormat::Text;
         let (sampled, counted, ended) = (Arc::clone(samples), Arc::clone(context), done.clone());
         Self {
             samples: tokio::spawn(async move { sampled.take(&counted.stats, ended).await }),
             signals: tokio::spawn(stop_on_signals(context.control.cancel.clone(), quiet)),
-            metrics: tokio::spawn(metrics.show(Arc::clone(context), done.clone())),
+            metrics: tokio::spawn(metrics.show(Arc::clone(context), closed.clone())),
             progress: shows.then(|| tokio::spawn(progress::show(Arc::clone(context), done.clone()))),
             done,
+            ended: closed,
         }
     }
 
@@ -237,6 +314,7 @@ impl BackgroundTasks {
 
     /// Waits for what still shows the last counts.
     async fn end(self) {
+        self.ended.cancel();
         let _ = (self.samples.await, self.metrics.await);
         self.signals.abort();
     }

@@ -19,6 +19,24 @@ pub fn without_secrets(error: &str, words: impl Iterator<Item = String>) -> Stri
     text
 }
 
+/// The command line in shell syntax, without secrets.
+#[must_use]
+pub fn command_line(words: impl Iterator<Item = String>) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    let quoted = |word: String| {
+        let shown = match word.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => format!("{flag}={}", hide(value)),
+            _ => hide(&word),
+        };
+        if !shown.is_empty() && shown.chars().all(plain) {
+            return shown;
+        }
+        format!("'{}'", shown.replace('\'', r"'\''"))
+    };
+    let words: Vec<String> = words.skip(1).map(quoted).collect();
+    format!("crawl {}", words.join(" ")).trim_end().to_owned()
+}
+
 /// A word without what may be a password or the value of a header.
 fn hide(word: &str) -> String {
     let shown = hide_userinfo(word).into_owned();
@@ -46,6 +64,14 @@ mod tests {
         let words = || ["crawl"].iter().chain(words).map(ToString::to_string);
         let error = Cli::try_parse_from(words()).unwrap_err();
         without_secrets(&error.render().to_string(), words())
+    }
+
+    #[test]
+    fn the_command_line_of_a_report_has_no_secret() {
+        let words =
+            ["/bin/crawl", "--header=X-Key: s3cret", "--proxy", "http://u:s3cret@h/", "--include", "a'b c"];
+        let line = command_line(words.into_iter().map(str::to_owned));
+        assert_eq!(line, r"crawl '--header=X-Key: …' --proxy 'http://…@h/' --include 'a'\''b c'");
     }
 
     #[test]

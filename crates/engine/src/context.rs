@@ -1,11 +1,30 @@
 //! State that all stages share.
 
 use crate::{
-    archive::Archive, browser::Browser, config::Config, cpu::CpuPool, ending::Ending, feed_book::FeedBook,
-    judge::Judge, lease_fence::LeaseFence, lessons::Lessons, links::LinkPolicy, network::Network,
-    opt_outs::OptOutCache, platform::ChannelSizes, recrawl::Recrawl, robots_cache::RobotsCache,
-    site_book::SiteBook, sitemap_book::SitemapBook, stats::Stats, storage_door::StorageDoor, stored_time,
-    threads::Threading, traps::FullHosts,
+    archive::Archive,
+    browser::Browser,
+    config::{Config, StrategyChoice},
+    cpu::CpuPool,
+    ending::Ending,
+    exit::Exit,
+    feed_book::FeedBook,
+    judge::Judge,
+    lease_fence::LeaseFence,
+    lessons::Lessons,
+    links::LinkPolicy,
+    network::Network,
+    opt_outs::OptOutCache,
+    platform::ChannelSizes,
+    recrawl::Recrawl,
+    robots_cache::RobotsCache,
+    site_book::SiteBook,
+    site_settings::SiteSettings,
+    sitemap_book::SitemapBook,
+    stats::Stats,
+    storage_door::StorageDoor,
+    stored_time,
+    threads::Threading,
+    traps::FullHosts,
 };
 use crawl_corpus::Sketcher;
 use crawl_extract::PageExtractor;
@@ -64,6 +83,8 @@ pub struct Origins {
 pub struct Admission {
     /// Policy of links: scope, filters, depth.
     pub links: LinkPolicy,
+    /// Settings by site.
+    pub sites: Arc<SiteSettings>,
     /// Endless sites: the credit of each template of URLs.
     pub traps: Arc<Traps>,
     /// Hosts of which the frontier holds as much as it may.
@@ -130,12 +151,17 @@ pub struct Control {
     pub skip_render: CancellationToken,
     /// Reason why the scheduler stopped handing out work; set once, before its channel closes.
     pub ending: OnceLock<Ending>,
+    /// End of the process: its exit code, set once for metrics.
+    pub exit: OnceLock<Exit>,
     /// Names this process in leases.
     pub worker: String,
 }
 
 /// Name in the store of the hosts that asked to be left alone, each with the time until which.
 pub const RETRY_AFTER_KEY: &str = "retry_after";
+
+/// Name in the store of the end of the last successful run, in milliseconds since the epoch.
+const LAST_SUCCESS_KEY: &str = "last_success";
 
 /// Name in the store of the hosts that seeds redirected to.
 const SCOPE_KEY: &str = "scope_extensions";
@@ -152,6 +178,13 @@ impl Context {
     ) -> Result<T, StoreError> {
         let context = Arc::clone(self);
         self.compute.storage.call(move |_| work(&context)).await
+    }
+
+    /// The strategy that the settings choose for a URL.
+    #[must_use]
+    pub fn strategy_of(&self, url: &Url) -> StrategyChoice {
+        let own = HostKey::of(url).and_then(|host| self.admission.sites.strategy(&host));
+        own.unwrap_or(self.config.fetch.strategy)
     }
 
     /// Takes the host of a URL that a seed redirected to into the scope, for this run and for those that go on with it.
@@ -215,6 +248,23 @@ impl Context {
             }
         }
         Ok(())
+    }
+
+    /// Notes the exit code of the process. A run that ended as planned is the last successful one.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn note_exit(&self, exit: Exit) -> Result<(), StoreError> {
+        let _ = self.control.exit.set(exit);
+        if exit.is_success() { self.store.put(LAST_SUCCESS_KEY, &now_ms().to_string()) } else { Ok(()) }
+    }
+
+    /// End of the last successful run with this state, in milliseconds since the epoch.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn last_success_ms(&self) -> Result<Option<i64>, StoreError> {
+        Ok(self.store.get(LAST_SUCCESS_KEY)?.and_then(|text| text.parse().ok()))
     }
 
     fn scope_extensions(&self) -> Result<Vec<String>, StoreError> {

@@ -231,6 +231,7 @@ pub fn line(page: &CleanPage) -> FailedPage {
         message: repeats,
         hint: hints::of(kind).to_owned(),
         at: rfc3339(now_ms()),
+        found_on: None,
         lease: None,
     }
 }

@@ -39,6 +39,28 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// Returns true if the run ended as planned: it is done, or a limit has stopped it.
+    #[must_use]
+    pub const fn is_success(self) -> bool {
+        matches!(self, Self::Done | Self::Limit)
+    }
+
+    /// Description of the end, for messages.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Internal => "internal error",
+            Self::Usage => "unusable flag, setting or seed",
+            Self::Storage => "storage is full or unwritable",
+            Self::NoSeed => "no seed could be fetched",
+            Self::Limit => "stopped by a limit",
+            Self::Held => "another run holds the state or the output",
+            Self::Damaged => "state, output or archive is damaged",
+            Self::Interrupted => "interrupted, state saved",
+        }
+    }
+
     /// Exit code of a run that a stage's error ended.
     #[must_use]
     pub const fn of(error: &StageError) -> Self {

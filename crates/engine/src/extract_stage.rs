@@ -210,7 +210,7 @@ fn follow(
     if follow {
         feeds::follow(context, request, &extraction.feeds)?;
     }
-    found.refused = context.admission.links.enqueue(&*context.store, &found.candidates)?;
+    found.refused = context.admission.links.enqueue(&*context.store, &found.candidates, request.id)?;
     for (kind, count) in &found.trapped_more {
         context.stats.by_kind(kind, *count);
     }
@@ -291,6 +291,9 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
         &context.stats,
         std::mem::take(&mut found.refused),
     ));
+    for line in &mut trapped {
+        line.found_on = Some(page.request.url.to_string());
+    }
     context.stats.pages.add(u64::from(!probe));
     context.stats.wire_bytes.add(page.wire_bytes);
     context.stats.body_bytes.add(page.body.bytes.len() as u64);

@@ -21,6 +21,7 @@ pub fn failed_page(
         message,
         hint: hints::of(kind).to_owned(),
         at: rfc3339(now_ms()),
+        found_on: None,
         lease: Some((request.id, request.token)),
     }
 }

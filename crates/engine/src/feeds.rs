@@ -25,5 +25,5 @@ pub fn follow(context: &Context, page: &CrawlRequest, feeds: &[String]) -> Resul
         .filter_map(|url| file(context, &url, page.depth))
         .filter(|feed| context.admission.feeds.takes(&feed.host, feed.key))
         .collect();
-    sitemaps::enqueue(context, &files).map(drop)
+    sitemaps::enqueue(context, &files, Some(page.id)).map(drop)
 }

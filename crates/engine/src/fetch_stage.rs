@@ -239,6 +239,14 @@ impl Visit<'_> {
         {
             return Ok(answer);
         }
+        let (context, host) = (self.context, HostKey::of(&self.request.url));
+        // another strategy is for the same page
+        let host = host.filter(|_| !self.was_tried);
+        let claim = host.as_ref().map(|host| context.admission.sites.claim_page(host));
+        if let Some(None) = claim {
+            self.give_back_slot();
+            return Ok(self.end(Outcome::Skipped, "site_limit", None));
+        }
         if let Some(answer) = self.choose().await? {
             return Ok(answer);
         }
@@ -250,11 +258,17 @@ impl Visit<'_> {
         }
         *chosen = self.request.strategy;
         self.keep_conditions();
-        match self.request.strategy {
+        let answer = match self.request.strategy {
             Some(Strategy::Chrome) => self.render().await,
             Some(Strategy::Amp | Strategy::Mobile) if self.was_tried => self.alternative(partial).await,
             _ => self.plain().await,
+        };
+        if matches!(answer, Ok(Answer::Page(_) | Answer::Kept(_)))
+            && let Some(claim) = claim.flatten()
+        {
+            claim.keep();
         }
+        answer
     }
 
     /// A page with what the files of its origin reserve of it, and those of where another form of it was had.

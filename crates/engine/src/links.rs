@@ -1,8 +1,10 @@
 //! Conversion of a page's links to URLs for the frontier.
 
-use crate::traps::LINES_A_PAGE;
+use crate::{site_settings::SiteSettings, traps::LINES_A_PAGE};
 use crawl_fetch::{Canonicalizer, Judgement, ScopeSet, Trap, Traps, UrlFilter};
-use crawl_model::{CrawlRequest, Discovery, HostKey, Link, NewUrl, Refused, Store, StoreError, UrlKey};
+use crawl_model::{
+    CrawlRequest, Discovery, HostKey, Link, NewUrl, Refused, RequestId, Store, StoreError, UrlKey,
+};
 use rustc_hash::FxHashSet;
 use std::{
     collections::BTreeMap,
@@ -18,6 +20,7 @@ pub struct LinkPolicy {
     scope: RwLock<ScopeSet>,
     max_depth: u64,
     traps: Arc<Traps>,
+    sites: Arc<SiteSettings>,
     seen: Mutex<SeenCache>,
     /// Random, so that a page cannot make two URLs meet.
     keys: RandomState,
@@ -61,9 +64,11 @@ impl LinkPolicy {
         scope: ScopeSet,
         max_depth: u64,
         traps: Arc<Traps>,
+        sites: Arc<SiteSettings>,
     ) -> Self {
         Self {
             traps,
+            sites,
             canonicalizer,
             filter,
             scope: RwLock::new(scope),
@@ -93,7 +98,8 @@ impl LinkPolicy {
     /// Returns true if a canonical URL may be fetched. The filters do not bind the user's seeds.
     #[must_use]
     pub fn admits(&self, url: &Url) -> bool {
-        self.in_scope(url) && !matches!(self.filter.classify(url), Judgement::Exclude { .. })
+        let own = HostKey::of(url).and_then(|host| self.sites.filter(&host));
+        self.in_scope(url) && !matches!(own.unwrap_or(&self.filter).classify(url), Judgement::Exclude { .. })
     }
 
     /// Returns true if a URL lies within the scope, regardless of the filters. A URL over the limit of length
@@ -102,6 +108,12 @@ impl LinkPolicy {
     pub fn in_scope(&self, url: &Url) -> bool {
         !self.canonicalizer.is_too_long(url)
             && self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
+    }
+
+    /// Links from the nearest seed that are followed on the host of a URL.
+    #[must_use]
+    pub fn depth_of(&self, url: &Url) -> u64 {
+        HostKey::of(url).and_then(|host| self.sites.depth(&host)).unwrap_or(self.max_depth)
     }
 
     /// Returns the trap for which a found URL is left out. Seeds and the targets of their redirects are not
@@ -120,7 +132,7 @@ impl LinkPolicy {
         follow: bool,
         obey_nofollow: bool,
     ) -> Discovered {
-        let deeper = u64::from(page.depth) < self.max_depth;
+        let deeper = u64::from(page.depth) < self.depth_of(&page.url);
         let mut found = Discovered::default();
         let mut once = FxHashSet::default();
         for link in links {
@@ -151,16 +163,21 @@ impl LinkPolicy {
         found
     }
 
-    /// Adds candidates to the frontier. Forgets those that the frontier refuses, so that the next page with the same link
+    /// Adds candidates, which `page` names, to the frontier. Forgets those that the frontier refuses, so that the next page with the same link
     /// offers them again. Returns the refused URLs.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn enqueue(&self, store: &dyn Store, candidates: &[NewUrl]) -> Result<Vec<Refused>, StoreError> {
+    pub fn enqueue(
+        &self,
+        store: &dyn Store,
+        candidates: &[NewUrl],
+        page: RequestId,
+    ) -> Result<Vec<Refused>, StoreError> {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
-        let refused = store.enqueue(candidates).inspect_err(|_| self.forget())?.refused;
+        let refused = store.enqueue_found_on(candidates, page).inspect_err(|_| self.forget())?.refused;
         if !refused.is_empty() {
             self.forget_refused(candidates, &refused);
         }
@@ -177,7 +194,11 @@ impl LinkPolicy {
 
     /// Key of a URL in the cache. Under a limit of the depth a URL counts anew at each depth, since the frontier keeps the least.
     fn seen_hash(&self, url_hash: u64, depth: u32) -> u64 {
-        if self.max_depth == u64::MAX { url_hash } else { self.keys.hash_one((url_hash, depth)) }
+        if self.max_depth == u64::MAX && !self.sites.has_depths() {
+            url_hash
+        } else {
+            self.keys.hash_one((url_hash, depth))
+        }
     }
 
     fn forget(&self) {
@@ -232,7 +253,7 @@ impl SeenCache {
 mod tests {
     use super::*;
     use crawl_fetch::{Scope, TrapSettings};
-    use crawl_model::{Frontier, HostBounds, LeaseToken, LinkKind, RequestId};
+    use crawl_model::{Frontier, HostBounds, LeaseToken, LinkKind};
     use crawl_store::MemoryStore;
 
     fn policy(max_depth: u64) -> LinkPolicy {
@@ -240,7 +261,7 @@ mod tests {
         let filter = UrlFilter::new(true, &[], &[regex::Regex::new("secret").unwrap()]).unwrap();
         let traps = Arc::new(Traps::new(TrapSettings::default(), 2026));
         let scope = ScopeSet::of_seeds(Scope::Host, [&seed]);
-        LinkPolicy::new(Canonicalizer::default(), filter, scope, max_depth, traps)
+        LinkPolicy::new(Canonicalizer::default(), filter, scope, max_depth, traps, Arc::default())
     }
 
     fn page(depth: u32) -> CrawlRequest {
@@ -329,7 +350,7 @@ mod tests {
             store.bound_hosts(HostBounds { urls: Some(1), bytes: None }).unwrap();
             let links = ["http://a.test/x", "http://a.test/y"].map(link);
             let found = policy.discover(&page(0), &links, true, true);
-            let refused = policy.enqueue(&store, &found.candidates).unwrap();
+            let refused = policy.enqueue(&store, &found.candidates, RequestId(1)).unwrap();
             assert_eq!(refused[0].keys, [UrlKey::of("http://a.test/y")]);
             let again = policy.discover(&page(0), &links, true, true);
             assert_eq!(urls(again), ["http://a.test/y"]);

@@ -25,7 +25,7 @@ use crate::{
 use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
 use crawl_fetch::{Canonicalizer, MAX_SITEMAP_BYTES, decode_body};
 use crawl_model::{CrawlRequest, ExtractedPage, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms};
-use crawl_output::{Before, Fields, LineRecords, OutputError, RecordOutput, StdoutOutput};
+use crawl_output::{Before, LineRecords, OutputError, RecordOutput, StdoutOutput};
 use rustc_hash::FxHashMap;
 use std::{
     collections::VecDeque,
@@ -122,9 +122,11 @@ fn state_words(folder: &Path) -> String {
 }
 
 fn output_of(config: &Config, stop: &CancellationToken) -> Result<Box<dyn RecordOutput>, Failure> {
-    let fields =
-        Fields::of(&config.output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
-    let (path, before) = match (config.output.append.as_str(), config.output.replace.as_str()) {
+    let mut output = config.output.clone();
+    output.check_endings()?;
+    output.expand_dates(now_ms())?;
+    let fields = output.chosen_fields()?;
+    let (path, before) = match (output.append.as_str(), output.replace.as_str()) {
         ("", "") => {
             return Ok(Box::new(LineRecords::new(Box::new(StdoutOutput::new(stop.clone())), fields)));
         }

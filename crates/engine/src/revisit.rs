@@ -39,7 +39,7 @@ pub fn plant(context: &Context, seeds: &FxHashSet<UrlKey>) -> Result<(), StoreEr
                 continue;
             }
             let was_missed = context.recrawl.missed_before.contains(&known.url.key);
-            if was_missed || context.recrawl.policy.is_due(&known, now) {
+            if was_missed || context.recrawl.policy_of(&known.url.host).is_due(&known, now) {
                 due.push(known.url);
             } else if known.history.content_hash.is_some() {
                 context.recrawl.count_unchanged(&known.url.host);
@@ -59,7 +59,10 @@ fn is_wanted(context: &Context, known: &KnownUrl) -> bool {
         Discovery::SitemapFile => {
             (crawl.sitemaps || crawl.feeds.or_max() > 0) && context.admission.links.in_scope(&url)
         }
-        _ => u64::from(known.url.depth) <= crawl.depth.or_max() && context.admission.links.admits(&url),
+        _ => {
+            let links = &context.admission.links;
+            u64::from(known.url.depth) <= links.depth_of(&url) && links.admits(&url)
+        }
     }
 }
 
@@ -80,7 +83,9 @@ pub fn wake(context: &Context, listed: &[NewUrl]) -> Result<(), StoreError> {
             .iter()
             .filter(|url| {
                 let lastmod = url.sitemap_lastmod.as_deref().unwrap_or_default();
-                resting.get(&url.key).is_some_and(|known| context.recrawl.policy.makes_due(known, lastmod))
+                resting
+                    .get(&url.key)
+                    .is_some_and(|known| context.recrawl.policy_of(&url.host).makes_due(known, lastmod))
             })
             .map(|url| (*url).clone())
             .collect();

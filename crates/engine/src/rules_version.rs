@@ -87,6 +87,14 @@ fn following(config: &Config) -> u32 {
         parts.add(&(patterns.len() as u64).to_le_bytes());
         patterns.iter().for_each(|pattern| parts.add(pattern.as_str().as_bytes()));
     }
+    // without sites the number is that of the versions that did not have them
+    for site in &config.site {
+        let lists =
+            [&site.include, &site.exclude].map(|list| list.as_deref().map(|list| format!("{list:?}")));
+        if lists.iter().any(Option::is_some) {
+            parts.add(format!("{:?} {lists:?}", site.patterns).as_bytes());
+        }
+    }
     parts.number()
 }
 

@@ -1,8 +1,11 @@
 //! The seed file: one URL or bare host a line.
 
-use crate::exit::Failure;
+use crate::{
+    config::{SiteSection, parse_seed_object},
+    exit::Failure,
+};
 use crawl_fetch::Seed;
-use crawl_model::hide_userinfo;
+use crawl_model::{HostKey, hide_userinfo};
 use flate2::read::MultiGzDecoder;
 use std::{
     fmt,
@@ -35,6 +38,8 @@ impl fmt::Display for BadLine {
 pub struct Seeds {
     /// Usable lines in order.
     pub seeds: Vec<Seed>,
+    /// Settings of the hosts of lines in JSON.
+    pub sites: Vec<SiteSection>,
     /// The others.
     pub bad: Vec<BadLine>,
 }
@@ -78,12 +83,14 @@ fn begins_with_host(text: &str) -> bool {
 ///
 /// # Errors
 /// When a URL is faulty, a file cannot be read, or one holds no usable line (exit 2).
-pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Vec<Seed>, Failure> {
-    let mut seeds = Vec::new();
+pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Seeds, Failure> {
+    let mut seeds = Seeds::default();
     for name in names {
         if let Some(url) = as_url(name) {
             let seed = crawl_fetch::parse_seed_line(url);
-            seeds.push(seed.map_err(|e| Failure::usage(format!("--seed {}: {e}", hide_userinfo(url))))?);
+            seeds
+                .seeds
+                .push(seed.map_err(|e| Failure::usage(format!("--seed {}: {e}", hide_userinfo(url))))?);
             continue;
         }
         let found = read(name).map_err(|error| unreadable(name, &error))?;
@@ -93,7 +100,8 @@ pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Vec<See
         if found.seeds.is_empty() {
             return Err(Failure::usage(format!("{}: no usable line", name.display())));
         }
-        seeds.extend(found.seeds);
+        seeds.seeds.extend(found.seeds);
+        seeds.sites.extend(found.sites);
     }
     Ok(seeds)
 }
@@ -140,16 +148,30 @@ fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
-        let parsed =
-            if whole { crawl_fetch::parse_seed_line(text) } else { Err("the line is too long".to_owned()) };
+        let parsed = if whole { parse_line(text) } else { Err("the line is too long".to_owned()) };
         match parsed {
-            Ok(seed) => seeds.seeds.push(seed),
+            Ok((seed, site)) => {
+                seeds.seeds.push(seed);
+                seeds.sites.extend(site);
+            }
             Err(problem) => {
                 seeds.bad.push(BadLine { number, line: shown(text), problem });
             }
         }
     }
     Ok(seeds)
+}
+
+/// Reads a URL, or a JSON object with a URL and settings of its host.
+fn parse_line(text: &str) -> Result<(Seed, Option<SiteSection>), String> {
+    if !text.starts_with('{') {
+        return crawl_fetch::parse_seed_line(text).map(|seed| (seed, None));
+    }
+    let (url, site) = parse_seed_object(text)?;
+    let seed = crawl_fetch::parse_seed_line(&url)?;
+    let host = HostKey::of(&seed.url).map(|host| host.as_str().to_owned());
+    let site = site.map(|site| SiteSection { patterns: host.into_iter().collect(), ..site });
+    Ok((seed, site))
 }
 
 /// The beginning of a line that is no seed, without what may be a password.

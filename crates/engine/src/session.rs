@@ -51,13 +51,17 @@ impl Session {
     /// # Errors
     /// When a setting cannot be used, or the state or an output cannot be read or written.
     pub fn open(
-        config: Config,
+        mut config: Config,
         seeds: &[Seed],
         state: &State,
         platform: &Platform,
         on_recalled: impl FnOnce(&Context),
     ) -> Result<Self, Failure> {
         check_browser(&config)?;
+        if let Some(pattern) = config.output.path() {
+            state::note_pattern(&*state.store, pattern)?;
+        }
+        config.output.expand_dates(outputs::round_start_ms(state)?)?;
         let context = Arc::new(full_context(config, state, platform)?);
         context.strategies.browser.reap();
         recall(&context, state)?;

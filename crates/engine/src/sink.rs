@@ -20,7 +20,8 @@ use crate::{
     stage_error::StageError,
 };
 use crawl_model::{
-    CleanPage, FailedPage, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Record, Settlement, Stage,
+    CleanPage, FailedPage, HostKey, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Record,
+    Settlement, Stage, UrlKey,
 };
 use crawl_output::{Output, RecordOutput, error_line};
 use crawl_projects::source_of;
@@ -127,7 +128,7 @@ impl Sink {
                 self.shares.extend(share);
                 self.page(*page)
             }
-            Finished::Failed(failed, history) => self.failed(&failed, *history),
+            Finished::Failed(failed, history) => self.failed(*failed, *history),
             Finished::Known(end) => self.known(*end),
             Finished::Other { lease, outcome, kind, history } => {
                 self.context.stats.by_kind(kind, 1);
@@ -189,7 +190,11 @@ impl Sink {
         let text_hash = Some(page.text_hash);
         let history = revisit::history(&self.context, &page.page, page.content_hash, text_hash);
         self.context.stats.wrote(&page);
-        Ok(Prepared::Record(Box::new(history), Box::new(record(page))))
+        let host = HostKey::of(&page.page.final_url);
+        let tags = host.and_then(|host| self.context.admission.sites.tags(&host));
+        let mut record = record(page);
+        record.metadata.tags = tags;
+        Ok(Prepared::Record(Box::new(history), Box::new(record)))
     }
 
     /// A page that repeats a record and is not written: a line of the error log, and the end of its URL.
@@ -227,10 +232,13 @@ impl Sink {
         Ok(())
     }
 
-    fn failed(&mut self, failed: &FailedPage, history: PageHistory) -> Result<(), StageError> {
-        error_line::push(&mut self.error_lines, failed)?;
+    fn failed(&mut self, mut failed: FailedPage, history: PageHistory) -> Result<(), StageError> {
+        if failed.found_on.is_none() {
+            failed.found_on = self.context.store.found_on(UrlKey::of(&failed.url))?;
+        }
+        error_line::push(&mut self.error_lines, &failed)?;
         tracing::info!(url = failed.url, kind = failed.kind, status = failed.status, "{}", failed.message);
-        self.context.stats.note_failure(failed);
+        self.context.stats.note_failure(&failed);
         self.context.stats.by_kind(failed.kind, 1);
         self.tally.failed += 1;
         if let Some((id, token)) = failed.lease {

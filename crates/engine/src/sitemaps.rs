@@ -13,7 +13,7 @@ use crate::{
 use crawl_fetch::{
     Resource, Sitemap, SitemapError, SitemapKind, SitemapLimits, domain, parse_sitemap_until, unpack_sitemap,
 };
-use crawl_model::{CrawlRequest, Discovery, FailedPage, HostKey, NewUrl, StoreError};
+use crawl_model::{CrawlRequest, Discovery, FailedPage, HostKey, NewUrl, RequestId, StoreError};
 use std::sync::Arc;
 use url::Url;
 
@@ -41,7 +41,7 @@ pub fn plant(context: &Context, sitemaps: &[String], base: &Url) -> Result<Vec<F
     };
     let named = sitemaps.iter().filter_map(|line| base.join(line.trim()).ok());
     let (files, lines) = within_limit(context, &planter, true, named, 0);
-    enqueue(context, &files)?;
+    enqueue(context, &files, None)?;
     Ok(lines)
 }
 
@@ -122,7 +122,7 @@ pub fn redirected(
         file.redirects.clone_from(&request.redirects);
         file.redirects.push(request.url.as_str().to_owned());
     }
-    enqueue(context, &moved)?;
+    enqueue(context, &moved, Some(request.id))?;
     Ok(lines)
 }
 
@@ -164,7 +164,7 @@ fn read_now(
         SitemapKind::Index => children(context, request, sitemap),
         _ => pages(context, request, sitemap),
     };
-    lines.extend(enqueue(context, &urls)?);
+    lines.extend(enqueue(context, &urls, Some(request.id))?);
     revisit::wake(context, &urls)?;
     Ok(Ok(lines))
 }
@@ -243,9 +243,13 @@ pub(crate) fn file(context: &Context, url: &Url, depth: u32) -> Option<NewUrl> {
     HostKey::of(&url).map(|host| new_url(url, host, depth, Discovery::SitemapFile))
 }
 
-/// Adds to the frontier, batch by batch; sitemaps and feeds themselves are read in each round. Returns lines of the error log
+/// Adds URLs, which a sitemap or feed names, to the frontier, batch by batch; sitemaps and feeds themselves are read in each round. Returns lines of the error log
 /// for hosts that have no room for more.
-pub(crate) fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<Vec<FailedPage>, StoreError> {
+pub(crate) fn enqueue(
+    context: &Context,
+    urls: &[NewUrl],
+    file: Option<RequestId>,
+) -> Result<Vec<FailedPage>, StoreError> {
     let (files, pages): (Vec<NewUrl>, Vec<NewUrl>) =
         urls.iter().cloned().partition(|url| url.discovery == Discovery::SitemapFile);
     files.chunks(BATCH).try_for_each(|batch| context.store.revisit(batch).map(drop))?;
@@ -254,11 +258,11 @@ pub(crate) fn enqueue(context: &Context, urls: &[NewUrl]) -> Result<Vec<FailedPa
         if context.control.requests.is_cancelled() {
             break;
         }
-        lines.extend(traps::refused(
-            &context.admission.full_hosts,
-            &context.stats,
-            context.store.enqueue(batch)?.refused,
-        ));
+        let added = match file {
+            Some(file) => context.store.enqueue_found_on(batch, file)?,
+            None => context.store.enqueue(batch)?,
+        };
+        lines.extend(traps::refused(&context.admission.full_hosts, &context.stats, added.refused));
     }
     Ok(lines)
 }

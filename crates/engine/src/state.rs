@@ -4,7 +4,9 @@ mod outputs;
 mod shared;
 mod wanted;
 
-pub use outputs::{damage, forget_damage, note_damage, output_closed, replace_by_nothing};
+pub use outputs::{
+    damage, forget_damage, note_damage, note_opened, note_pattern, output_closed, replace_by_nothing,
+};
 pub use shared::SharedCrawl;
 pub use wanted::Wanted;
 

@@ -13,6 +13,7 @@ use std::{
     },
 };
 use tokio::{sync::Notify, time::Instant};
+use url::Url;
 
 /// Hosts whose figures are kept one by one; those that come after count in the sums alone.
 const MAX_HOSTS: usize = 10_000;
@@ -47,6 +48,8 @@ pub struct HostFigures {
     pub latency: Latency,
     /// Records written.
     pub records: u64,
+    /// URLs that failed.
+    pub errors: u64,
     /// Bytes of their `content`.
     pub content_bytes: u64,
     /// Those of them that the site repeats.
@@ -124,6 +127,8 @@ struct Tables {
     hosts: FxHashMap<HostKey, HostFigures>,
     first_failures: Vec<String>,
     failures: BTreeMap<&'static str, Vec<Example>>,
+    /// Failures of each host in `hosts`, by kind.
+    host_failures: FxHashMap<HostKey, BTreeMap<&'static str, u64>>,
     changed_pages: BTreeMap<&'static str, Vec<String>>,
 }
 
@@ -134,6 +139,13 @@ impl Tables {
             return None;
         }
         Some(self.hosts.entry(host.clone()).or_default())
+    }
+
+    fn note_host_failure(&mut self, failed: &FailedPage) {
+        let Some(host) = Url::parse(&failed.url).ok().and_then(|url| HostKey::of(&url)) else { return };
+        let Some(figures) = self.host(&host) else { return };
+        figures.errors += 1;
+        *self.host_failures.entry(host).or_default().entry(failed.kind).or_default() += 1;
     }
 
     fn note_change(&mut self, change: &'static str, url: &str) {
@@ -254,10 +266,11 @@ impl Stats {
     /// A URL failed; the first few are kept, those of each kind, and those of a run of which nothing else is left to tell.
     pub fn note_failure(&self, failed: &FailedPage) {
         let mut tables = self.tables();
+        tables.note_host_failure(failed);
         let examples = tables.failures.entry(failed.kind).or_default();
         if examples.len() < EXAMPLES {
             let (url, message, hint) = (failed.url.clone(), failed.message.clone(), failed.hint.clone());
-            examples.push(Example { url, message, hint });
+            examples.push(Example { url, message, hint, found_on: failed.found_on.clone() });
         }
         if tables.first_failures.len() < FIRST_FAILURES {
             tables.first_failures.push(format!("{}: {} ({})", failed.url, failed.message, failed.hint));
@@ -272,6 +285,19 @@ impl Stats {
     /// The first few failures of each kind.
     pub fn failures(&self) -> BTreeMap<&'static str, Vec<Example>> {
         self.tables().failures.clone()
+    }
+
+    /// Failures of each host, by kind.
+    pub fn host_failures(&self) -> FxHashMap<HostKey, BTreeMap<&'static str, u64>> {
+        self.tables().host_failures.clone()
+    }
+
+    /// Hosts with most requests and errors first, at most `limit`.
+    pub fn busiest(&self, limit: usize) -> Vec<(HostKey, HostFigures)> {
+        let mut hosts = self.hosts();
+        hosts.sort_by_key(|(_, figures)| Reverse(figures.latency.count() + figures.errors));
+        hosts.truncate(limit);
+        hosts
     }
 
     /// Responses by HTTP status.
@@ -291,7 +317,7 @@ impl Stats {
 
     /// Hosts that answered.
     pub fn host_count(&self) -> usize {
-        self.tables().hosts.len()
+        self.tables().hosts.values().filter(|figures| figures.latency.count() > 0).count()
     }
 
     /// Returns the latency of answers, over all hosts.
@@ -337,4 +363,7 @@ pub struct Example {
     pub message: String,
     /// Remedy.
     pub hint: String,
+    /// A page or sitemap that names the URL.
+    #[serde(default)]
+    pub found_on: Option<String>,
 }

@@ -49,7 +49,7 @@ pub fn on_page(
     let mut partial = partial.unwrap_or_default();
     partial.directives = partial.directives.and(directives);
     let wanted = wanted(context, &page, &partial);
-    if context.config.fetch.strategy == StrategyChoice::Auto {
+    if context.strategy_of(&page.request.url) == StrategyChoice::Auto {
         teach(context, &page, &partial, &wanted)?;
     }
     let strategy = page.strategy;
@@ -96,7 +96,7 @@ pub fn on_page(
 
 /// Returns the reason why a page was not begun with a plain request; empty if it was.
 fn why_first(context: &Context, page: &ExtractedPage) -> String {
-    let auto = context.config.fetch.strategy == StrategyChoice::Auto;
+    let auto = context.strategy_of(&page.request.url) == StrategyChoice::Auto;
     let form = || format!("pages of the URL pattern {} have needed it", url_template(&page.request.url));
     match page.strategy {
         Strategy::Static if auto && page.request.strategy == Some(Strategy::Chrome) => {
@@ -121,7 +121,7 @@ fn on_failure(
 ) -> Result<Result<Next, Finished>, StoreError> {
     let Some(strategy) = request.strategy else { return Ok(Err(end)) };
     let browser = strategy == Strategy::Chrome;
-    let auto = context.config.fetch.strategy == StrategyChoice::Auto;
+    let auto = context.strategy_of(&request.url) == StrategyChoice::Auto;
     // what a form has chosen must cost no page; a strategy that the user has chosen fails as itself, unless there is no browser
     let may_go_back = strategy != Strategy::Static
         && (auto || (browser && context.strategies.browser.unavailable().is_some()));
@@ -219,7 +219,7 @@ fn settle(context: &Context, request: &CrawlRequest, partial: PartialResult) -> 
     page.request = request.clone();
     page.attempts = attempts;
     page.extraction.directives = page.extraction.directives.and(directives);
-    warn(&mut page, browser_failed, context.config.fetch.strategy == StrategyChoice::Auto);
+    warn(&mut page, browser_failed, context.strategy_of(&request.url) == StrategyChoice::Auto);
     if let Some(page_type) = page_type {
         page.classification.page_type = page_type;
     }

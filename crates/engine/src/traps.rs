@@ -158,6 +158,7 @@ pub(crate) fn line(url: String, kind: &'static str, message: String) -> FailedPa
         message,
         hint: hints::of(kind).to_owned(),
         at: rfc3339(now_ms()),
+        found_on: None,
         lease: None,
     }
 }

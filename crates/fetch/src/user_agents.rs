@@ -43,15 +43,16 @@ pub fn product_token() -> &'static str {
     &RULES.crawler.product
 }
 
-/// The `User-Agent` of the crawler, with the operator's contact URL if there is one.
+/// The `User-Agent` of the crawler. An empty product is [`product_token`]. A page for site owners and a contact of the
+/// operator follow in brackets, unless they are empty.
 #[must_use]
-pub fn default_user_agent(contact: Option<&str>) -> String {
+pub fn default_user_agent(product: &str, info_url: &str, contact: &str) -> String {
     let rules = &RULES.crawler;
-    let form = contact.map_or_else(
-        || rules.user_agent.clone(),
-        |contact| rules.user_agent_with_contact.replace("{contact}", contact),
-    );
-    form.replace("{version}", env!("CARGO_PKG_VERSION"))
+    let parts: Vec<&str> = [info_url, contact].into_iter().filter(|part| !part.is_empty()).collect();
+    let form = if parts.is_empty() { &rules.user_agent } else { &rules.user_agent_with_contact };
+    form.replace("{product}", if product.is_empty() { &rules.product } else { product })
+        .replace("{version}", env!("CARGO_PKG_VERSION"))
+        .replace("{contact}", &parts.join("; "))
 }
 
 /// The `User-Agent` of the browser, which includes `crawler`, our own.
@@ -77,10 +78,15 @@ mod tests {
     #[test]
     fn the_file_parses_and_the_token_leads_the_user_agent() {
         crate::rules::parse::<Rules>(FILE, TEXT).unwrap();
-        let plain = default_user_agent(None);
+        let plain = default_user_agent("", "", "");
         assert!(plain.starts_with(&format!("{}/", product_token())) && !plain.contains('{'), "{plain}");
-        let contact = default_user_agent(Some("https://example.org/bot"));
+        let contact = default_user_agent("", "https://example.org/bot", "");
         assert!(contact.ends_with("(+https://example.org/bot)"), "{contact}");
+        let both = default_user_agent("Gull", "https://example.org/bot", "me@example.org");
+        assert_eq!(
+            both,
+            format!("Gull/{} (+https://example.org/bot; me@example.org)", env!("CARGO_PKG_VERSION"))
+        );
         let mobile = mobile_headers("crawl/9");
         assert!(
             mobile.iter().any(|(n, v)| n == "user-agent" && v.contains("Mobile") && v.contains("crawl/9"))

@@ -22,6 +22,9 @@ pub struct FailedPage {
     pub hint: String,
     /// RFC 3339, UTC.
     pub at: String,
+    /// A page or sitemap that names the URL; none for seeds.
+    #[serde(rename = "foundOn")]
+    pub found_on: Option<String>,
     /// The lease that this failure settles.
     #[serde(skip)]
     pub lease: Option<(RequestId, LeaseToken)>,

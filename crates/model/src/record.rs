@@ -183,6 +183,9 @@ pub struct RecordMetadata {
     /// Source group, if one was named.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub source_group: Option<String>,
+    /// Tags of the site or seed, as a JSON object of texts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tags: Option<String>,
 }
 
 impl RecordMetadata {
@@ -238,6 +241,7 @@ impl RecordMetadata {
             ai_opt_out: Vec::new(),
             project: None,
             source_group: None,
+            tags: None,
         }
     }
 }

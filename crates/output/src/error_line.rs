@@ -76,6 +76,7 @@ mod tests {
             message,
             hint: String::new(),
             at: String::new(),
+            found_on: None,
             lease: None,
         }
     }

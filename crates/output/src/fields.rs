@@ -8,7 +8,21 @@ use std::{collections::BTreeSet, fmt};
 
 /// A choice of fields, as `text`, `metadata`, `metadata.title`. They are written in the record's order and shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fields(BTreeSet<String>);
+pub struct Fields {
+    chosen: BTreeSet<String>,
+    /// All keys stand at the top, in the order of [`LEAN`].
+    is_lean: bool,
+}
+
+/// Fields of lean records: the key, and the path in a whole record.
+const LEAN: [(&str, &str); 6] = [
+    ("id", "id"),
+    ("url", "url"),
+    ("text", "text"),
+    ("title", "metadata.title"),
+    ("published", "metadata.published"),
+    ("language", "metadata.language"),
+];
 
 /// A name that is no field's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,18 +55,24 @@ impl Fields {
             }
             chosen.insert(name.to_owned());
         }
-        Ok(Some(Self(chosen)).filter(|fields| !fields.0.is_empty()))
+        Ok((!chosen.is_empty()).then_some(Self { chosen, is_lean: false }))
+    }
+
+    /// Six fields, all at the top: id, url, text, title, published, language.
+    #[must_use]
+    pub fn lean() -> Self {
+        Self { chosen: LEAN.iter().map(|(_, path)| (*path).to_owned()).collect(), is_lean: true }
     }
 
     /// Returns true if a field was chosen, by itself or with a field that contains it.
     #[must_use]
     pub fn has(&self, path: &str) -> bool {
-        self.0.contains(path) || path.rsplit_once('.').is_some_and(|(parent, _)| self.has(parent))
+        self.chosen.contains(path) || path.rsplit_once('.').is_some_and(|(parent, _)| self.has(parent))
     }
 
     /// Returns true if some part of a field was chosen.
     fn has_part_of(&self, path: &str) -> bool {
-        self.0.iter().any(|chosen| chosen.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+        self.chosen.iter().any(|chosen| chosen.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
     }
 
     /// Appends the chosen fields of a record as a JSON object.
@@ -60,7 +80,8 @@ impl Fields {
     /// # Errors
     /// When the record is no JSON, which no record is.
     pub fn write(&self, record: &Record, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-        self.object(&serde_json::value::to_raw_value(record)?, "", out)
+        let whole = serde_json::value::to_raw_value(record)?;
+        if self.is_lean { lean(&whole, out) } else { self.object(&whole, "", out) }
     }
 
     fn object(&self, object: &RawValue, within: &str, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
@@ -86,6 +107,28 @@ impl Fields {
         out.push(b'}');
         Ok(())
     }
+}
+
+/// Appends the fields of [`LEAN`], each with null where a record has none.
+fn lean(record: &RawValue, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    let top = members(record)?;
+    let find = |members: &[(String, &RawValue)], name: &str| {
+        members.iter().find(|(key, _)| key == name).map(|(_, value)| value.get().to_owned())
+    };
+    let metadata = top.iter().find(|(name, _)| name == "metadata");
+    let metadata = metadata.map_or_else(|| Ok(Vec::new()), |(_, value)| members(value))?;
+    for (number, (key, path)) in LEAN.iter().enumerate() {
+        out.extend_from_slice(if number == 0 { b"{" } else { b"," });
+        serde_json::to_writer(&mut *out, key)?;
+        out.push(b':');
+        let value = match path.strip_prefix("metadata.") {
+            Some(name) => find(&metadata, name),
+            None => find(&top, path),
+        };
+        out.extend_from_slice(value.as_deref().unwrap_or("null").as_bytes());
+    }
+    out.push(b'}');
+    Ok(())
 }
 
 /// The known field that is most like a name: by its last part too, since `title` is short for `metadata.title`.
@@ -147,6 +190,22 @@ mod tests {
         assert_eq!(line(&["links", " url ", "links"]), r#"{"url":"https://a.test/pears","links":[]}"#);
         let whole = line(&["boilerplate", "boilerplate.pages"]);
         assert!(whole.contains("bytesRemoved"), "the whole wins over its part: {whole}");
+    }
+
+    #[test]
+    fn a_lean_record_has_six_keys_at_the_top() {
+        let mut record = crate::lines::tests::record("7");
+        record.metadata.language = None;
+        let mut out = Vec::new();
+        Fields::lean().write(&record, &mut out).unwrap();
+        let line = String::from_utf8(out).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(value["title"], "Pears");
+        assert_eq!(value["language"], serde_json::Value::Null);
+        let keys: Vec<&str> = ["id", "url", "text", "title", "published", "language"].to_vec();
+        assert_eq!(value.as_object().unwrap().len(), keys.len());
+        let places: Vec<_> = keys.iter().map(|key| line.find(&format!("\"{key}\":")).unwrap()).collect();
+        assert!(places.is_sorted(), "{line}");
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use error::{OutputError, WAY_OUT};
 pub use fields::{Fields, UnknownField};
 pub use file::{Before, FileOutput};
 pub use format::{Format, Opened};
-pub use formats::{endings, is_folder};
+pub use formats::{endings, is_folder, unknown_ending};
 pub use lines::LineRecords;
 pub use output::{DiscardingOutput, Output, RecordOutput};
 pub use paths::absolute;

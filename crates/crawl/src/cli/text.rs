@@ -10,6 +10,9 @@ pub struct TextArgs {
     /// Write these fields of a record alone, as id,text,metadata.title (crawl schema names all)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Output")]
     pub fields: Vec<String>,
+    /// Write six keys of a record alone: id, url, text, title, published, language
+    #[arg(long, help_heading = "Output", conflicts_with = "fields")]
+    pub lean: bool,
     /// Leave the list of outgoing links out of the records
     #[arg(long, help_heading = "Output")]
     pub no_links: bool,
@@ -42,6 +45,7 @@ pub struct TextArgs {
 impl TextArgs {
     pub(super) fn overrides(&self, out: &mut Overrides) {
         out.list("--fields", "output.fields", &self.fields);
+        out.switch("--lean", "output.lean", self.lean, true);
         out.switch("--no-links", "output.links", self.no_links, false);
         out.switch("--no-dedup", "dedup.enabled", self.no_dedup, false);
         out.text("--favor", "extract.favor", self.favor.as_ref());

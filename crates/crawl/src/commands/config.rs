@@ -23,7 +23,8 @@ pub fn run(args: &ConfigArgs) -> Result<Exit, Failure> {
 /// Checks a file of settings alone, without variables and flags. Returns the number of its settings in words.
 pub fn check(file: Option<&Path>) -> Result<String, Failure> {
     let file = file.ok_or_else(|| Failure::usage("name a file: crawl check config crawl.toml"))?;
-    let Effective { config, values } = config::load_with_sources(Some(file), std::iter::empty(), Vec::new())?;
+    let Effective { config, values, .. } =
+        config::load_with_sources(Some(file), std::iter::empty(), Vec::new())?;
     check_settings(&config)?;
     let set = values.iter().filter(|value| value.place.is_some()).count();
     let all = values.len();

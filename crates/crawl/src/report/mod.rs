@@ -8,9 +8,9 @@ use crawl_engine::{
     context::Context,
     exit::Exit,
     site_book::{self, MissedSite},
-    stats::{Example, HostFigures},
+    stats::{Example, HostFigures, Stats},
 };
-use crawl_model::{FrontierCounts, rfc3339};
+use crawl_model::{FrontierCounts, HostKey, rfc3339};
 use crawl_output::{replace, replace_private};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -22,10 +22,23 @@ use std::{
 const PAGE: &str = include_str!("report.html");
 /// Version of `report.json`.
 const VERSION: u32 = 1;
-/// Hosts in the report, those with most requests.
-const HOSTS: usize = 300;
+/// Hosts with missed templates in the report.
+const MISSED_SITES: usize = 300;
 /// Runs before this one in the report.
 const HISTORY: usize = 60;
+
+/// Names of a run's seeds and outputs, for its report and its messages.
+#[derive(Debug, Default)]
+pub struct Named {
+    /// The output.
+    pub output: String,
+    /// The error log.
+    pub errors: String,
+    /// Seeds as named on the command line, without passwords.
+    pub seeds: Vec<String>,
+    /// The command line, without secrets.
+    pub command: String,
+}
 
 /// Result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,6 +47,13 @@ pub struct Report {
     version: u32,
     /// The program's version.
     program: String,
+    /// Command line, seeds and output.
+    #[serde(default)]
+    command: String,
+    #[serde(default)]
+    seeds: Vec<String>,
+    #[serde(default)]
+    output: String,
     /// Description of the run's end.
     ended: String,
     exit_code: u8,
@@ -52,7 +72,6 @@ pub struct Report {
     /// Upper bounds in milliseconds, with the responses that took no longer.
     latency: Vec<(u64, u64)>,
     hosts: Vec<HostReport>,
-    hosts_left_out: usize,
     /// Hosts with templates whose content the rules missed.
     #[serde(default)]
     missed_sites: Vec<MissedSite>,
@@ -109,6 +128,9 @@ struct HostReport {
     median_ms: u64,
     p95_ms: u64,
     records: u64,
+    /// Failures by kind.
+    #[serde(default)]
+    errors: BTreeMap<String, u64>,
     content_bytes: u64,
     removed_bytes: u64,
 }
@@ -118,32 +140,32 @@ impl Report {
     /// report of the run before may stand.
     #[must_use]
     pub fn of(
-        context: &Context,
-        samples: &Samples,
+        (context, samples, named): (&Context, &Samples, &Named),
         round: u32,
         dir: &Path,
         (ended, exit): (&str, Exit),
         frontier: FrontierCounts,
     ) -> Self {
         let stats = &context.stats;
-        let named = |(kind, n): (&'static str, u64)| (kind.to_owned(), n);
-        let (hosts, hosts_left_out) = hosts(stats.hosts());
+        let counted = |(kind, n): (&'static str, u64)| (kind.to_owned(), n);
         Self {
             version: VERSION,
             program: env!("CRAWL_VERSION").to_owned(),
+            command: named.command.clone(),
+            seeds: named.seeds.clone(),
+            output: named.output.clone(),
             ended: ended.to_owned(),
             exit_code: exit as u8,
             totals: totals(context, round),
             frontier,
             statuses: stats.statuses(),
             strategies: stats.strategies().into_iter().map(|(s, n)| (s.name().to_owned(), n)).collect(),
-            kinds: stats.kinds().into_iter().map(named).collect(),
-            not_rendered: stats.not_rendered().into_iter().map(named).collect(),
+            kinds: stats.kinds().into_iter().map(counted).collect(),
+            not_rendered: stats.not_rendered().into_iter().map(counted).collect(),
             changed_pages: stats.changed_pages().into_iter().map(|(c, urls)| (c.to_owned(), urls)).collect(),
             failures: failures(context),
             latency: stats.latency().cumulative().collect(),
-            hosts,
-            hosts_left_out,
+            hosts: hosts(stats),
             missed_sites: missed_sites(context),
             samples: samples.until_now(stats),
             before: Self::read(dir).map_or_else(|_| Vec::new(), Self::into_history),
@@ -209,21 +231,20 @@ impl Report {
 }
 
 /// Name of the page in the state directory.
-const PAGE_NAME: &str = "report.html";
+pub(crate) const PAGE_NAME: &str = "report.html";
 
 /// Name of the data in the state directory.
 const DATA: &str = "report.json";
 
 /// Makes the report of a run; one that cannot be written is not worth the run.
 pub fn leave(
-    context: &Context,
-    samples: &Samples,
+    (context, samples, named): (&Context, &Samples, &Named),
     round: u32,
     dir: &Path,
     end: (&str, Exit),
     frontier: &FrontierCounts,
 ) -> Option<PathBuf> {
-    let report = Report::of(context, samples, round, dir, end, *frontier);
+    let report = Report::of((context, samples, named), round, dir, end, *frontier);
     report
         .write(dir)
         .inspect_err(|error| tracing::warn!(dir = %dir.display(), %error, "the report cannot be written"))
@@ -262,7 +283,7 @@ fn totals(context: &Context, round: u32) -> Totals {
 /// ends the run elsewhere.
 fn missed_sites(context: &Context) -> Vec<MissedSite> {
     let mut sites = site_book::missed_sites(&*context.store).unwrap_or_default();
-    sites.truncate(HOSTS);
+    sites.truncate(MISSED_SITES);
     sites
 }
 
@@ -282,20 +303,24 @@ fn failures(context: &Context) -> Vec<Failures> {
     failures
 }
 
-/// Hosts with most requests first, and how many others there are.
-fn hosts(mut figures: Vec<(crawl_model::HostKey, HostFigures)>) -> (Vec<HostReport>, usize) {
-    figures.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.latency.count().max(figures.records)));
-    let left_out = figures.len().saturating_sub(HOSTS);
-    figures.truncate(HOSTS);
-    let report = |(host, figures): (crawl_model::HostKey, HostFigures)| HostReport {
-        host: host.to_string(),
+/// All hosts with figures, those with most requests first.
+fn hosts(stats: &Stats) -> Vec<HostReport> {
+    let mut failures = stats.host_failures();
+    let report = |(host, figures): (HostKey, HostFigures)| HostReport {
         requests: figures.latency.count(),
         mean_ms: figures.latency.mean_ms(),
         median_ms: figures.latency.quantile_ms(0.5),
         p95_ms: figures.latency.quantile_ms(0.95),
         records: figures.records,
+        errors: failures
+            .remove(&host)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(kind, n)| (kind.to_owned(), n))
+            .collect(),
         content_bytes: figures.content_bytes,
         removed_bytes: figures.removed_bytes,
+        host: host.to_string(),
     };
-    (figures.into_iter().map(report).collect(), left_out)
+    stats.busiest(usize::MAX).into_iter().map(report).collect()
 }

@@ -8,7 +8,8 @@ use std::{
 use toml::{Table, Value};
 
 /// Settings that may hold a secret. Their values are never shown.
-const SECRET: [&str; 4] = ["fetch.headers", "fetch.auth", "fetch.proxy", "serve.token"];
+const SECRET: [&str; 6] =
+    ["fetch.headers", "fetch.auth", "fetch.proxy", "serve.token", "notify.url", "state.store"];
 
 /// Merged settings with the source of each value.
 pub struct Effective {
@@ -16,6 +17,8 @@ pub struct Effective {
     pub config: Config,
     /// Values in the order of `config/crawl.toml`.
     pub values: Vec<SettingValue>,
+    /// The tables of sites as TOML, and their source.
+    pub sites: Option<(String, String)>,
 }
 
 /// One setting with its value and source.
@@ -28,6 +31,13 @@ pub struct SettingValue {
     pub shown: Option<String>,
     /// File with line, variable or flag; none for the default.
     pub place: Option<String>,
+}
+
+/// The tables of sites, if there are any.
+pub(super) fn sites(merged: &Table, places: &BTreeMap<String, String>) -> Option<(String, String)> {
+    let tables = merged.get(super::SITES)?;
+    let text = toml::to_string(&Table::from_iter([(super::SITES.to_owned(), tables.clone())])).ok()?;
+    Some((text, places.get(super::SITES).cloned().unwrap_or_default()))
 }
 
 /// Values of all settings in the order of the defaults.
@@ -84,7 +94,10 @@ impl Display for Effective {
             let place = value.place.as_deref().unwrap_or("default");
             writeln!(f, "{setting:SOURCE_COLUMN$} # {place}")?;
         }
-        Ok(())
+        match &self.sites {
+            Some((tables, place)) => write!(f, "\n# {place}\n{tables}"),
+            None => Ok(()),
+        }
     }
 }
 

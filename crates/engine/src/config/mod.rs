@@ -3,23 +3,29 @@
 //! The sources are merged as TOML tables and deserialised once. There is no default in code: if the file and
 //! the types differ, the first start fails (and the tests).
 
+mod auth;
 mod builder;
 mod effective;
 mod error;
 mod http;
 mod moved;
+mod notify;
+mod output;
 mod quality;
 mod sections;
 mod shared;
+mod site;
 mod traps;
 mod values;
 
+pub use auth::AuthEntry;
 pub use builder::ConfigBuilder;
 pub use effective::{Effective, SettingValue};
 pub use error::{ConfigError, ConfigErrors};
-pub use http::AuthEntry;
 pub use moved::is_former_key;
+pub use notify::{NotifyEvent, NotifySection};
 pub use sections::*;
+pub use site::{SiteSection, parse_seed_object};
 pub use values::Limit;
 
 use std::{collections::BTreeMap, io::Read, path::Path};
@@ -123,9 +129,11 @@ pub fn load_with_sources(
     let shared = shared::of(&merge.merged);
     let config = read(merge.merged.clone(), "settings").map(|config| Config { shared, ..config });
     match config {
-        Ok(config) if merge.faults.shown.is_empty() => {
-            Ok(Effective { config, values: effective::values(&merge.merged, &merge.places) })
-        }
+        Ok(config) if merge.faults.shown.is_empty() => Ok(Effective {
+            config,
+            values: effective::values(&merge.merged, &merge.places),
+            sites: effective::sites(&merge.merged, &merge.places),
+        }),
         Ok(_) => Err(merge.faults),
         Err(fault) => {
             merge.faults.add(|| fault);
@@ -151,6 +159,9 @@ pub fn environment() -> Result<impl Iterator<Item = (String, String)>, ConfigErr
     }
     Ok(found.into_iter())
 }
+
+/// Name of the tables of sites.
+const SITES: &str = "site";
 
 const PREFIX: &str = "CRAWL_";
 
@@ -241,6 +252,12 @@ impl Merge {
         sections.sort_by_key(|(name, _)| name.span().start);
         for (section, body) in sections {
             let (name, at) = (section.get_ref().as_ref(), Some(section.span().start));
+            if name == SITES {
+                if let Some(tables) = values.get(name) {
+                    self.sites(tables.clone(), &file.place(at));
+                }
+                continue;
+            }
             if moved::is_section(name) && !self.defaults.contains_key(name) {
                 self.moved_section(&file, name, body, at);
                 continue;
@@ -254,6 +271,17 @@ impl Merge {
                 (Some(keys), Some(values)) => self.section(&file, name, keys, values),
                 _ => self.faults.add(|| file.fault(at, name, "is a section, not a value".into(), None)),
             }
+        }
+    }
+
+    /// Takes the tables of sites, which have no defaults.
+    fn sites(&mut self, tables: Value, place: &str) {
+        self.merged.insert(SITES.to_owned(), tables);
+        if let Err(fault) = read(self.merged.clone(), place) {
+            self.faults.add(|| fault);
+            self.merged.remove(SITES);
+        } else {
+            self.places.insert(SITES.to_owned(), place.to_owned());
         }
     }
 

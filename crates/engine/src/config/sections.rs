@@ -1,6 +1,7 @@
 //! The sections of `config/crawl.toml` as types.
 
-use super::http::{AuthEntry, auth, header_text, headers, proxy, secret};
+use super::auth::{AuthEntry, auth};
+use super::http::{header_text, headers, info_url, product, proxy, secret};
 pub use super::quality::QualitySection;
 pub use super::traps::{CalendarYears, TrapsSection};
 use super::values::{
@@ -41,10 +42,14 @@ pub struct Config {
     pub archive: ArchiveSection,
     pub state: StateSection,
     pub metrics: MetricsSection,
+    pub notify: super::NotifySection,
     pub log: LogSection,
     /// Settings that all workers of a crawl share, by key. No secret is among them.
     #[serde(skip)]
     pub shared: BTreeMap<String, String>,
+    /// Settings by site; the tables `[[site]]` have no default.
+    #[serde(default, deserialize_with = "super::site::sites")]
+    pub site: Vec<super::SiteSection>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -196,6 +201,10 @@ pub struct FetchSection {
     pub robots_max_age: Duration,
     #[serde(deserialize_with = "header_text")]
     pub user_agent: String,
+    #[serde(deserialize_with = "product")]
+    pub product: String,
+    #[serde(deserialize_with = "info_url")]
+    pub info_url: String,
     #[serde(deserialize_with = "header_text")]
     pub contact: String,
     #[serde(deserialize_with = "headers")]
@@ -344,6 +353,9 @@ pub struct OutputSection {
     pub append: String,
     pub replace: String,
     pub fields: Vec<String>,
+    pub lean: bool,
+    #[serde(deserialize_with = "unlimited_size")]
+    pub max_file: Option<bytesize::ByteSize>,
     pub links: bool,
     pub emit: Emit,
     #[serde(deserialize_with = "up_to::<100_000, _>")]
@@ -400,6 +412,7 @@ pub struct MetricsSection {
     #[serde(deserialize_with = "pause")]
     pub linger: Duration,
     pub textfile: String,
+    pub hosts: usize,
 }
 
 /// Format of log lines.

@@ -115,7 +115,7 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
     parse_duration(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let parsed = text.parse::<jiff::SignedDuration>().map_err(|_| {
         format!("\"{text}\" is not a duration; write for example \"200ms\", \"1s\" or \"2m 30s\"")
     })?;
@@ -174,8 +174,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A duration of at most a day.
 pub(super) fn pause<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    match duration(deserializer)? {
-        long if long > LONGEST_PAUSE => Err(D::Error::custom("must be at most \"24h\"")),
+    parse_pause(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+pub(super) fn parse_pause(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        long if long > LONGEST_PAUSE => Err("must be at most \"24h\"".into()),
         pause => Ok(pause),
     }
 }

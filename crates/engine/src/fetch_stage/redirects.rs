@@ -77,8 +77,10 @@ impl Visit<'_> {
 
     /// Adds a URL to the frontier; with `is_asked`, a known one is asked again in this round.
     pub(super) async fn enqueue(&self, url: NewUrl, is_asked: bool) -> Result<(), StoreError> {
+        let source = self.request.id;
         let add = move |context: &Arc<Context>| {
-            if is_asked { context.store.revisit(&[url]) } else { context.store.enqueue(&[url]) }
+            let store = &context.store;
+            if is_asked { store.revisit(&[url]) } else { store.enqueue_found_on(&[url], source) }
         };
         self.in_storage(add).await.map(drop)
     }

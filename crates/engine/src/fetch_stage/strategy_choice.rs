@@ -33,7 +33,7 @@ impl Visit<'_> {
     /// Chooses the strategy of a URL for which nothing was tried yet. Returns an answer if the URL is not to
     /// be fetched now or in this lane.
     pub(super) async fn choose(&mut self) -> Result<Option<Answer>, StageError> {
-        let choice = self.context.config.fetch.strategy;
+        let choice = self.context.strategy_of(&self.request.url);
         let chosen = match (self.request.strategy, choice) {
             (None, StrategyChoice::Auto) => match self.begin().await? {
                 Some(FirstStep::Learned(strategy)) => Some(strategy),
@@ -85,7 +85,7 @@ impl Visit<'_> {
         if self.context.strategies.browser.unavailable().is_some() {
             return Ok(false);
         }
-        match self.context.config.fetch.strategy {
+        match self.context.strategy_of(&self.request.url) {
             StrategyChoice::Auto => {
                 let (lessons, url) = (self.context.strategies.lessons.clone(), self.request.url.clone());
                 let is_first =
@@ -121,7 +121,7 @@ impl Visit<'_> {
         let (canonicalizer, page) = (self.context.admission.links.canonicalizer().clone(), asked.clone());
         let is_page = move |to: &Url| canonicalizer.canonical(to) == page;
         let headers = self.context.network.client.own_headers(&self.request.url);
-        let by_form = !self.was_tried && self.context.config.fetch.strategy == StrategyChoice::Auto;
+        let by_form = !self.was_tried && self.context.strategy_of(&self.request.url) == StrategyChoice::Auto;
         let rendered = tokio::select! {
             biased;
             () = self.context.control.skip_render.cancelled() => Err(RenderError::Closed),

@@ -8,12 +8,13 @@ pub use policy::{Due, Policy};
 use crate::{
     config::{Config, RecrawlMode},
     rules_version::Readings,
+    site_settings::SiteSettings,
 };
 use crawl_model::{
     Before, BodyHash, Change, ContentHash, CrawlRequest, FetchedPage, HostKey, RulesVersion, Strategy, UrlKey,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rules of a round over known URLs.
 pub struct Recrawl {
@@ -32,6 +33,8 @@ pub struct Recrawl {
     /// Decides which known URLs are due.
     pub policy: Policy,
     mode: RecrawlMode,
+    /// Settings by site.
+    sites: Arc<SiteSettings>,
     /// Pages of a host that rest or have answered that they are unchanged, as far as this process knows.
     still: Mutex<FxHashMap<HostKey, u64>>,
 }
@@ -44,18 +47,35 @@ impl Recrawl {
         let (depth, mode) = (config.crawl.depth.or_max(), config.recrawl.mode);
         let rules = Readings::of(rules, config);
         let policy = Policy::new(&config.recrawl, rules, depth);
-        let missed_before = FxHashSet::default();
         Self {
             on,
             whole: false,
             writes_all: false,
-            missed_before,
+            missed_before: FxHashSet::default(),
             rules,
             depth,
             policy,
             mode,
+            sites: Arc::default(),
             still: Mutex::default(),
         }
+    }
+
+    /// Takes depths and revisit intervals of sites.
+    #[must_use]
+    pub fn with_sites(self, sites: Arc<SiteSettings>) -> Self {
+        Self { sites, ..self }
+    }
+
+    /// Returns the schedule of a host's URLs.
+    #[must_use]
+    pub fn policy_of(&self, host: &HostKey) -> Policy {
+        let (min_age, max_age) = self.sites.ages(host);
+        self.policy.with_ages(min_age, max_age).with_depth(self.depth_of(host))
+    }
+
+    fn depth_of(&self, host: &HostKey) -> u64 {
+        self.sites.depth(host).unwrap_or(self.depth)
     }
 
     /// Returns true if the user's seeds, and the URLs that they lead to, are asked again.
@@ -83,7 +103,8 @@ impl Recrawl {
     /// Returns the versions of the present rules for a page.
     #[must_use]
     pub fn rules_of(&self, page: &CrawlRequest) -> Readings {
-        self.rules.of_page(u64::from(page.depth) < self.depth)
+        let depth = HostKey::of(&page.url).map_or(self.depth, |host| self.depth_of(&host));
+        self.rules.of_page(u64::from(page.depth) < depth)
     }
 
     /// Returns true if the same body would bring the same text as before.

@@ -48,6 +48,20 @@ impl Policy {
         Self { mode: settings.mode, min_age_ms, max_age_ms, rules, depth }
     }
 
+    /// The schedule with other minimum and maximum revisit intervals, as far as they are given.
+    #[must_use]
+    pub fn with_ages(self, min_age: Option<Duration>, max_age: Option<Duration>) -> Self {
+        let millis = |age: Option<Duration>, known: f64| age.map_or(known, |age| age.as_secs_f64() * 1e3);
+        let (min_age_ms, max_age_ms) = (millis(min_age, self.min_age_ms), millis(max_age, self.max_age_ms));
+        Self { min_age_ms, max_age_ms, ..self }
+    }
+
+    /// The schedule with links that are followed from pages above `depth`.
+    #[must_use]
+    pub const fn with_depth(self, depth: u64) -> Self {
+        Self { depth, ..self }
+    }
+
     /// Returns true if a known URL other than a seed is asked again in a round that begins at `now_ms`.
     #[must_use]
     pub fn is_due(&self, known: &KnownUrl, now_ms: i64) -> bool {

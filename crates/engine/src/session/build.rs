@@ -19,6 +19,7 @@ use crate::{
     robots_cache::RobotsCache,
     rules_version,
     site_book::SiteBook,
+    site_settings::SiteSettings,
     sitemap_book::SitemapBook,
     slow_lane::SlowLane,
     stats::Stats,
@@ -53,7 +54,9 @@ pub fn context_on(
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let (http, browser_connections) = divide_descriptors(&mut config)?;
     let product_token = product_token(&http.user_agent);
-    let recrawl = Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?);
+    let sites = Arc::new(site_settings(&config)?);
+    let recrawl =
+        Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?).with_sites(Arc::clone(&sites));
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
     let rules = platform.rules(&config.extract)?;
     let browser = Browser::new(&config, &http, &rules, browser_connections);
@@ -62,6 +65,8 @@ pub fn context_on(
     let shares_addresses = politeness.address_share > 0.0;
     let slow = SlowLane::new(config.fetch.concurrency, shares_addresses.then(|| client.address_book()));
     let gate = Gate::with_addresses(politeness, client.address_book());
+    let by_site = Arc::clone(&sites);
+    gate.set_delays(move |host| by_site.delay(host));
     let cancel = CancellationToken::new();
     let network = Network {
         client,
@@ -82,11 +87,12 @@ pub fn context_on(
         cancel,
         skip_render: CancellationToken::new(),
         ending: OnceLock::new(),
+        exit: OnceLock::new(),
         worker: format!("{}@{}", std::process::id(), crawl_model::now_ms()),
     };
     Ok(Context {
         reading: reading(platform, &config, rules, &network.product_token)?,
-        admission: admission(&config)?,
+        admission: admission(&config, sites)?,
         strategies: StrategyParts { browser, lessons },
         compute: compute(platform, &config, &store)?,
         records: RecordTargets { keeper: None, archive: None, leases: LeaseFence::default() },
@@ -127,10 +133,11 @@ fn reading(
     })
 }
 
-fn admission(config: &Config) -> Result<Admission, Failure> {
+fn admission(config: &Config, sites: Arc<SiteSettings>) -> Result<Admission, Failure> {
     let traps = Arc::new(Traps::new(config.traps.settings(), i32::from(jiff::Zoned::now().year())));
     Ok(Admission {
-        links: link_policy(config, &traps)?,
+        links: link_policy(config, &traps, &sites)?,
+        sites,
         traps,
         full_hosts: FullHosts::default(),
         feeds: FeedBook::new(config.crawl.feeds),
@@ -144,7 +151,10 @@ fn admission(config: &Config) -> Result<Admission, Failure> {
 fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Failure> {
     let mut http = config.http_settings()?;
     let wanted = config.fetch.concurrency;
-    let tabs = if matches!(config.fetch.strategy, StrategyChoice::Static) { 0 } else { config.chrome.tabs };
+    let all_static = |choice: StrategyChoice| matches!(choice, StrategyChoice::Static);
+    let is_static = all_static(config.fetch.strategy)
+        && config.site.iter().filter_map(|site| site.strategy).all(all_static);
+    let tabs = if is_static { 0 } else { config.chrome.tabs };
     let plan = descriptors::plan(wanted, tabs);
     (http.max_requests, http.max_connections) = (plan.requests, plan.connections);
     if plan.requests < wanted {
@@ -158,13 +168,24 @@ fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Fail
     Ok((http, plan.browser))
 }
 
+/// The settings by site.
+fn site_settings(config: &Config) -> Result<SiteSettings, Failure> {
+    let crawl = &config.crawl;
+    SiteSettings::new(&config.site, crawl.url_filters, (&crawl.include, &crawl.exclude))
+        .map_err(|e| Failure::usage(e.to_string()))
+}
+
 /// The policy of links that are followed.
-fn link_policy(config: &Config, traps: &Arc<Traps>) -> Result<LinkPolicy, Failure> {
+fn link_policy(
+    config: &Config,
+    traps: &Arc<Traps>,
+    sites: &Arc<SiteSettings>,
+) -> Result<LinkPolicy, Failure> {
     let crawl = &config.crawl;
     let filter = UrlFilter::new(crawl.url_filters, &crawl.include, &crawl.exclude)
         .map_err(|e| Failure::usage(e.to_string()))?;
     let (scope, depth) = (ScopeSet::new(crawl.scope), crawl.depth.or_max());
-    Ok(LinkPolicy::new(Canonicalizer::default(), filter, scope, depth, Arc::clone(traps)))
+    Ok(LinkPolicy::new(Canonicalizer::default(), filter, scope, depth, Arc::clone(traps), Arc::clone(sites)))
 }
 
 /// The options of extraction.

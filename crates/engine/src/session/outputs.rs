@@ -5,11 +5,12 @@ use crate::{
     context::Context,
     ending::Ending,
     exit::{Exit, Failure, exit_code},
+    rotation::{self, RotatingOutput},
     state::{self, State},
 };
-use crawl_model::OutputMark;
+use crawl_model::{OutputMark, StoreError, now_ms};
 use crawl_output::{
-    Fields, FileOutput, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput, is_folder,
+    FileOutput, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput, is_folder,
 };
 use crawl_store::private;
 use std::{io, path::Path};
@@ -25,7 +26,14 @@ pub(super) struct Outputs {
 /// # Errors
 /// When a setting cannot be used (exit 2).
 pub fn check_settings(config: &Config) -> Result<(), Failure> {
-    Fields::of(&config.output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
+    let mut output = config.output.clone();
+    output.expand_dates(now_ms())?;
+    output.check_endings()?;
+    output.chosen_fields()?;
+    let replaces = !output.replace.is_empty();
+    if output.max_file.is_some() && (replaces || is_folder(Path::new(&output.append))) {
+        return Err(Failure::usage("output.max_file: only a file of -o continues in another file"));
+    }
     output_path(config).map(drop)
 }
 
@@ -35,6 +43,9 @@ pub fn check_settings(config: &Config) -> Result<(), Failure> {
 /// When a setting cannot be used (exit 2), or an output cannot be written (exit 3).
 pub fn check(config: &Config) -> Result<(), Failure> {
     check_settings(config)?;
+    let mut config = config.clone();
+    config.output.expand_dates(now_ms())?;
+    let config = &config;
     let archive = Path::new(&config.archive.dir);
     let archive = Some(archive).filter(|dir| !dir.as_os_str().is_empty());
     for (path, is_folder) in output_path(config)?
@@ -66,11 +77,29 @@ fn check_writable(path: &Path, is_folder: bool) -> io::Result<()> {
     Ok(rustix::fs::access(existing, rustix::fs::Access::WRITE_OK)?)
 }
 
+/// Name in the store of the start of a round, as `ROUND:MILLISECONDS`.
+const START_KEY: &str = "round_start";
+
+/// Start of the round of a state, for names of outputs with a date. A resumed round keeps the names of its start.
+pub(super) fn round_start_ms(state: &State) -> Result<i64, StoreError> {
+    let noted = state.store.get(START_KEY)?;
+    let known = noted.as_deref().and_then(|text| text.split_once(':'));
+    if let Some((round, start)) = known
+        && round == state.round.to_string()
+        && let Ok(start) = start.parse()
+    {
+        return Ok(start);
+    }
+    let now = now_ms();
+    state.store.put(START_KEY, &format!("{}:{now}", state.round))?;
+    Ok(now)
+}
+
 /// Opens the output and the error log, each cut back to what was settled.
 pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure> {
     let output = &context.config.output;
     let replace = !output.replace.is_empty();
-    let fields = Fields::of(&output.fields).map_err(|e| Failure::usage(format!("output.fields: {e}")))?;
+    let fields = output.chosen_fields()?;
     let log = state.dir.join(state::ERROR_LOG);
     let place = Place::of_lines(&log);
     let before = state.before(&place, &log, true)?;
@@ -85,12 +114,24 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
         None => {
             Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.control.cancel.clone())), fields))
         }
-        Some(path) => {
-            let place = Place::of(path);
-            let opened = place.open(state.before(&place, path, replace)?, fields)?;
+        Some(base) => {
+            let max_bytes = output.max_file.map(|size| size.as_u64());
+            let path = match max_bytes {
+                Some(_) => rotation::current(&*state.store, base)?,
+                None => base.to_owned(),
+            };
+            let place = Place::of(&path);
+            let opened = place.open(state.before(&place, &path, replace)?, fields.clone())?;
             state.note_damage(&opened)?;
             state.output_opened(&place, opened.offset, opened.stale)?;
-            opened.output
+            match max_bytes {
+                Some(max_bytes) => Box::new(RotatingOutput::new(
+                    state,
+                    (base, fields, max_bytes),
+                    (opened.output, opened.offset),
+                )),
+                None => opened.output,
+            }
         }
     };
     // from here on the outputs change: whatever happens, the next run has to know what they held

@@ -103,6 +103,7 @@ fn unreadable(entry: &HeldPage, why: &str) -> Finished {
         message: format!("the held page is unreadable for the second time: {why}"),
         hint: hints::of(KIND).to_owned(),
         at: rfc3339(now_ms()),
+        found_on: None,
         lease: Some((entry.lease.id, entry.lease.token)),
     };
     Finished::Failed(Box::new(failed), Box::default())

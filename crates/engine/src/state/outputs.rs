@@ -60,14 +60,7 @@ impl State {
     /// # Errors
     /// When storage fails.
     pub fn output_opened(&self, place: &Place, offset: u64, stale: bool) -> Result<(), StoreError> {
-        let (store, name) = (&self.store, place.name());
-        let stale = if stale { identity(&place.marked()) } else { None };
-        store.put(&stale_key(&name), &stale.unwrap_or_default())?;
-        let file = file_of(&place.written()).map(|(file, _)| file);
-        store.put(&file_key(&name), &file.unwrap_or_default())?;
-        store.settle(&[], &[OutputMark { name: name.clone(), offset }])?;
-        store.put(&open_key(&name), "1")?;
-        store.put(&round_key(&name), &self.round.to_string())
+        note_opened(&*self.store, self.round, place, (offset, stale))
     }
 
     /// Notes records that an output has lost, for the exit code of the run that ends the round.
@@ -77,6 +70,24 @@ impl State {
     pub fn note_damage(&self, opened: &Opened) -> Result<(), StoreError> {
         opened.damage.as_deref().map_or(Ok(()), |damage| note_damage(&*self.store, damage))
     }
+}
+
+/// Key of an output whose name has a date.
+fn pattern_key(pattern: &Path) -> String {
+    format!("pattern:{}", pattern.display())
+}
+
+/// Notes the name of an output before its date is filled in.
+///
+/// # Errors
+/// When storage fails.
+pub fn note_pattern(store: &dyn Store, pattern: &Path) -> Result<(), StoreError> {
+    if pattern.to_string_lossy().contains('%') { store.put(&pattern_key(pattern), "1") } else { Ok(()) }
+}
+
+/// Returns true if the state has written to an output of this name with a date.
+pub(super) fn knows_pattern(store: &dyn Store, pattern: &Path) -> Result<bool, StoreError> {
+    Ok(store.get(&pattern_key(pattern))?.is_some())
 }
 
 /// The name by which a state knows an output, and how far it was settled; `None` for an unknown output.
@@ -111,6 +122,26 @@ fn moved(store: &dyn Store, place: &Place) -> Result<Option<(String, u64)>, Stor
         }
     }
     Ok(None)
+}
+
+/// Notes that an output is being written in a round, from `offset` on; see [`State::output_opened`].
+///
+/// # Errors
+/// When storage fails.
+pub fn note_opened(
+    store: &dyn Store,
+    round: u32,
+    place: &Place,
+    (offset, stale): (u64, bool),
+) -> Result<(), StoreError> {
+    let name = place.name();
+    let stale = if stale { identity(&place.marked()) } else { None };
+    store.put(&stale_key(&name), &stale.unwrap_or_default())?;
+    let file = file_of(&place.written()).map(|(file, _)| file);
+    store.put(&file_key(&name), &file.unwrap_or_default())?;
+    store.settle(&[], &[OutputMark { name: name.clone(), offset }])?;
+    store.put(&open_key(&name), "1")?;
+    store.put(&round_key(&name), &round.to_string())
 }
 
 /// Notes lost records, for the exit code of the run that ends the round.

@@ -114,6 +114,7 @@ impl Wanted {
 
     fn knows_output(&self, store: &dyn StateStore, dir: &Path) -> Result<bool, StoreError> {
         match &self.output {
+            Some(path) if outputs::knows_pattern(store, path)? => Ok(true),
             Some(path) => Ok(outputs::known_name(store, &Place::of(path), path)?.is_some()),
             // earlier versions did not note standard output
             None => Ok(store.get(STDOUT_KEY)?.is_some() || known_output(store, dir)?.is_none()),

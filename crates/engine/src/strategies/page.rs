@@ -9,7 +9,7 @@ use url::Url;
 
 /// Returns the strategies that a page asks for and has not had, in order.
 pub(super) fn wanted(context: &Context, page: &ExtractedPage, partial: &PartialResult) -> Vec<Strategy> {
-    let of_page: &[Strategy] = match context.config.fetch.strategy {
+    let of_page: &[Strategy] = match context.strategy_of(&page.request.url) {
         StrategyChoice::Auto => strategies_in_order(&page.classification),
         // only where there is no browser: it says so
         StrategyChoice::Chrome if page.strategy == Strategy::Static => &[Strategy::Chrome],
@@ -50,7 +50,7 @@ pub(super) fn is_final_result(page: &ExtractedPage, best: Option<&ExtractedPage>
 /// Returns true if a page has too little text to be believed without the static page. It came by a strategy
 /// that its URL pattern, or the user, has chosen.
 pub(super) fn is_poor_choice(context: &Context, page: &ExtractedPage) -> bool {
-    let auto = context.config.fetch.strategy == StrategyChoice::Auto;
+    let auto = context.strategy_of(&page.request.url) == StrategyChoice::Auto;
     let walled = matches!(page.classification.page_type, PageType::CookieWalled | PageType::Paywalled);
     auto && page.strategy != Strategy::Static && (walled || page.extraction.word_count == 0)
 }

@@ -13,7 +13,7 @@ use super::{
     fetched::Fetched,
     headers::{conditions, headers, owned, requestable, retry_after, target},
     pool::{Pool, literal},
-    settings::{HostAuth, HttpSettings},
+    settings::HttpSettings,
     transport::{Answer, Transport},
     watch::waiting,
 };
@@ -23,13 +23,11 @@ use crate::{
     error::{FetchError, Phase},
     user_agents,
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_model::{Body, CrawlRequest, FetchedPage, HostKey, Origin, Strategy, Timings, now_ms};
 use reqwest::{
     Response,
-    header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue},
+    header::{COOKIE, HeaderMap, HeaderName, HeaderValue},
 };
-use secrecy::ExposeSecret;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::Semaphore,
@@ -322,13 +320,14 @@ impl HttpClient {
         }
     }
 
-    /// Adds the credentials of the URL's origin.
+    /// Adds the credentials of exactly this origin. A redirect to another origin gets none.
     fn add_credentials(&self, url: &Url, headers: &mut HeaderMap) {
-        let Some(auth) = self.credentials(url) else { return };
-        let pair = format!("{}:{}", auth.user, auth.password.expose_secret());
-        if let Ok(mut value) = HeaderValue::from_str(&format!("Basic {}", BASE64_STANDARD.encode(pair))) {
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
+        if self.settings.auth.is_empty() {
+            return;
+        }
+        let origin = Origin::of(url);
+        for auth in self.settings.auth.iter().filter(|auth| Some(&auth.origin) == origin.as_ref()) {
+            auth.credential.add_to(url, headers);
         }
     }
 
@@ -355,15 +354,6 @@ impl HttpClient {
         let limit = self.limits.connect;
         let late = FetchError::Timeout { phase: Phase::Connect, limit };
         timeout(limit, self.transport.check(url)).await.unwrap_or(Err(late))
-    }
-
-    /// Credentials configured for exactly this origin. A redirect to another origin gets none.
-    fn credentials(&self, url: &Url) -> Option<&HostAuth> {
-        if self.settings.auth.is_empty() {
-            return None;
-        }
-        let origin = Origin::of(url)?;
-        self.settings.auth.iter().find(|auth| auth.origin == origin)
     }
 }
 

@@ -6,6 +6,7 @@ mod client;
 mod connections;
 mod content;
 mod cookies;
+mod credentials;
 mod decode;
 mod exchange;
 mod failure;
@@ -14,22 +15,24 @@ mod frames;
 mod headers;
 mod metered_tls;
 mod pool;
+mod post;
 mod resolve;
 mod settings;
 mod transport;
 mod watch;
 
-pub use addresses::AddressPolicy;
+pub use addresses::{AddressPolicy, is_public};
 pub use client::{HttpClient, Resource};
 pub use content::{SkipKind, foreign_format};
+pub use credentials::{Credential, FileCookie, HostAuth, cookies_of_file};
 pub use decode::decode_body;
 pub use exchange::{Exchange, Recorded, Recorder, Truncated};
 pub use fetched::Fetched;
 pub use headers::{LONGEST_RETRY_AFTER, parse_retry_after};
+pub use post::Poster;
 pub use resolve::ResolveRule;
 pub use settings::{
-    HostAuth, HttpSettings, MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, ProxyChoice, ProxyUrl,
-    RequestHeader,
+    HttpSettings, MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, ProxyChoice, ProxyUrl, RequestHeader,
 };
 pub use transport::{Answer, Transport, Waiting};
 pub use watch::SlowWatch;

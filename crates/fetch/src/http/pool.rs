@@ -191,6 +191,19 @@ impl Pool {
         generation.client(route).clone()
     }
 
+    /// Sends a POST and waits for the head of the response. Returns its status.
+    pub(super) async fn post(&self, url: &Url, headers: HeaderMap, body: Vec<u8>) -> Result<u16, FetchError> {
+        self.check(url).await?;
+        let request = self.client(url).post(url.clone()).headers(headers).body(body);
+        match request.timeout(self.settings.total_timeout).send().await {
+            Ok(response) => Ok(response.status().as_u16()),
+            Err(error) => {
+                let host = url.host_str().unwrap_or_default();
+                Err(classify(&error, host, self.proxy_of(url), self.limits))
+            }
+        }
+    }
+
     fn is_without_http2(&self, url: &Url) -> bool {
         let hosts = self.without_http2.lock().unwrap_or_else(PoisonError::into_inner);
         !hosts.is_empty() && HostKey::of(url).is_some_and(|host| hosts.contains(&host))

@@ -1,7 +1,7 @@
 //! Settings of a client, as plain data. `Debug` hides secrets.
 
-use super::{addresses::AddressPolicy, resolve::ResolveRule};
-use crawl_model::{Origin, strip_userinfo};
+use super::{addresses::AddressPolicy, credentials::HostAuth, resolve::ResolveRule};
+use crawl_model::strip_userinfo;
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use std::{fmt, str::FromStr, time::Duration};
@@ -147,23 +147,6 @@ impl fmt::Debug for RequestHeader {
     }
 }
 
-/// Basic credentials for one origin: not for another port, nor without TLS if the origin has TLS.
-#[derive(Clone)]
-pub struct HostAuth {
-    /// `scheme://host[:port]`.
-    pub origin: Origin,
-    /// User name.
-    pub user: String,
-    /// Password.
-    pub password: SecretString,
-}
-
-impl fmt::Debug for HostAuth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostAuth").field("origin", &self.origin).finish_non_exhaustive()
-    }
-}
-
 /// Settings of a [`HttpClient`](super::HttpClient).
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
@@ -192,7 +175,7 @@ pub struct HttpSettings {
     pub headers: Vec<RequestHeader>,
     /// Keeps cookies, each for the host that set it. If off, no cookie is ever sent.
     pub cookies: bool,
-    /// Basic credentials by origin.
+    /// Credentials by origin.
     pub auth: Vec<HostAuth>,
     /// Choice of the proxy.
     pub proxy: ProxyChoice,
@@ -212,7 +195,7 @@ pub struct HttpSettings {
 impl Default for HttpSettings {
     fn default() -> Self {
         Self {
-            user_agent: crate::user_agents::default_user_agent(None),
+            user_agent: crate::user_agents::default_user_agent("", "", ""),
             accept_language: None,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(15),

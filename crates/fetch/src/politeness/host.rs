@@ -57,6 +57,8 @@ pub(super) struct Host {
     pub(super) asked: bool,
     /// True if a caller that was refused waits for a free slot.
     pub(super) watched: bool,
+    /// Pause in place of that of the settings.
+    pub(super) delay: Option<Duration>,
     /// Crawl-delay of robots.txt, up to the maximum.
     pub(super) crawl_delay: Duration,
     /// Pause after 429 and 503; zero for none.
@@ -85,6 +87,7 @@ impl Host {
             in_flight: 0,
             asked: false,
             watched: false,
+            delay: None,
             crawl_delay: Duration::ZERO,
             slow_delay: Duration::ZERO,
             slowed_at: None,
@@ -175,7 +178,7 @@ fn pace(
         }
     } else if outcome.status.is_some_and(|s| s < 500) && !host.slow_delay.is_zero() {
         host.slow_delay = host.slow_delay.mul_f64((1.0 - settings.forgiveness).clamp(0.0, 1.0));
-        if host.slow_delay <= settings.delay.max(NEGLIGIBLE_PAUSE) {
+        if host.slow_delay <= host.delay.unwrap_or(settings.delay).max(NEGLIGIBLE_PAUSE) {
             host.slow_delay = Duration::ZERO;
             host.slowed_at = None;
             host.refused = FxHashSet::default();
@@ -185,7 +188,7 @@ fn pace(
 
 /// Pause of a host without jitter.
 pub(super) fn base_pause(host: &Host, settings: &PolitenessSettings) -> Duration {
-    settings.delay.max(host.crawl_delay).max(host.slow_delay)
+    host.delay.unwrap_or(settings.delay).max(host.crawl_delay).max(host.slow_delay)
 }
 
 fn pause(host: &Host, settings: &PolitenessSettings) -> Duration {

@@ -42,6 +42,9 @@ pub struct GateRefusal {
     pub asked: bool,
 }
 
+/// Pause of a host, if it has one of its own.
+type DelayOf = Box<dyn Fn(&HostKey) -> Option<Duration> + Send + Sync>;
+
 /// Callback after a `Retry-After` of a host.
 type OnRetryAfter = Box<dyn Fn(&Gate) + Send + Sync>;
 
@@ -51,6 +54,8 @@ struct Shared {
     state: Mutex<State>,
     freed: Notify,
     on_retry_after: OnceLock<OnRetryAfter>,
+    /// Pauses of single hosts.
+    delays: OnceLock<DelayOf>,
 }
 
 #[derive(Default)]
@@ -86,7 +91,13 @@ impl Gate {
             state: Mutex::default(),
             freed: Notify::new(),
             on_retry_after: OnceLock::new(),
+            delays: OnceLock::new(),
         }))
+    }
+
+    /// Sets the source of pauses of single hosts, in place of that of the settings. Only the first call has an effect.
+    pub fn set_delays(&self, delay_of: impl Fn(&HostKey) -> Option<Duration> + Send + Sync + 'static) {
+        let _ = self.0.delays.set(Box::new(delay_of));
     }
 
     /// Sets a callback that runs after each `Retry-After` of a host, before the request counts as ended. Only
@@ -134,7 +145,7 @@ impl Gate {
         let State { hosts, addresses, slots: given, paused_until, .. } = &mut *state;
         let host = match hosts.get_mut(key) {
             Some(host) => host,
-            None => hosts.entry(key.clone()).or_insert_with(|| Host::new(now)),
+            None => hosts.entry(key.clone()).or_insert_with(|| self.0.new_host(key, now)),
         };
         let dead = host.is_given_up(settings, now);
         // after a break one request tests the host
@@ -252,7 +263,7 @@ impl Gate {
         let settings = &self.0.settings;
         let mut state = self.0.lock();
         let State { hosts, slots, .. } = &mut *state;
-        let host = hosts.entry(key.clone()).or_insert_with(|| Host::new(now));
+        let host = hosts.entry(key.clone()).or_insert_with(|| self.0.new_host(key, now));
         let wanted = delay.min(settings.max_crawl_delay);
         if host.crawl_delay != wanted {
             host.crawl_delay = wanted;
@@ -260,7 +271,9 @@ impl Gate {
             // several requests at a time, the one in flight began its pause with the old delay. A slot that
             // is given back ends the pause only if the host has had no request.
             let begun_by = if host.in_flight == 0 || host.asked { 0 } else { host.begun_by };
-            if wanted > settings.delay && (host.in_flight == 0 || settings.host_concurrency > 1) {
+            if wanted > host.delay.unwrap_or(settings.delay)
+                && (host.in_flight == 0 || settings.host_concurrency > 1)
+            {
                 host.begin_pause(settings, begun_by);
                 host.outdated = *slots;
             }
@@ -272,7 +285,8 @@ impl Gate {
     #[must_use]
     pub fn delay(&self, key: &HostKey) -> Duration {
         let state = self.0.lock();
-        state.hosts.get(key).map_or(self.0.settings.delay, |host| base_pause(host, &self.0.settings))
+        let own = || self.0.delay_of(key).unwrap_or(self.0.settings.delay);
+        state.hosts.get(key).map_or_else(own, |host| base_pause(host, &self.0.settings))
     }
 
     /// Deadline of a host's `Retry-After`, if it exceeds `max_retry_after` and blocks the host for this run.
@@ -301,7 +315,7 @@ impl Gate {
     pub fn set_retry_after(&self, key: &HostKey, wait: Duration) {
         let now = Instant::now();
         let mut state = self.0.lock();
-        let host = state.hosts.entry(key.clone()).or_insert_with(|| Host::new(now));
+        let host = state.hosts.entry(key.clone()).or_insert_with(|| self.0.new_host(key, now));
         host.set_retry_after(wait, &self.0.settings, now);
     }
 
@@ -327,6 +341,15 @@ impl Gate {
 }
 
 impl Shared {
+    /// Pause of a host in place of that of the settings.
+    fn delay_of(&self, key: &HostKey) -> Option<Duration> {
+        self.delays.get().and_then(|delay_of| delay_of(key))
+    }
+
+    fn new_host(&self, key: &HostKey, now: Instant) -> Host {
+        Host { delay: self.delay_of(key), ..Host::new(now) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // after a panic elsewhere counts are off by one at most; the crawl ends by its own means
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -4,7 +4,7 @@ use crate::{
     fetch, page,
     support::{Server, client, html, request, response, settings},
 };
-use crawl_fetch::{Fetched, HostAuth, HttpSettings};
+use crawl_fetch::{Credential, Fetched, HostAuth, HttpSettings};
 use crawl_model::{Origin, Strategy};
 use url::Url;
 
@@ -15,8 +15,10 @@ async fn credentials_go_to_their_host_alone_and_never_from_a_url() {
     let resolve =
         ["mine.test", "other.test"].map(|h| format!("{h}:{port}:127.0.0.1").parse().unwrap()).to_vec();
     let mine = Url::parse(&format!("http://mine.test:{port}/")).unwrap();
-    let auth =
-        vec![HostAuth { origin: Origin::of(&mine).unwrap(), user: "me".into(), password: "secret".into() }];
+    let auth = vec![HostAuth {
+        origin: Origin::of(&mine).unwrap(),
+        credential: Credential::Basic { user: "me".into(), password: "secret".into() },
+    }];
     assert!(!format!("{auth:?}").contains("secret"));
     let client = client(HttpSettings { resolve, auth, ..settings() });
     for host in ["mine.test", "u:p@other.test"] {

@@ -19,6 +19,23 @@ pub trait Frontier: Send + Sync {
     /// When storage fails; then nothing was added.
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError>;
 
+    /// Adds URLs like [`Frontier::enqueue`], and notes the page that names them. A redirect target inherits the page that
+    /// names its source. A store without room for that only adds the URLs.
+    ///
+    /// # Errors
+    /// When storage fails; then nothing was added.
+    fn enqueue_found_on(&self, urls: &[NewUrl], _page: RequestId) -> Result<Enqueued, StoreError> {
+        self.enqueue(urls)
+    }
+
+    /// Returns the URL of the page or sitemap by which a URL entered the frontier, if one was noted.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn found_on(&self, _url: UrlKey) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
     /// Bounds the additions of [`Frontier::enqueue`] from now on. Kept in memory only; there is no bound by
     /// default.
     ///

@@ -39,9 +39,54 @@ pub fn endings() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.ending()).filter(|ending| ending.starts_with('.'))
 }
 
+/// Ends of names of files of lines. Numbers are parts of a date.
+const LINES: [&str; 5] = ["jsonl", "ndjson", "json", "jsonlines", "log"];
+
+/// Returns the end of a name that stands for a format which is not written, such as `csv`. A name without an end
+/// is a file of lines.
+#[must_use]
+pub fn unknown_ending(path: &Path) -> Option<String> {
+    let format = format_of(path).ending();
+    let is_special = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if matches!(format, "/" | ".parquet") || is_special {
+        return None;
+    }
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let name = name.strip_suffix(format).unwrap_or(&name);
+    let (stem, ending) = name.rsplit_once('.')?;
+    let is_known =
+        stem.is_empty() || LINES.contains(&ending) || ending.bytes().all(|byte| byte.is_ascii_digit());
+    (!is_known).then(|| ending.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ends_of_other_formats_are_found() {
+        let unknown = |name: &str| unknown_ending(Path::new(name));
+        for known in [
+            "a",
+            "a.jsonl",
+            "a.JSON",
+            "a.jsonl.gz",
+            "a.gz",
+            "a.zst",
+            "a.parquet",
+            "a/",
+            "a.csv/",
+            "a-2026.11.26",
+            ".a",
+        ] {
+            assert_eq!(unknown(known), None, "{known}");
+        }
+        for (name, ending) in
+            [("a.csv", "csv"), ("a.csv.gz", "csv"), ("a.tar.zst", "tar"), ("b/a.jsonl.bz2", "bz2")]
+        {
+            assert_eq!(unknown(name).as_deref(), Some(ending), "{name}");
+        }
+    }
 
     #[test]
     fn a_name_selects_one_format() {

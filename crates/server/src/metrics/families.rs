@@ -3,7 +3,7 @@
 use crawl_engine::{
     context::Context,
     latency::{BUCKETS, Latency},
-    stats::Stats,
+    stats::{HostFigures, Stats},
 };
 use crawl_model::FrontierCounts;
 use prometheus::{
@@ -22,9 +22,12 @@ type Sample = (String, f64);
 /// # Errors
 /// When storage fails, or a family cannot be written.
 pub async fn text(context: &Arc<Context>) -> anyhow::Result<String> {
-    let counts = context.in_storage(|context| context.store.counts()).await?;
+    let (counts, last_success) =
+        context.in_storage(|context| Ok((context.store.counts()?, context.last_success_ms()?))).await?;
     let mut families = run(&context.stats);
     families.extend(state(&counts, context));
+    families.extend(end(context, last_success));
+    families.extend(hosts(&context.stats, context.config.metrics.hosts));
     families.push(response_times(&context.stats.latency()));
     families.extend(ProcessCollector::for_self().collect());
     // the encoder refuses a family without a sample, such as errors by kind before the first error
@@ -109,6 +112,40 @@ fn state(counts: &FrontierCounts, context: &Context) -> Vec<MetricFamily> {
             "",
             one(context.stats.started.elapsed().as_secs_f64()),
         ),
+    ]
+}
+
+/// Exit code, once the run has ended, and the end of the last successful run.
+fn end(context: &Context, last_success_ms: Option<i64>) -> Vec<MetricFamily> {
+    let one = |value: Option<f64>| value.map(|value| (String::new(), value)).into_iter().collect();
+    let exit = context.control.exit.get().map(|exit| f64::from(*exit as u8));
+    let success = last_success_ms.and_then(|ms| u64::try_from(ms).ok()).map(seconds);
+    vec![
+        gauge("exit_code", "Exit code of the run, once it has ended.", "", one(exit)),
+        gauge(
+            "last_success_timestamp_seconds",
+            "End of the last run with exit code 0 or 5, since the Unix epoch.",
+            "",
+            one(success),
+        ),
+    ]
+}
+
+/// Counts of the hosts with most requests.
+fn hosts(stats: &Stats, limit: usize) -> Vec<MetricFamily> {
+    let busiest = stats.busiest(limit);
+    let each = |of: fn(&HostFigures) -> u64| {
+        busiest.iter().map(|(host, figures)| (host.to_string(), number(of(figures)))).collect()
+    };
+    vec![
+        gauge(
+            "host_responses",
+            "Responses of a host in this run.",
+            "host",
+            each(|host| host.latency.count()),
+        ),
+        gauge("host_records", "Records of a host in this run.", "host", each(|host| host.records)),
+        gauge("host_errors", "Failed URLs of a host in this run.", "host", each(|host| host.errors)),
     ]
 }
 

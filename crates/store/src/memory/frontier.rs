@@ -3,9 +3,9 @@
 use super::{Held, Inner, Lease, MemoryStore, index};
 use crate::ledger::{HostId, Room, UrlState, bytes_of, is_bounded, refuse};
 use crawl_model::{
-    CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBound, HostBounds, HostKey, HostLoad,
-    KnownUrl, Lane, LeaseRef, LeaseToken, NewUrl, Outcome, OutputMark, ReadyHost, RequestId, Settlement,
-    StoreError, Strategy, UrlKey,
+    CrawlRequest, Discovery, Enqueued, Frontier, FrontierCounts, HeldPage, HostBound, HostBounds, HostKey,
+    HostLoad, KnownUrl, Lane, LeaseRef, LeaseToken, NewUrl, Outcome, OutputMark, ReadyHost, RequestId,
+    Settlement, StoreError, Strategy, UrlKey,
 };
 use std::collections::BTreeSet;
 use url::Url;
@@ -13,6 +13,19 @@ use url::Url;
 impl Frontier for MemoryStore {
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
         self.lock().enqueue(urls, false)
+    }
+
+    fn enqueue_found_on(&self, urls: &[NewUrl], page: RequestId) -> Result<Enqueued, StoreError> {
+        let mut inner = self.lock();
+        let done = inner.enqueue(urls, false)?;
+        inner.note_page(urls, page);
+        Ok(done)
+    }
+
+    fn found_on(&self, url: UrlKey) -> Result<Option<String>, StoreError> {
+        let inner = self.lock();
+        let page = inner.by_key.get(&url).and_then(|id| inner.rows[index(*id)].found_on);
+        Ok(page.map(|page| inner.rows[index(page)].url.to_string()))
     }
 
     fn bound_hosts(&self, bounds: HostBounds) -> Result<(), StoreError> {
@@ -316,6 +329,22 @@ impl Inner {
         }
         let left: usize = refused.iter().map(|refused| refused.keys.len()).sum();
         Ok(Enqueued { new, known: urls.len() - new - left, refused })
+    }
+
+    /// Notes the page that names URLs, of those without one.
+    fn note_page(&mut self, urls: &[NewUrl], page: RequestId) {
+        for url in urls {
+            let Some(&id) = self.by_key.get(&url.key) else { continue };
+            let page = match url.discovery {
+                Discovery::Redirect => self.rows[index(page.0)].found_on,
+                _ => Some(page.0),
+            };
+            let row = &mut self.rows[index(id)];
+            // a page that names itself does not find itself
+            if row.found_on.is_none() && page != Some(id) && !row.discovery.is_seed() {
+                row.found_on = page;
+            }
+        }
     }
 
     /// The bound that refuses a new URL.

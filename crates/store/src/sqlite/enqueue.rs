@@ -5,17 +5,23 @@ use crate::{
     known::Revisit,
     ledger::{HostId, Ledger, ROW_BYTES, Room, UrlState, bytes_of, is_bounded, refuse, row_bytes},
 };
-use crawl_model::{Discovery, Enqueued, HostBound, HostBounds, Lane, NewUrl, Outcome, StoreError};
-use rusqlite::{CachedStatement, Connection};
+use crawl_model::{Discovery, Enqueued, HostBound, HostBounds, Lane, NewUrl, Outcome, RequestId, StoreError};
+use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
 impl Inner {
-    pub(super) fn enqueue(&mut self, urls: &[NewUrl], revisit: Revisit) -> Result<Enqueued, StoreError> {
+    /// Adds URLs that `page` names.
+    pub(super) fn enqueue(
+        &mut self,
+        urls: &[NewUrl],
+        revisit: Revisit,
+        page: Option<RequestId>,
+    ) -> Result<Enqueued, StoreError> {
         let candidates = self.memory.known.to_look_up(urls, revisit);
         if candidates.is_empty() {
             return Ok(Enqueued { known: urls.len(), ..Enqueued::default() });
         }
         let (new, refused) = self.write(|conn, memory| {
-            let mut adding = Adding::prepare(conn).map_err(sql)?;
+            let mut adding = Adding::prepare(conn, page).map_err(sql)?;
             let (mut new, mut refused) = (0, Vec::new());
             for url in candidates {
                 match adding.refusal(memory, url).map_err(sql)? {
@@ -68,6 +74,8 @@ pub(super) fn stored_bytes(conn: &Connection, id: i64) -> rusqlite::Result<u64> 
 /// The statements of one call.
 struct Adding<'c> {
     conn: &'c Connection,
+    /// The page that names the URLs.
+    page: Option<i64>,
     insert: CachedStatement<'c>,
     find: CachedStatement<'c>,
     queue: CachedStatement<'c>,
@@ -90,12 +98,13 @@ impl Found {
 }
 
 impl<'c> Adding<'c> {
-    fn prepare(conn: &'c Connection) -> rusqlite::Result<Self> {
+    fn prepare(conn: &'c Connection, page: Option<RequestId>) -> rusqlite::Result<Self> {
         Ok(Self {
             conn,
+            page: page.map(|page| page.0),
             insert: conn.prepare_cached(
-                "INSERT INTO urls (key, host, round, depth, discovery, url, redirects, sitemap_lastmod) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (key) DO NOTHING",
+                "INSERT INTO urls (key, host, round, depth, discovery, url, redirects, sitemap_lastmod, found_on) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (key) DO NOTHING",
             )?,
             find: conn
                 .prepare_cached("SELECT id, round, depth, discovery, outcome FROM urls WHERE key = ?1")?,
@@ -120,6 +129,7 @@ impl<'c> Adding<'c> {
     fn add(&mut self, memory: &mut Memory, url: &NewUrl, revisit: Revisit) -> Result<bool, StoreError> {
         let host = memory.host(self.conn, &url.host).map_err(sql)?;
         let redirects = redirects(url)?;
+        let found_on = self.found_on(url).map_err(sql)?;
         let inserted = self
             .insert
             .execute((
@@ -131,6 +141,7 @@ impl<'c> Adding<'c> {
                 &url.url,
                 &redirects,
                 &url.sitemap_lastmod,
+                found_on,
             ))
             .map_err(sql)?;
         if inserted == 1 {
@@ -150,7 +161,7 @@ impl<'c> Adding<'c> {
                 memory.known.note(&url.key, 0);
                 return Ok(false);
             }
-            self.revive(memory, url, redirects.as_deref(), found.id).map_err(sql)?;
+            self.revive(memory, url, (redirects.as_deref(), found_on), found.id).map_err(sql)?;
             return self.queue(memory, url, host, (found.id, redirects.as_deref())).map_err(sql);
         }
         if codes::read_discovery(found.discovery)?.is_replaced_by(url.discovery) {
@@ -166,6 +177,18 @@ impl<'c> Adding<'c> {
         };
         memory.known.note(&url.key, least);
         Ok(false)
+    }
+
+    /// The row of the page that names a URL. A redirect target has that of its source.
+    fn found_on(&self, url: &NewUrl) -> rusqlite::Result<Option<i64>> {
+        let Some(page) = self.page.filter(|_| url.discovery == Discovery::Redirect) else {
+            return Ok(self.page);
+        };
+        self.conn
+            .prepare_cached("SELECT found_on FROM urls WHERE id = ?1")?
+            .query_row([page], |row| row.get(0))
+            .optional()
+            .map(Option::flatten)
     }
 
     fn queue(
@@ -188,15 +211,16 @@ impl<'c> Adding<'c> {
         &self,
         memory: &Memory,
         url: &NewUrl,
-        redirects: Option<&str>,
+        (redirects, found_on): (Option<&str>, Option<i64>),
         id: i64,
     ) -> rusqlite::Result<()> {
         let mut update = self.conn.prepare_cached(
             "UPDATE urls SET round = ?2, depth = ?3, discovery = ?4, redirects = ?5, sitemap_lastmod = ?6, \
-             attempt = 0, strategy = NULL, outcome = NULL WHERE id = ?1",
+             found_on = coalesce(?7, found_on), attempt = 0, strategy = NULL, outcome = NULL WHERE id = ?1",
         )?;
         let discovery = codes::discovery(url.discovery);
-        update.execute((id, memory.round, url.depth, discovery, redirects, &url.sitemap_lastmod)).map(|_| ())
+        let lastmod = &url.sitemap_lastmod;
+        update.execute((id, memory.round, url.depth, discovery, redirects, lastmod, found_on)).map(|_| ())
     }
 
     /// Changes the origin of a URL while it is pending.

@@ -18,7 +18,22 @@ use rusqlite::OptionalExtension;
 
 impl Frontier for SqliteStore {
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
-        self.ready()?.enqueue(urls, Revisit::No)
+        self.ready()?.enqueue(urls, Revisit::No, None)
+    }
+
+    fn enqueue_found_on(&self, urls: &[NewUrl], page: RequestId) -> Result<Enqueued, StoreError> {
+        self.ready()?.enqueue(urls, Revisit::No, Some(page))
+    }
+
+    fn found_on(&self, url: UrlKey) -> Result<Option<String>, StoreError> {
+        let inner = self.ready()?;
+        let mut select = inner
+            .conn
+            .prepare_cached(
+                "SELECT page.url FROM urls JOIN urls AS page ON page.id = urls.found_on WHERE urls.key = ?1",
+            )
+            .map_err(sql)?;
+        select.query_row([url.0], |row| row.get(0)).optional().map_err(sql)
     }
 
     fn bound_hosts(&self, bounds: HostBounds) -> Result<(), StoreError> {
@@ -27,7 +42,7 @@ impl Frontier for SqliteStore {
     }
 
     fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
-        self.ready()?.enqueue(urls, Revisit::Yes)
+        self.ready()?.enqueue(urls, Revisit::Yes, None)
     }
 
     fn known(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {

@@ -1,0 +1,200 @@
+//! The line of progress: counts, rate of the last seconds, time left.
+
+use bytesize::ByteSize;
+use crawl_engine::{
+    config::{Config, CrawlSection},
+    context::Context,
+};
+use crawl_model::FrontierCounts;
+use std::{collections::VecDeque, time::Duration};
+use tokio::time::Instant;
+
+/// Time over which the rate is measured.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Counts of a run at one time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    fetched: u64,
+    written: u64,
+    claimed: u64,
+    held: u64,
+    queued: u64,
+    errors: u64,
+    hosts: usize,
+    bytes: u64,
+    /// Until the earliest retry; none if a URL is ready.
+    next_retry: Option<Duration>,
+}
+
+impl Counts {
+    /// The present counts. `next_due_ms` is the time of the earliest URL that waits.
+    pub(crate) fn of(context: &Context, frontier: &FrontierCounts, next_due_ms: Option<i64>) -> Self {
+        let stats = &context.stats;
+        let is_waiting = stats.in_flight() == 0;
+        let wait = next_due_ms.filter(|_| is_waiting).map(|due| due - crawl_model::now_ms());
+        Self {
+            fetched: stats.pages.get(),
+            written: stats.records.get(),
+            claimed: stats.claimed(),
+            held: frontier.held,
+            queued: frontier.pending,
+            errors: stats.failed.get(),
+            hosts: stats.host_count(),
+            bytes: stats.wire_bytes.get(),
+            next_retry: wait.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis),
+        }
+    }
+}
+
+/// Measures rates and makes lines of them.
+pub(crate) struct ProgressLine {
+    started: Instant,
+    /// Earlier counts, oldest first.
+    samples: VecDeque<(Instant, u64, u64)>,
+}
+
+impl ProgressLine {
+    pub(crate) fn new(started: Instant) -> Self {
+        Self { started, samples: VecDeque::from([(started, 0, 0)]) }
+    }
+
+    /// The line for these counts.
+    pub(crate) fn line(&mut self, config: &Config, counts: &Counts, now: Instant) -> String {
+        let (pages, bytes) = self.rates(counts, now);
+        let mut parts = vec![
+            format!("fetched {}", grouped(counts.fetched)),
+            format!("written {}", grouped(counts.written)),
+        ];
+        if counts.held > 0 {
+            parts.push(held(config, counts.held));
+        }
+        parts.push(format!("queue {}", grouped(counts.queued)));
+        if let Some(wait) = counts.next_retry {
+            parts.push(format!("next retry in {}", clock(wait)));
+        }
+        parts.push(format!("errors {}", grouped(counts.errors)));
+        parts.push(format!("hosts {}", counts.hosts));
+        parts.push(format!("{pages:.1} pages/s, {}", ByteSize(counts.bytes)));
+        if let Some(left) = time_left(&config.crawl, counts, (pages, bytes), now - self.started) {
+            parts.push(format!("about {} left", clock(left)));
+        }
+        parts.join(", ")
+    }
+
+    /// Pages and bytes a second over the last seconds.
+    fn rates(&mut self, counts: &Counts, now: Instant) -> (f64, f64) {
+        while self.samples.len() > 1 && self.samples.get(1).is_some_and(|(at, ..)| now - *at >= WINDOW) {
+            self.samples.pop_front();
+        }
+        let (since, pages, bytes) = *self.samples.front().unwrap_or(&(self.started, 0, 0));
+        self.samples.push_back((now, counts.fetched, counts.bytes));
+        let seconds = (now - since).as_secs_f64().max(0.001);
+        (ratio(counts.fetched - pages, seconds), ratio(counts.bytes - bytes, seconds))
+    }
+}
+
+/// Held pages, with the reason and the end.
+fn held(config: &Config, held: u64) -> String {
+    let cleaning = &config.dedup;
+    let (least, most) = (cleaning.min_pages, cleaning.settle_pages);
+    format!("held {} until their host has {least} to {most} pages or ends", grouped(held))
+}
+
+/// Time until the first limit of the settings, at the present rates.
+fn time_left(
+    settings: &CrawlSection,
+    counts: &Counts,
+    (pages, bytes): (f64, f64),
+    elapsed: Duration,
+) -> Option<Duration> {
+    let at_rate = |left: u64, rate: f64| {
+        (rate > 0.0).then(|| Duration::try_from_secs_f64(ratio(left, rate)).ok()).flatten()
+    };
+    let by_records = settings.limit.0.and_then(|most| at_rate(most.saturating_sub(counts.claimed), pages));
+    let by_bytes =
+        settings.max_bytes.and_then(|most| at_rate(most.as_u64().saturating_sub(counts.bytes), bytes));
+    let by_time = settings.max_time.map(|most| most.saturating_sub(elapsed));
+    [by_records, by_bytes, by_time].into_iter().flatten().min()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for the eye")]
+fn ratio(count: u64, by: f64) -> f64 {
+    count as f64 / by
+}
+
+/// A duration in one or two units.
+fn clock(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7_200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_engine::config::{self, Override};
+
+    fn config(keys: &[(&'static str, toml::Value)]) -> Config {
+        let flags = keys.iter().map(|(key, value)| Override::new("test", key, value.clone()));
+        config::load(None, std::iter::empty(), flags.collect()).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_rate_is_that_of_the_last_seconds() {
+        let start = Instant::now();
+        let (mut progress, config) = (ProgressLine::new(start), config(&[]));
+        let mut at = |second: u64, fetched: u64| {
+            let counts = Counts { fetched, ..Counts::default() };
+            progress.line(&config, &counts, start + Duration::from_secs(second))
+        };
+        assert!(at(5, 500).contains("100.0 pages/s"));
+        // the first five seconds are outside of the window
+        at(10, 500);
+        at(16, 512);
+        let line = at(20, 520);
+        assert!(line.contains("2.0 pages/s"), "{line}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_line_has_counts_reasons_and_the_time_left() {
+        let start = Instant::now();
+        let settings = config(&[("crawl.limit", 1_300.into()), ("crawl.max_time", "2h".into())]);
+        let counts = Counts {
+            fetched: 100,
+            written: 60,
+            claimed: 100,
+            held: 40,
+            queued: 12_345,
+            errors: 3,
+            hosts: 2,
+            bytes: 3 << 20,
+            next_retry: Some(Duration::from_secs(12)),
+        };
+        let line = ProgressLine::new(start).line(&settings, &counts, start + Duration::from_secs(10));
+        assert_eq!(
+            line,
+            "fetched 100, written 60, held 40 until their host has 5 to 200 pages or ends, queue 12,345, next retry in 12 s, \
+             errors 3, hosts 2, 10.0 pages/s, 3.0 MiB, about 2 min left"
+        );
+        let only_time = config(&[("crawl.max_time", "2h".into())]);
+        let line =
+            ProgressLine::new(start).line(&only_time, &Counts::default(), start + Duration::from_secs(60));
+        assert!(line.ends_with("about 119 min left"), "{line}");
+    }
+}

@@ -1,0 +1,171 @@
+//! Settings of one site: a table `[[site]]` of the file of settings, or the keys of a seed line.
+
+use super::{
+    Limit, StrategyChoice,
+    values::{parse_duration, parse_pause},
+};
+use regex::Regex;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use std::{collections::BTreeMap, time::Duration};
+use toml::Value;
+
+/// Settings of the hosts that a pattern matches. An absent one is that of the run.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SiteSection {
+    /// Patterns of hosts: `example.org`, `*.example.org`, `localhost:8080`, `*`.
+    pub patterns: Vec<String>,
+    /// Links from the nearest seed.
+    pub depth: Option<Limit>,
+    /// Pages of a run, over all hosts of the entry.
+    pub limit: Option<u64>,
+    /// Minimum time between two requests to one host.
+    pub delay: Option<Duration>,
+    /// In place of `crawl.include`.
+    pub include: Option<Vec<Regex>>,
+    /// In place of `crawl.exclude`.
+    pub exclude: Option<Vec<Regex>>,
+    /// In place of `fetch.strategy`.
+    pub strategy: Option<StrategyChoice>,
+    /// In place of `recrawl.min_age`.
+    pub min_age: Option<Duration>,
+    /// In place of `recrawl.max_age`.
+    pub max_age: Option<Duration>,
+    /// Texts that are copied into the records.
+    pub tags: BTreeMap<String, String>,
+}
+
+/// A [`SiteSection`] as it is written.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Table {
+    #[serde(rename = "match")]
+    patterns: Option<OneOrMany>,
+    depth: Option<Limit>,
+    limit: Option<u64>,
+    delay: Option<String>,
+    include: Option<Vec<String>>,
+    exclude: Option<Vec<String>>,
+    strategy: Option<StrategyChoice>,
+    min_age: Option<String>,
+    max_age: Option<String>,
+    tags: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Table {
+    fn into_section(self, patterns: Vec<String>) -> Result<SiteSection, String> {
+        if let Some(bad) = patterns.iter().find(|pattern| !is_pattern(pattern)) {
+            return Err(format!("match: \"{bad}\" is no host, such as example.org or *.example.org"));
+        }
+        if self.limit == Some(0) {
+            return Err("limit: must be at least 1".into());
+        }
+        let named = |key: &'static str| move |problem: String| format!("{key}: {problem}");
+        let age = |key: &'static str, text: Option<String>| {
+            text.map(|text| parse_duration(&text)).transpose().map_err(named(key))
+        };
+        Ok(SiteSection {
+            patterns,
+            depth: self.depth,
+            limit: self.limit,
+            delay: self.delay.map(|text| parse_pause(&text)).transpose().map_err(named("delay"))?,
+            include: regexes(self.include).map_err(named("include"))?,
+            exclude: regexes(self.exclude).map_err(named("exclude"))?,
+            strategy: self.strategy,
+            min_age: age("min_age", self.min_age)?,
+            max_age: age("max_age", self.max_age)?,
+            tags: self.tags,
+        })
+    }
+}
+
+fn regexes(texts: Option<Vec<String>>) -> Result<Option<Vec<Regex>>, String> {
+    let read = |text: &String| Regex::new(text).map_err(|e| format!("\"{text}\": {e}"));
+    texts.map(|texts| texts.iter().map(read).collect()).transpose()
+}
+
+/// Returns true for a host with or without a port, with `*.` in front for the hosts below it, and for `*`.
+fn is_pattern(text: &str) -> bool {
+    let host = text.strip_prefix("*.").unwrap_or(text);
+    text == "*" || (!host.is_empty() && !host.contains(['*', '/', '@', ' ']))
+}
+
+impl<'de> Deserialize<'de> for SiteSection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Table::deserialize(deserializer)?;
+        let patterns = match table.patterns.take() {
+            Some(OneOrMany::One(pattern)) => vec![pattern],
+            Some(OneOrMany::Many(patterns)) if !patterns.is_empty() => patterns,
+            _ => return Err(D::Error::custom("match is missing: the host of the site, as *.example.org")),
+        };
+        let patterns = patterns.iter().map(|pattern| pattern.to_ascii_lowercase()).collect();
+        table.into_section(patterns).map_err(D::Error::custom)
+    }
+}
+
+/// Seed line in JSON: the URL, and the settings of its host if it has any.
+///
+/// # Errors
+/// When the line is no object with `url`, or a setting cannot be used.
+pub fn parse_seed_object(line: &str) -> Result<(String, Option<SiteSection>), String> {
+    let mut object: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(line).map_err(|e| format!("is no JSON object: {e}"))?;
+    let Some(serde_json::Value::String(url)) = object.remove("url") else {
+        return Err("has no \"url\"".into());
+    };
+    if object.contains_key("match") {
+        return Err("\"match\" is that of the URL's host: leave it out".into());
+    }
+    if object.is_empty() {
+        return Ok((url, None));
+    }
+    let table: Table = serde_json::from_value(object.into()).map_err(|e| e.to_string())?;
+    Ok((url, Some(table.into_section(Vec::new())?)))
+}
+
+/// The tables `[[site]]`, an empty list if there is none.
+pub(super) fn sites<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SiteSection>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Array(items) => items
+            .into_iter()
+            .enumerate()
+            .map(|(index, item)| {
+                SiteSection::deserialize(item)
+                    .map_err(|error| D::Error::custom(format!("table {}: {}", index + 1, error.message())))
+            })
+            .collect(),
+        _ => Err(D::Error::custom("expected tables: write [[site]] above the settings of a site")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_line_has_a_url_settings_and_tags() {
+        let line = r#"{"url":"https://a.test/x","depth":2,"delay":"3s","tags":{"set":"news"}}"#;
+        let (url, site) = parse_seed_object(line).unwrap();
+        let site = site.unwrap();
+        assert_eq!((url.as_str(), site.depth), ("https://a.test/x", Some(Limit(Some(2)))));
+        assert_eq!((site.delay, site.tags["set"].as_str()), (Some(Duration::from_secs(3)), "news"));
+        assert!(parse_seed_object(r#"{"url":"a.test"}"#).unwrap().1.is_none());
+        for (bad, why) in [
+            (r#"{"link":"a.test"}"#, "has no \"url\""),
+            (r#"{"url":"a.test","dept":2}"#, "unknown field `dept`"),
+            (r#"{"url":"a.test","delay":"soon"}"#, "delay: \"soon\" is not a duration"),
+            (r#"{"url":"a.test","match":"*"}"#, "leave it out"),
+            ("{", "is no JSON object"),
+        ] {
+            let error = parse_seed_object(bad).err().unwrap();
+            assert!(error.contains(why), "{bad}: {error}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Outputs that continue in another file once one has its maximum size (`output.max_file`).
+//!
+//! A file ends between two batches. The state notes the next file before the first record of that file, and syncs. A
+//! resumed run therefore continues with the file that was written last.
+
+use crate::state::{self, State};
+use crawl_model::{OutputMark, Record, Store, StoreError};
+use crawl_output::{Before, Fields, OutputError, Place, RecordOutput};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Name in the store of the number of the file that is written.
+fn part_key(base: &Path) -> String {
+    format!("part:{}", Place::of(base).name())
+}
+
+/// Path of a file by its number: `pages.jsonl`, `pages-2.jsonl`, `pages-3.jsonl`.
+fn path_of(base: &Path, number: u64) -> PathBuf {
+    let name = base.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if number < 2 {
+        return base.to_owned();
+    }
+    let dot = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name.len(), |(at, _)| at);
+    let (stem, ending) = name.split_at(dot);
+    base.with_file_name(format!("{stem}-{number}{ending}"))
+}
+
+/// Path of the file that a run writes first.
+///
+/// # Errors
+/// When storage fails.
+pub(crate) fn current(store: &dyn Store, base: &Path) -> Result<PathBuf, StoreError> {
+    let number = store.get(&part_key(base))?.and_then(|text| text.parse().ok()).unwrap_or(1);
+    Ok(path_of(base, number))
+}
+
+/// Output of records over several files.
+pub(crate) struct RotatingOutput {
+    store: Arc<dyn Store>,
+    round: u32,
+    base: PathBuf,
+    fields: Option<Fields>,
+    max_bytes: u64,
+    output: Box<dyn RecordOutput>,
+    /// Length of the file.
+    length: u64,
+}
+
+impl RotatingOutput {
+    /// Continues `output`, the file that [`current`] names, with its length.
+    pub(crate) fn new(
+        state: &State,
+        (base, fields, max_bytes): (&Path, Option<Fields>, u64),
+        (output, length): (Box<dyn RecordOutput>, u64),
+    ) -> Self {
+        let store = Arc::clone(&state.store) as Arc<dyn Store>;
+        Self { store, round: state.round, base: base.to_owned(), fields, max_bytes, output, length }
+    }
+
+    /// Ends the file and opens the next one.
+    fn next_file(&mut self) -> Result<(), OutputError> {
+        let store = &*self.store;
+        let ended = self.output.name().to_owned();
+        if let Some(offset) = self.output.finish()? {
+            store.settle(&[], &[OutputMark { name: ended.clone(), offset }])?;
+        }
+        // a loss of power must not bring back the time before the next file
+        store.sync()?;
+        let number = (2..).find(|number| !path_of(&self.base, *number).exists()).unwrap_or(u64::MAX);
+        let place = Place::of(&path_of(&self.base, number));
+        let opened = place.open(Before::Unknown, self.fields.clone())?;
+        state::note_opened(store, self.round, &place, (opened.offset, opened.stale))?;
+        store.put(&part_key(&self.base), &number.to_string())?;
+        state::output_closed(store, &ended)?;
+        store.sync()?;
+        (self.output, self.length) = (opened.output, opened.offset);
+        Ok(())
+    }
+}
+
+impl RecordOutput for RotatingOutput {
+    fn push(&mut self, record: &Record) -> Result<(), OutputError> {
+        if self.length >= self.max_bytes && self.output.batch_bytes() == 0 {
+            self.next_file()?;
+        }
+        self.output.push(record)
+    }
+
+    fn batch_bytes(&self) -> usize {
+        self.output.batch_bytes()
+    }
+
+    fn commit(&mut self) -> Result<Option<u64>, OutputError> {
+        let offset = self.output.commit()?;
+        self.length = offset.unwrap_or(self.length);
+        Ok(offset)
+    }
+
+    fn finish(&mut self) -> Result<Option<u64>, OutputError> {
+        let offset = self.output.finish()?;
+        state::output_closed(&*self.store, self.output.name())?;
+        Ok(offset)
+    }
+
+    fn name(&self) -> &str {
+        self.output.name()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_before_the_end_of_a_name() {
+        let path = |base: &str, number| path_of(Path::new(base), number).display().to_string();
+        assert_eq!(path("a/pages.jsonl.gz", 1), "a/pages.jsonl.gz");
+        assert_eq!(path("a/pages.jsonl.gz", 2), "a/pages-2.jsonl.gz");
+        assert_eq!(path("pages", 3), "pages-3");
+        assert_eq!(path(".pages", 3), ".pages-3");
+    }
+}
