@@ -84,6 +84,7 @@ fn sandbox(server: &Server) -> Sandbox {
         fs::copy(harbour().join(page), sandbox.path(name)).unwrap();
     }
     sandbox.write("easylist-cookie.txt", "! a list\n##.cookie-banner\nexample.org###consent\n");
+    sandbox.write("crawl.toml", "[crawl]\nscope = \"domain\"\n");
     fs::create_dir(sandbox.path("my-rules")).unwrap();
     fs::copy(root().join("config/rules/dates.toml"), sandbox.path("my-rules/dates.toml")).unwrap();
     // names of the binary in the documents
