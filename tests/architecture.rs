@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -220,6 +220,45 @@ fn nobody_beside_the_store_names_an_engine() {
     assert!(inside.len() > 10, "the search finds SQLite: {inside:?}");
     let named = ["lib.rs", "state.rs"].map(|file| store.join(file).to_string_lossy().into_owned());
     assert_eq!(outside, named);
+}
+
+/// A format of records is one file, with its module and its line in the table beside it.
+#[test]
+fn nobody_beside_the_table_names_a_format() {
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/output/src").canonicalize().unwrap();
+    let formats = source.join("formats");
+    let mut files = BTreeMap::new();
+    read_files(&source, &mut files);
+    let modules: BTreeSet<String> = fs::read_dir(&formats)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .filter(|name| name != "mod")
+        .collect();
+    assert!(modules.len() > 3, "no format is found: {modules:?}");
+    for module in modules {
+        let names_it =
+            |text: &str| text.contains(&format!("{module}::")) || text.contains(&format!("mod {module};"));
+        let found: Vec<&Path> = files
+            .iter()
+            .filter(|(path, text)| !path.starts_with(formats.join(&module)) && names_it(text))
+            .map(|(path, _)| path.strip_prefix(&source).unwrap())
+            .collect();
+        assert_eq!(found, [Path::new("formats/mod.rs")], "{module}");
+    }
+}
+
+/// Rust sources under a folder, by path.
+fn read_files(folder: &Path, out: &mut BTreeMap<PathBuf, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_files(&path, out);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            out.insert(path, text);
+        }
+    }
 }
 
 /// A program uses the engine without a command line, a progress bar or a web server.
