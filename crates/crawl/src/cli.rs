@@ -3,6 +3,7 @@
 mod duplicates;
 mod jobs;
 mod operate;
+mod overrides;
 mod projects;
 mod quality;
 mod removed;
@@ -18,13 +19,13 @@ pub use jobs::{
     TextFormat,
 };
 pub use operate::{ConfigArgs, ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs};
+use overrides::Overrides;
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 pub use quality::QualityArgs;
 pub use replay::ReplayArgs;
 use secrecy::{ExposeSecret, SecretString};
 use std::{ffi::OsString, path::PathBuf};
 pub use text::TextArgs;
-use toml::Value;
 use url::Url;
 
 const EXAMPLES: &str = "\
@@ -456,68 +457,5 @@ impl RunArgs {
         out.text("--min-age", "recrawl.min_age", self.min_age.as_ref());
         out.text("--max-age", "recrawl.max_age", self.max_age.as_ref());
         out.text("--emit", "output.emit", self.emit.as_ref());
-    }
-}
-
-struct Overrides(Vec<Override>);
-
-impl Overrides {
-    fn set(&mut self, flag: &'static str, key: &'static str, value: impl Into<Value>) {
-        self.0.push(Override::new(flag, key, value));
-    }
-
-    fn text(&mut self, flag: &'static str, key: &'static str, value: Option<&String>) {
-        if let Some(value) = value {
-            self.set(flag, key, value.as_str());
-        }
-    }
-
-    fn path(&mut self, flag: &'static str, key: &'static str, value: Option<&PathBuf>) {
-        if let Some(value) = value {
-            self.set(flag, key, value.to_string_lossy().into_owned());
-        }
-    }
-
-    /// Sets the path of an output; `-` is standard output, as without a path.
-    fn output(&mut self, flag: &'static str, key: &'static str, value: Option<&PathBuf>) {
-        match value {
-            Some(path) if path.as_os_str() == "-" => self.set(flag, key, ""),
-            path => self.path(flag, key, path),
-        }
-    }
-
-    fn number(&mut self, flag: &'static str, key: &'static str, value: Option<u32>) {
-        if let Some(value) = value {
-            self.set(flag, key, i64::from(value));
-        }
-    }
-
-    fn share(&mut self, flag: &'static str, key: &'static str, value: Option<f64>) {
-        if let Some(value) = value {
-            self.set(flag, key, value);
-        }
-    }
-
-    /// A number, or a word that the setting explains when it refuses it.
-    fn limit(&mut self, flag: &'static str, key: &'static str, value: Option<&String>) {
-        if let Some(value) = value {
-            self.set(
-                flag,
-                key,
-                value.parse::<i64>().map_or_else(|_| Value::from(value.as_str()), Value::from),
-            );
-        }
-    }
-
-    fn list(&mut self, flag: &'static str, key: &'static str, values: &[String]) {
-        if !values.is_empty() {
-            self.set(flag, key, Value::Array(values.iter().map(|v| Value::from(v.as_str())).collect()));
-        }
-    }
-
-    fn switch(&mut self, flag: &'static str, key: &'static str, given: bool, value: bool) {
-        if given {
-            self.set(flag, key, value);
-        }
     }
 }
