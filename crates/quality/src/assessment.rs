@@ -34,7 +34,7 @@ pub struct Assessment {
     pub words: usize,
     /// Words with a letter that are no stop words.
     pub content_words: usize,
-    /// True if the text is too short for [`RuleSet::Text`], whose values are then not judged.
+    /// True if the text is too short for [`RuleSet::Text`](crate::RuleSet::Text), whose values are then not judged.
     pub short: bool,
     /// About the word ratio.
     pub reason: Option<Reason>,

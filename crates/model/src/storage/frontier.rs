@@ -9,11 +9,11 @@ use crate::{CrawlRequest, HostKey, KnownUrl, Lane, NewUrl, RequestId, Strategy, 
 /// Queue of URLs: pending, leased, held and settled.
 pub trait Frontier: Send + Sync {
     /// Adds URLs that are unknown in this round; a URL counts as visited from here on. A known pending URL
-    /// takes the given depth if that is less. It takes the given discovery if [`Discovery::is_replaced_by`]
+    /// takes the given depth if that is less. It takes the given discovery if [`Discovery::is_replaced_by`](crate::Discovery::is_replaced_by)
     /// returns true. Each known URL takes the given `sitemap_lastmod`. One transaction.
     ///
     /// In a round begun by [`Frontier::begin_recrawl`], a URL that was settled in an earlier round is known
-    /// and rests, unless it ended as [`Outcome::Gone`].
+    /// and rests, unless it ended as [`Outcome::Gone`](crate::Outcome::Gone).
     ///
     /// # Errors
     /// When storage fails; then nothing was added.
@@ -272,7 +272,7 @@ pub trait Frontier: Send + Sync {
 
     /// Starts the next round as a recrawl; returns its number. URLs of earlier rounds rest until they are
     /// [revisited](Frontier::revisit), and each lease carries its page's history. With `keep_sites`, the
-    /// states of fingerprints are kept as those of [an earlier round](DomainStore::load_earlier_host). The
+    /// states of fingerprints are kept as those of [an earlier round](crate::DomainStore::load_earlier_host). The
     /// claims of contents are then kept too.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::{HostKey, UrlKey};
 
-/// Result of [`Frontier::enqueue`].
+/// Result of [`Frontier::enqueue`](super::Frontier::enqueue).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enqueued {
     /// URLs that were new in this round.
@@ -13,7 +13,7 @@ pub struct Enqueued {
     pub refused: Vec<Refused>,
 }
 
-/// URLs of a host that one call of [`Frontier::enqueue`] refused.
+/// URLs of a host that one call of [`Frontier::enqueue`](super::Frontier::enqueue) refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The host.

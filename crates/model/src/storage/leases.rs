@@ -20,13 +20,13 @@ impl From<&CrawlRequest> for LeaseRef {
 /// A page that waits for its host's fingerprint.
 #[derive(Clone, Debug)]
 pub struct HeldPage {
-    /// Identity for [`Frontier::settle`].
+    /// Identity for [`Frontier::settle`](super::Frontier::settle).
     pub lease: LeaseRef,
     /// Order of holding; grows.
     pub order: i64,
     /// The URL of the lease.
     pub url: String,
-    /// The bytes passed to [`Frontier::hold`]; empty if they are corrupt.
+    /// The bytes passed to [`Frontier::hold`](super::Frontier::hold); empty if they are corrupt.
     pub page: Vec<u8>,
     /// False if the stored bytes are corrupt.
     pub intact: bool,

@@ -30,7 +30,7 @@ pub(crate) const fn is_bounded(discovery: Discovery) -> bool {
 pub(crate) enum Room {
     Enough,
     Full(HostBound),
-    /// The bytes of the host's pending URLs must be counted first: [`Ledger::counted`].
+    /// The bytes of the host's pending URLs must be counted first: [`Ledger::counted`](super::Ledger::counted).
     Uncounted,
 }
 
