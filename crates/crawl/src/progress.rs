@@ -192,7 +192,7 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     out
 }
 
-/// Adds the next step of the user with a state that is kept: to resume, to fetch failed pages again, or to start the next round.
+/// Adds the next step of the user with a kept state: to resume, to fetch failed pages again, or to start the next round.
 fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCounts, is_kept: bool) {
     if !is_kept {
         return;
