@@ -157,20 +157,6 @@ fn a_file_in_place_of_the_state_directory_is_2() {
     assert_eq!(sandbox.read("state"), "notes");
 }
 
-#[test]
-fn a_user_agent_that_no_header_can_hold_is_2() {
-    let sandbox = Sandbox::new();
-    for (flag, key) in [("--user-agent", "fetch.user_agent"), ("--contact", "fetch.contact")] {
-        let crawl = || sandbox.crawl(&["http://127.0.0.1:9/".into()], &[flag, "bot\nX-Evil: 1"]);
-        let done = run(&mut crawl()).expect(2);
-        assert!(done.stderr.contains(&format!("{flag}: {key}: must be one line")), "{}", done.stderr);
-        assert!(!sandbox.path("state").exists(), "nothing was begun");
-        let crawl = || sandbox.crawl(&["http://127.0.0.1:9/".into()], &[flag, "Zuse-Über/1"]);
-        let done = run(&mut crawl()).expect(2);
-        assert!(done.stderr.contains("has the character \"Ü\""), "{}", done.stderr);
-    }
-}
-
 /// A browser that is named, and needed for every page, has to be there.
 #[test]
 fn a_named_browser_that_is_missing_is_2_if_every_page_needs_it() {

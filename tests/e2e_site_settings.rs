@@ -388,3 +388,17 @@ fn summary_and_report_name_the_next_step_and_the_command() {
         report["output"].as_str().unwrap().ends_with("out.jsonl") && !report.to_string().contains("s3cret")
     );
 }
+
+#[test]
+fn a_user_agent_that_no_header_can_hold_is_2() {
+    let sandbox = Sandbox::new();
+    for (flag, key) in [("--user-agent", "fetch.user_agent"), ("--contact", "fetch.contact")] {
+        let crawl = || sandbox.crawl(&["http://127.0.0.1:9/".into()], &[flag, "bot\nX-Evil: 1"]);
+        let done = run(&mut crawl()).expect(2);
+        assert!(done.stderr.contains(&format!("{flag}: {key}: must be one line")), "{}", done.stderr);
+        assert!(!sandbox.path("state").exists(), "nothing was begun");
+        let crawl = || sandbox.crawl(&["http://127.0.0.1:9/".into()], &[flag, "Zuse-Über/1"]);
+        let done = run(&mut crawl()).expect(2);
+        assert!(done.stderr.contains("has the character \"Ü\""), "{}", done.stderr);
+    }
+}

@@ -1,12 +1,14 @@
 //! The state directory of a run: its path, its lock, and its notes about the outputs.
 
 mod outputs;
+mod paths;
 mod shared;
 mod wanted;
 
 pub use outputs::{
     damage, forget_damage, note_damage, note_opened, note_pattern, output_closed, replace_by_nothing,
 };
+pub use paths::{base, default_dir};
 pub use shared::SharedCrawl;
 pub use wanted::Wanted;
 
@@ -15,13 +17,8 @@ use crate::{
     exit::{Exit, Failure},
     rules_version,
     scratch::Scratch,
-    seeds,
 };
-use crawl_model::{
-    Frontier, FrontierCounts, RequestId, RulesVersion, RunStore, Store, StoreError, UrlKey, has_userinfo,
-    hide_userinfo,
-};
-use crawl_output::absolute;
+use crawl_model::{Frontier, FrontierCounts, RequestId, RulesVersion, RunStore, Store, StoreError};
 use crawl_projects::DEFAULT_PROJECT;
 use crawl_store::{StateLock, StateStore, private};
 use std::{
@@ -29,7 +26,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use url::Url;
 
 /// A state directory that this process holds.
 pub struct State {
@@ -50,60 +46,6 @@ pub struct State {
     /// Every page of the round becomes a record with its text, changed or not.
     pub writes_all: bool,
     _lock: StateLock,
-}
-
-/// The directory for seeds where none was named: one for each seed file, and each URL in place of one, under
-/// `$XDG_STATE_HOME/crawl`. Several files and URLs have one together, in any order. Seeds from standard input share
-/// one for each working directory.
-///
-/// # Errors
-/// When neither `XDG_STATE_HOME` nor a home directory is known.
-pub fn default_dir(seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let base = base()?;
-    let mut named = seeds.iter().map(|seed| stem_and_identity(seed)).collect::<Result<Vec<_>, _>>()?;
-    named.sort();
-    named.dedup();
-    let stem = if let [(stem, _)] = named.as_slice() { stem.clone() } else { "seeds".to_owned() };
-    let identities: Vec<String> = named.into_iter().map(|(_, identity)| identity).collect();
-    let hash = UrlKey::of(&identities.join("\n")).to_string();
-    Ok(base.join(format!("{stem}-{}", &hash[..8])))
-}
-
-/// The name of a seed for people, and its identity.
-fn stem_and_identity(seed: &Path) -> Result<(String, String), Failure> {
-    let url = seeds::as_url(seed).map(|text| match text.contains("://") {
-        true => Url::parse(text),
-        false => Url::parse(&format!("https://{text}")),
-    });
-    Ok(match url {
-        Some(Ok(url)) if has_userinfo(&url) => {
-            return Err(Failure::usage(format!(
-                "--seed {}: credentials are not taken from URLs",
-                hide_userinfo(url.as_str())
-            )));
-        }
-        Some(Ok(url)) => (url.host_str().unwrap_or_default().to_owned(), url.to_string()),
-        _ => {
-            let seed = if seed.as_os_str() == "-" { absolute(Path::new("stdin")) } else { absolute(seed) };
-            let stem = seed
-                .file_stem()
-                .map_or_else(String::new, |s| hide_userinfo(&s.to_string_lossy()).into_owned());
-            (stem, seed.to_string_lossy().into_owned())
-        }
-    })
-}
-
-/// Parent of state directories without a given name: `$XDG_STATE_HOME/crawl`.
-///
-/// # Errors
-/// When neither `XDG_STATE_HOME` nor a home directory is known.
-pub fn base() -> Result<PathBuf, Failure> {
-    std::env::var_os("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| std::env::home_dir().filter(|h| h.is_absolute()).map(|home| home.join(".local/state")))
-        .map(|base| base.join("crawl"))
-        .ok_or_else(|| Failure::usage("no home directory is known: name one for the state with --state-dir"))
 }
 
 /// The state directory of a crawl: the one that is named, or the one of its seeds.
@@ -398,7 +340,7 @@ pub fn rules_of(store: &dyn RunStore) -> Result<Option<RulesVersion>, StoreError
 mod tests {
     use super::*;
     use crawl_model::{
-        Discovery, HostKey, Lane, LeaseRef, NewUrl, Outcome, OutputMark, PageHistory, Settlement,
+        Discovery, HostKey, Lane, LeaseRef, NewUrl, Outcome, OutputMark, PageHistory, Settlement, UrlKey,
     };
     use crawl_store::SqliteStore;
 

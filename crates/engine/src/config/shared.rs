@@ -1,6 +1,6 @@
 //! Settings that all workers of a crawl share: those that decide which URLs are visited, how often, and with which record.
 
-use super::settings_of;
+use super::{SITES, settings_of};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
@@ -9,7 +9,15 @@ const SECTIONS: &[&str] =
     &["crawl", "recrawl", "politeness", "traps", "extract", "dedup", "near_duplicates", "quality"];
 
 /// Settings of other sections that are shared.
-const KEYS: &[&str] = &["fetch.strategy", "fetch.user_agent", "output.emit", "output.fields", "output.links"];
+const KEYS: &[&str] = &[
+    "fetch.strategy",
+    "fetch.user_agent",
+    "fetch.product",
+    "output.emit",
+    "output.fields",
+    "output.lean",
+    "output.links",
+];
 
 /// Settings of these sections that are those of a worker.
 const OWN: &[&str] = &["crawl.limit", "crawl.max_time", "crawl.max_bytes", "extract.threads", "dedup.shards"];
@@ -22,10 +30,12 @@ pub(super) fn of(settings: &Table) -> BTreeMap<String, String> {
         let outer = section.split('.').next().unwrap_or(section);
         (SECTIONS.contains(&outer) && !OWN.contains(&key)) || KEYS.contains(&key)
     };
+    let sites = settings.get(SITES).map(|sites| (SITES.to_owned(), sites.to_string()));
     all.into_iter()
         .map(|(section, key, value)| (format!("{section}.{key}"), section, value))
         .filter(|(key, section, _)| is_shared(section, key))
         .map(|(key, _, value)| (key, value.to_string()))
+        .chain(sites)
         .collect()
 }
 
