@@ -12,6 +12,7 @@ const SECRET: [&str; 6] =
     ["fetch.headers", "fetch.auth", "fetch.proxy", "serve.token", "notify.url", "state.store"];
 
 /// Merged settings with the source of each value.
+#[non_exhaustive]
 pub struct Effective {
     /// The settings.
     pub config: Config,
@@ -22,6 +23,7 @@ pub struct Effective {
 }
 
 /// One setting with its value and source.
+#[non_exhaustive]
 pub struct SettingValue {
     /// Name of the section.
     pub section: String,

@@ -23,6 +23,7 @@ pub enum NotifyEvent {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "see config/crawl.toml")]
+#[non_exhaustive]
 pub struct NotifySection {
     #[serde(deserialize_with = "secret")]
     url: SecretString,
