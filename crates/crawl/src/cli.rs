@@ -18,7 +18,9 @@ pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExplainForm, ExtractArgs, RulesArgs, SiteArgs,
     TextFormat,
 };
-pub use operate::{ConfigArgs, ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs};
+pub use operate::{
+    ConfigArgs, ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs, StoreArgs,
+};
 use overrides::Overrides;
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
 pub use quality::QualityArgs;
@@ -109,6 +111,12 @@ pub enum Command {
     ///
     /// It works beside a run. It lists the frontier by host, held pages, the last errors and the time of the next visits.
     Status(StatusArgs),
+    /// List the files that the workers of a crawl have written, with the bytes that count.
+    ///
+    /// The crawl is in a database: `crawl outputs --store postgres://user@host/database --crawl NAME`.
+    Outputs(StoreArgs),
+    /// List the workers of a crawl in a database.
+    Workers(StoreArgs),
     /// Fetch again the pages that failed in the last round.
     ///
     /// The round then continues: `crawl retry-errors --seed urls.txt -o pages.jsonl`.

@@ -5,6 +5,7 @@ mod commands;
 mod logging;
 pub mod progress;
 mod progress_line;
+mod reconnect;
 pub mod report;
 pub mod run;
 mod upkeep;

@@ -4,6 +4,7 @@ use crate::{
     cli::RunArgs,
     logging::{say, say_as, say_json},
     progress::{self, Places},
+    reconnect::{Patience, is_passing},
     report::{self, Named, Samples},
     upkeep,
     usage_error::command_line,
@@ -22,7 +23,7 @@ use crawl_engine::{
     threads,
 };
 use crawl_fetch::{Seed, is_public};
-use crawl_model::{FrontierCounts, hide_userinfo};
+use crawl_model::{FrontierCounts, StoreError, hide_userinfo};
 use crawl_output::OutputError;
 use crawl_server::{
     metrics::Metrics,
@@ -67,7 +68,7 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
     let is_temporary = shared.is_none() && dir.is_none() && state::is_temporary(&config);
     let temporary = is_temporary.then(state::temporary).transpose()?;
     config.state.report &= temporary.is_none();
-    let place = match (shared, &temporary, dir) {
+    let mut place = match (shared, &temporary, dir) {
         (Some(_), ..) if args.fresh => {
             return Err(Failure::usage(
                 "--fresh cannot forget a crawl that other workers may work on: choose another --crawl, or drop its schema",
@@ -92,12 +93,52 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
     upkeep::remove_old(&config.state, &state.dir, args.quiet);
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let named = Named { seeds: shown_names(&names), command: command_line(words), ..Named::default() };
-    let job = crawl(config, &seeds, (&state, named), (metrics, notifier), args.quiet);
-    runtime.block_on(job).map_err(|e| place.explain(e))
+    let job = Job { config, seeds: &seeds, place, named, notifier, quiet: args.quiet };
+    runtime.block_on(job.run(state, metrics))
+}
+
+/// A crawl and the place of its state.
+struct Job<'s> {
+    config: Config,
+    seeds: &'s [Seed],
+    place: Place,
+    named: Named,
+    notifier: Option<Notifier>,
+    quiet: bool,
+}
+
+impl Job<'_> {
+    /// Crawls until the end, with further attempts if other workers or the server of a shared crawl require them.
+    async fn run(mut self, mut state: State, mut metrics: Metrics) -> Result<Exit, Failure> {
+        let mut patience = Patience::new(self.config.fetch.max_outage);
+        loop {
+            let outcome = self.attempt(&state, metrics).await;
+            let failure = match outcome.map_err(|failure| self.place.explain(failure)) {
+                Err(failure) if self.place.is_shared() && is_passing(&failure) => failure,
+                outcome => {
+                    if let Err(error) = state.store.give_back() {
+                        tracing::debug!(%error, "hosts were not given back");
+                    }
+                    return outcome;
+                }
+            };
+            // the next attempt cuts the outputs back to what was settled
+            state.store.abandon(&StoreError::Other("the crawl goes on with another connection".into()));
+            drop(state);
+            let next = patience.reopen(&mut self.place, &self.config, failure, self.quiet);
+            (state, metrics) = next.await?;
+        }
+    }
+
+    async fn attempt(&self, state: &State, metrics: Metrics) -> Result<Exit, Failure> {
+        let named = self.named.clone();
+        let beside = (metrics, self.notifier.as_ref());
+        crawl(self.config.clone(), self.seeds, (state, named), beside, self.quiet).await
+    }
 }
 
 /// The place of a crawl's state.
-enum Place {
+pub enum Place {
     /// A directory.
     Directory(PathBuf),
     /// A database.
@@ -105,7 +146,13 @@ enum Place {
 }
 
 impl Place {
-    fn open(&self, config: &Config, fresh: bool) -> Result<State, Failure> {
+    /// Returns true if other workers may share the crawl.
+    pub const fn is_shared(&self) -> bool {
+        matches!(self, Self::Shared(_))
+    }
+
+    /// Opens the state.
+    pub fn open(&mut self, config: &Config, fresh: bool) -> Result<State, Failure> {
         match self {
             Self::Directory(dir) => open_state(config, dir, fresh).map_err(|e| e.in_state(dir)),
             Self::Shared(shared) => shared.open(config),
@@ -152,9 +199,10 @@ async fn crawl(
     config: Config,
     seeds: &[Seed],
     (state, mut named): (&State, Named),
-    (metrics, notifier): (Metrics, Option<Notifier>),
+    (metrics, notifier): (Metrics, Option<&Notifier>),
     quiet: bool,
 ) -> Result<Exit, Failure> {
+    let is_shared = config.state.is_shared();
     let session = Session::open(config, seeds, state, &Platform::default(), |context| {
         print_round_notes(context, state, quiet);
     })?;
@@ -169,7 +217,9 @@ async fn crawl(
     if let Err(error) = context.in_storage(move |context| context.note_exit(code)).await {
         tracing::warn!(%error, "the end of the run is not noted for metrics");
     }
-    if let Some(notifier) = notifier {
+    // another attempt follows
+    let continues = is_shared && exit.as_ref().err().is_some_and(is_passing);
+    if let Some(notifier) = notifier.filter(|_| !continues) {
         notifier.run_ended(&run_end(&context, state, &named, &exit)).await;
     }
     tasks.end().await;
@@ -219,7 +269,7 @@ pub fn finish(
         // asked before the end of the round is noted: after it an error of the store fails no run
         let known = (context.store.counts()?, state::damage(&*context.store)?);
         // after an error a file may hold lines that were not settled: those are for the next run to cut off
-        close_outputs(context, [&named.output, &named.errors], ending)?;
+        close_outputs(context, state, [&named.output, &named.errors], ending)?;
         known
     } else {
         // after an error of the store there is nothing to ask it, and the error is what matters

@@ -31,6 +31,7 @@ use crawl_extract::PageExtractor;
 use crawl_fetch::{Gate, Traps};
 use crawl_model::{HostKey, Store, StoreError, now_ms};
 use crawl_projects::Keeper;
+use rustc_hash::FxHashSet;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
@@ -93,8 +94,8 @@ pub struct Admission {
     pub feeds: FeedBook,
     /// Sitemaps that robots.txt led to, host by host.
     pub sitemaps: SitemapBook,
-    /// Lock of the scope's stored extensions while they are changed.
-    pub scope_lock: Mutex<()>,
+    /// Hosts outside of the scope for which the scope of other workers was read.
+    pub scope_asked: Mutex<FxHashSet<HostKey>>,
     /// Makes this run's probes ones that were never asked for.
     pub nonce: u64,
 }
@@ -163,8 +164,12 @@ pub const RETRY_AFTER_KEY: &str = "retry_after";
 /// Name in the store of the end of the last successful run, in milliseconds since the epoch.
 const LAST_SUCCESS_KEY: &str = "last_success";
 
-/// Name in the store of the hosts that seeds redirected to.
+/// Name in the store of the list of sites that seeds redirected to, as earlier versions kept it.
 const SCOPE_KEY: &str = "scope_extensions";
+/// Beginning of the names in the store of the sites that seeds redirected to.
+const SCOPE_ROW: &str = "scope:";
+/// Value of a site that belongs to the scope.
+const EXTENDS: &str = "1";
 
 impl Context {
     /// Runs work that calls the store, away from the threads of asynchronous tasks. The work runs to its end, even if
@@ -193,16 +198,26 @@ impl Context {
     /// When storage fails.
     pub fn extend_scope(&self, url: &Url) -> Result<(), StoreError> {
         self.admission.links.extend_scope(url);
-        // read, add, write: one worker at a time
-        let _one = self.admission.scope_lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut known = self.scope_extensions()?;
-        let site = url.origin().ascii_serialization();
-        if !known.contains(&site) {
-            known.push(site);
-            let text = serde_json::to_string(&known).map_err(|e| StoreError::Other(e.to_string()))?;
-            self.store.put(SCOPE_KEY, &text)?;
+        // one row a site: several processes may extend the scope at a time
+        let row = format!("{SCOPE_ROW}{}", url.origin().ascii_serialization());
+        if self.store.get(&row)?.as_deref() != Some(EXTENDS) {
+            self.store.put(&row, EXTENDS)?;
         }
         Ok(())
+    }
+
+    /// Takes up what other workers added to the scope, once for each host outside of it. A target of a redirect is in the
+    /// frontier only after its host is in the stored scope.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn update_scope(&self, url: &Url) -> Result<(), StoreError> {
+        if !self.config.state.is_shared() || self.admission.links.in_scope(url) {
+            return Ok(());
+        }
+        let Some(host) = HostKey::of(url) else { return Ok(()) };
+        let is_first = self.admission.scope_asked.lock().unwrap_or_else(PoisonError::into_inner).insert(host);
+        if is_first { self.recall_scope(false) } else { Ok(()) }
     }
 
     /// Restores the scope of an unfinished round; a new round begins with its seeds alone.
@@ -210,10 +225,16 @@ impl Context {
     /// # Errors
     /// When storage fails.
     pub fn recall_scope(&self, new_round: bool) -> Result<(), StoreError> {
+        let rows = self.store.entries(SCOPE_ROW)?.into_iter().filter(|(_, value)| value == EXTENDS);
         if new_round {
+            for (row, _) in rows {
+                self.store.put(&row, "")?;
+            }
             return self.store.put(SCOPE_KEY, "[]");
         }
-        for url in self.scope_extensions()?.iter().filter_map(|site| Url::parse(site).ok()) {
+        let rows = rows.map(|(row, _)| row.trim_start_matches(SCOPE_ROW).to_owned());
+        let sites = self.earlier_scope()?.into_iter().chain(rows);
+        for url in sites.filter_map(|site| Url::parse(&site).ok()) {
             self.admission.links.extend_scope(&url);
         }
         Ok(())
@@ -267,7 +288,8 @@ impl Context {
         Ok(self.store.get(LAST_SUCCESS_KEY)?.and_then(|text| text.parse().ok()))
     }
 
-    fn scope_extensions(&self) -> Result<Vec<String>, StoreError> {
+    /// Scope extensions of a round that an earlier version began.
+    fn earlier_scope(&self) -> Result<Vec<String>, StoreError> {
         let text = self.store.get(SCOPE_KEY)?;
         text.map_or(Ok(Vec::new()), |t| {
             serde_json::from_str(&t).map_err(|e| StoreError::Corrupt(format!("{SCOPE_KEY}: {e}")))

@@ -347,6 +347,7 @@ impl Scheduler {
         let mut turns = turns.into_iter();
         for request in requests {
             let (Some(place), Some(Turn { slot, slow })) = (places.pop(), turns.next()) else { break };
+            context.update_scope(&request.url)?;
             let job = Job { request: unconditional(request), slot, place, slow };
             self.jobs[lane as usize].send(job).await.map_err(|_| StageError::Downstream)?;
         }

@@ -2,10 +2,12 @@
 
 mod build;
 mod outputs;
+mod parts;
 
 pub use crate::browser::check as check_browser;
 pub use build::{context, context_on};
 pub use outputs::{check as check_outputs, check_settings, close as close_outputs};
+pub use parts::MANIFEST;
 
 use crate::{
     archive::{self, Archive},

@@ -43,4 +43,7 @@ pub use postgres::{PgOptions, PgStore};
 pub use sqlite::{SqliteProjects, SqliteStore, StoreOptions};
 pub use state::{open, open_projects};
 pub use store_url::{PgUrl, StoreUrl, TlsMode};
-pub use upkeep::{Agreement, CheckReport, HostCounts, RepairReport, StoreSize, TableReport, Upkeep};
+pub use upkeep::{
+    Agreement, CheckReport, HostCounts, OutputPart, RepairReport, StoreSize, TableReport, Upkeep,
+    WorkerStart, WorkerState,
+};

@@ -39,6 +39,14 @@ pub fn open_shared(options: &PgOptions) -> Result<Arc<dyn StateStore>, StoreErro
     Ok(Arc::new(store))
 }
 
+/// Opens a crawl in a database for reading, without a worker.
+///
+/// # Errors
+/// Those of [`PgStore::open_read_only`].
+pub fn read_shared(options: &PgOptions) -> Result<Arc<dyn StateStore>, StoreError> {
+    Ok(Arc::new(PgStore::open_read_only(options)?))
+}
+
 /// Opens a state for reading; another process may write it meanwhile. Counts are those at the time of opening.
 ///
 /// # Errors

@@ -68,6 +68,54 @@ pub trait Upkeep {
         Ok(Agreement::Same)
     }
 
+    /// This worker of a crawl that several share; `None` for a state of one process, and for a reader.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn worker(&self) -> Result<Option<WorkerStart>, StoreError> {
+        Ok(None)
+    }
+
+    /// Notes a file of the output that this worker begins to write.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn add_part(&self, _part: &OutputPart) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Notes that a file of this worker is complete, with its length. A file without a record is no part any more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn end_part(&self, _path: &str, _bytes: u64) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// The files of the output of all workers; none for a state of one process.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn parts(&self) -> Result<Vec<OutputPart>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// All workers by name; none for a state of one process.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn workers(&self) -> Result<Vec<WorkerState>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// Gives the hosts of this worker back at once. Every later call fails. Nothing for a state of one process.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn give_back(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Discards uncommitted changes, like a killed process. Every later call fails with `why`.
     fn abandon(&self, why: &StoreError);
 }
@@ -79,6 +127,58 @@ pub enum Agreement {
     Same,
     /// Names of the settings that differ; `rules` for the version of the rules.
     Differs(Vec<String>),
+}
+
+/// A start of a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerStart {
+    /// Name of the worker.
+    pub name: String,
+    /// Number of the start, from 1.
+    pub epoch: i64,
+}
+
+/// A worker of a crawl.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkerState {
+    /// Name of the worker.
+    pub name: String,
+    /// Number of its starts.
+    pub starts: i64,
+    /// Time of its last start, in milliseconds since the Unix epoch.
+    pub since_ms: i64,
+    /// Milliseconds until the end of its lease; negative after that.
+    pub lease_ms: i64,
+    /// Hosts that it owns.
+    pub hosts: u64,
+    /// Records that it settled in this round.
+    pub records: i64,
+    /// Failures that it settled in this round.
+    pub failed: i64,
+}
+
+/// A file of the output of one worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputPart {
+    /// Path on the machine of the worker.
+    pub path: String,
+    /// Settled bytes: what stands behind them is no part of the output.
+    pub bytes: u64,
+    /// True if its worker has ended it. Formats with an index at their end are readable from then on.
+    pub is_complete: bool,
+    /// Name of the worker.
+    pub worker: String,
+    /// Start of the worker that began the file.
+    pub epoch: i64,
+    /// Number of the file in this start.
+    pub seq: u32,
+    /// Round of its records.
+    pub round: u32,
+    /// Name of its mark.
+    #[serde(skip)]
+    pub mark: String,
 }
 
 /// Number of a host's URLs by state, in the current round.

@@ -17,6 +17,12 @@ pub struct StateArgs {
     /// Its configuration file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Its database, as postgres://user@host/database
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// Its name in the database
+    #[arg(long, value_name = "NAME")]
+    pub crawl: Option<String>,
 }
 
 impl StateArgs {
@@ -25,6 +31,36 @@ impl StateArgs {
     pub fn overrides(&self) -> Vec<Override> {
         let mut out = Overrides(Vec::new());
         out.path("--state-dir", "state.dir", self.state_dir.as_ref());
+        out.text("--store", "state.store", self.store.as_ref());
+        out.text("--crawl", "state.crawl", self.crawl.as_ref());
+        out.0
+    }
+}
+
+/// Crawl in a database.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// Its database, as postgres://user@host/database
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// Its name in the database
+    #[arg(long, value_name = "NAME")]
+    pub crawl: Option<String>,
+    /// Its configuration file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl StoreArgs {
+    /// The flags as settings.
+    #[must_use]
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut out = Overrides(Vec::new());
+        out.text("--store", "state.store", self.store.as_ref());
+        out.text("--crawl", "state.crawl", self.crawl.as_ref());
         out.0
     }
 }

@@ -12,6 +12,7 @@ mod json;
 mod jsonl;
 mod kept;
 mod next_visits;
+mod outputs;
 mod page_file;
 mod projects;
 mod quality;
@@ -24,6 +25,7 @@ mod site;
 mod state;
 mod status;
 mod visit;
+mod workers;
 
 use crate::{
     cli::{Cli, Command, RulesArgs},
@@ -62,6 +64,8 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::Manual { dir }) => manual(&dir),
         Some(Command::Config(args)) => config::run(&args),
         Some(Command::Status(args)) => status::run(&args),
+        Some(Command::Outputs(args)) => outputs::run(&args),
+        Some(Command::Workers(args)) => workers::run(&args),
         Some(Command::RetryErrors(args)) => retry::run(&args),
         Some(Command::State(args)) => state::run(&args),
         Some(Command::Replay(args)) => replay::run(&args),

@@ -9,11 +9,11 @@ use crawl_engine::{
     exit::{Exit, Failure},
     host_state,
     site_book::{self, MissedSite, MissedTemplate},
-    state,
+    state::{self, SharedCrawl},
 };
 use crawl_model::{FrontierCounts, HostBound, StoreError, now_ms, rfc3339};
 use crawl_output::shown;
-use crawl_store::{Holder, HostCounts, StateLock, StateStore, StoreSize};
+use crawl_store::{Holder, HostCounts, StateLock, StateStore, StoreSize, WorkerState};
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
 use serde_json::Value;
@@ -35,6 +35,9 @@ struct Status {
     state_dir: PathBuf,
     /// The process that holds the state, if there is one.
     running: Option<Holder>,
+    /// Workers of a crawl in a database.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    workers: Vec<WorkerState>,
     round: u32,
     /// True if the round has ended.
     finished: bool,
@@ -116,8 +119,16 @@ impl HostStatus {
 pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
-    let dir = state::dir(&settings, &args.state.seed)?;
-    let status = Status::of(&dir, args, &settings).map_err(|e| e.in_state(&dir))?;
+    let status = match SharedCrawl::of(&settings)? {
+        Some(shared) => {
+            let store = shared.read()?;
+            Status::of(&*store, &shared.place(), args, &settings).map_err(|e| shared.in_store(e))?
+        }
+        None => {
+            let dir = state::dir(&settings, &args.state.seed)?;
+            Status::of_dir(&dir, args, &settings).map_err(|e| e.in_state(&dir))?
+        }
+    };
     if args.json {
         let text =
             serde_json::to_string_pretty(&status).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
@@ -129,13 +140,24 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
 }
 
 impl Status {
-    fn of(dir: &Path, args: &StatusArgs, settings: &Config) -> Result<Self, Failure> {
+    fn of_dir(dir: &Path, args: &StatusArgs, settings: &Config) -> Result<Self, Failure> {
         let usage = |error: StoreError| match error {
             StoreError::Other(words) => Failure::usage(words),
             error => error.into(),
         };
         let running = StateLock::holder(dir);
         let store = crawl_store::state::open_read_only(dir).map_err(usage)?;
+        let last_errors = last_lines(&dir.join("errors.jsonl"), args.errors);
+        Ok(Self { running, last_errors, ..Self::of(&*store, dir, args, settings)? })
+    }
+
+    /// The status without what a directory tells.
+    fn of(
+        store: &dyn StateStore,
+        place: &Path,
+        args: &StatusArgs,
+        settings: &Config,
+    ) -> Result<Self, Failure> {
         let (frontier, mut hosts) = (store.counts()?, store.hosts()?);
         let hosts_at_work = hosts.len();
         hosts.truncate(args.hosts);
@@ -145,27 +167,28 @@ impl Status {
         let left_alone =
             told.into_iter().filter(|(_, until)| *until > now).map(|(host, until)| (host, rfc3339(until)));
         let StoreSize { file, free } = store.size()?;
-        let finished = state::is_finished(&*store)?;
-        let next_visits = if finished { Some(NextVisits::of(&*store, settings)?) } else { None };
+        let finished = state::is_finished(store)?;
+        let next_visits = if finished { Some(NextVisits::of(store, settings)?) } else { None };
         Ok(Self {
-            running,
+            running: None,
+            workers: store.workers()?,
             round: store.round()?,
             finished,
             next_visits,
             frontier,
-            records_written: state::records_of_round(&*store)?,
+            records_written: state::records_of_round(store)?,
             hosts: hosts
                 .into_iter()
-                .map(|places| HostStatus::of(&*store, places, settings))
+                .map(|places| HostStatus::of(store, places, settings))
                 .collect::<Result<_, _>>()?,
             hosts_at_work,
             next_retry: store.next_due()?.map(rfc3339),
             left_alone: left_alone.collect(),
-            missed_sites: site_book::missed_sites(&*store)?,
-            last_errors: last_lines(&dir.join("errors.jsonl"), args.errors),
+            missed_sites: site_book::missed_sites(store)?,
+            last_errors: Vec::new(),
             bytes: file,
             free_bytes: free,
-            state_dir: dir.to_owned(),
+            state_dir: place.to_owned(),
         })
     }
 
@@ -174,7 +197,9 @@ impl Status {
         let FrontierCounts { pending, leased, held, failed, skipped, redirected, unchanged, gone, .. } =
             &self.frontier;
         let records = self.records_written;
+        let live = self.workers.iter().filter(|worker| worker.lease_ms > 0).count();
         let how = match (&self.running, self.finished, self.round) {
+            _ if live > 0 => format!("running: {live} workers"),
             (Some(holder), ..) => format!("running: {holder}"),
             (None, _, 0) => "not begun".into(),
             (None, true, round) => format!("round {round} is done; the same command begins the next one"),

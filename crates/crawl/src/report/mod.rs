@@ -28,7 +28,7 @@ const MISSED_SITES: usize = 300;
 const HISTORY: usize = 60;
 
 /// Names of a run's seeds and outputs, for its report and its messages.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Named {
     /// The output.
     pub output: String,

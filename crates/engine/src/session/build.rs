@@ -142,7 +142,7 @@ fn admission(config: &Config, sites: Arc<SiteSettings>) -> Result<Admission, Fai
         full_hosts: FullHosts::default(),
         feeds: FeedBook::new(config.crawl.feeds),
         sitemaps: SitemapBook::new(config.crawl.sitemap_files, config.crawl.sitemap_hosts),
-        scope_lock: Mutex::default(),
+        scope_asked: Mutex::default(),
         nonce: crawl_model::random(),
     })
 }

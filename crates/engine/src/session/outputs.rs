@@ -1,12 +1,13 @@
 //! The outputs of a run: opened before its first batch, closed after its last.
 
+use super::parts;
 use crate::{
     config::Config,
     context::Context,
     ending::Ending,
     exit::{Exit, Failure, exit_code},
     rotation::{self, RotatingOutput},
-    state::{self, State},
+    state::{self, SharedCrawl, State},
 };
 use crawl_model::{OutputMark, StoreError, now_ms};
 use crawl_output::{
@@ -48,11 +49,15 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     let config = &config;
     let archive = Path::new(&config.archive.dir);
     let archive = Some(archive).filter(|dir| !dir.as_os_str().is_empty());
-    for (path, is_folder) in output_path(config)?
-        .map(|path| (path, is_folder(path)))
-        .into_iter()
-        .chain(archive.map(|dir| (dir, true)))
-    {
+    let given = output_path(config)?;
+    let is_shared = SharedCrawl::of(config)?.is_some();
+    let folder = given.filter(|path| is_shared && parts::is_pattern(path)).map(parts::folder_of);
+    if folder.is_some() && !config.output.replace.is_empty() {
+        return Err(Failure::usage("-O replaces one file: name the parts of several workers with -o"));
+    }
+    let records = folder.as_deref().map(|folder| (folder, true));
+    let records = records.or_else(|| given.map(|path| (path, is_folder(path))));
+    for (path, is_folder) in records.into_iter().chain(archive.map(|dir| (dir, true))) {
         let name = path.display().to_string();
         if name.contains("://") {
             return Err(Failure::usage(format!("{name}: records go to a file or a folder, not to a URL")));
@@ -114,13 +119,20 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
         None => {
             Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.control.cancel.clone())), fields))
         }
-        Some(base) => {
-            let max_bytes = output.max_file.map(|size| size.as_u64());
+        Some(given) => {
+            let part = parts::part_of(&*state.store, given)?;
+            let base = part.as_deref().unwrap_or(given);
+            // a part of several workers is one file
+            let max_bytes = output.max_file.map(|size| size.as_u64()).filter(|_| part.is_none());
             let path = match max_bytes {
                 Some(_) => rotation::current(&*state.store, base)?,
                 None => base.to_owned(),
             };
             let place = Place::of(&path);
+            if part.is_some() {
+                parts::end_earlier(state, fields.as_ref())?;
+                parts::add(state, &place)?;
+            }
             let opened = place.open(state.before(&place, &path, replace)?, fields.clone())?;
             state.note_damage(&opened)?;
             state.output_opened(&place, opened.offset, opened.stale)?;
@@ -150,10 +162,12 @@ fn output_path(config: &Config) -> Result<Option<&Path>, Failure> {
 
 /// Closes the outputs of a run that ended without an error, and the round, if nothing of it is left. Until then the same
 /// command resumes the round.
-pub fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
+pub fn close(context: &Context, state: &State, names: [&str; 2], ending: Ending) -> Result<(), Failure> {
     let store = &*context.store;
     context.save_retry_after()?;
-    let place = output_path(&context.config)?.map(Place::of);
+    let given = output_path(&context.config)?;
+    let part = given.map(|path| parts::part_of(&*state.store, path)).transpose()?.flatten();
+    let place = part.as_deref().or(given).map(Place::of);
     for name in names {
         state::output_closed(store, name)?;
     }
@@ -168,6 +182,10 @@ pub fn close(context: &Context, names: [&str; 2], ending: Ending) -> Result<(), 
             store.settle(&[], &[OutputMark { name: name.clone(), offset }])?;
             Ok(store.sync()?)
         })?;
+    }
+    if let (Some(_), Some(place), Some(given)) = (&part, &place, given) {
+        parts::end(&*state.store, place)?;
+        parts::write_manifest(&*state.store, given)?;
     }
     // the last change: once the end is noted, the same command begins another round
     state::note_end(store)?;

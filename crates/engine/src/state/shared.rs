@@ -13,10 +13,15 @@ use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
 };
 
 /// Name of the file in the directory of a worker that names the worker and its crawl.
 const WORKER_FILE: &str = "worker.json";
+
+/// Attempts to join a crawl whose round another worker begins.
+const MOST_ATTEMPTS: usize = 5;
 
 /// Workers of one crawl that one machine gives directories to.
 const MOST_WORKERS: usize = 1_000;
@@ -89,24 +94,59 @@ impl SharedCrawl {
     /// # Errors
     /// Exit 3 when the server cannot be used, and exit 6 when another process holds the directory. Exit 2 when
     /// the schema is newer, or when the settings differ from those of the other workers.
-    pub fn open(&self, config: &Config) -> Result<State, Failure> {
-        let (dir, lock) = self.worker_dir()?;
-        let known = self.worker(&dir)?;
+    pub fn open(&mut self, config: &Config) -> Result<State, Failure> {
+        let mut attempts = 0;
+        loop {
+            let (dir, lock) = self.worker_dir()?;
+            // another attempt of this process takes the same one
+            self.dir = Some(dir.clone());
+            attempts += 1;
+            match self.open_in(&dir, lock, config) {
+                // another worker began the round at the same moment
+                Err(failure) if failure.exit == Exit::Held && attempts < MOST_ATTEMPTS => {}
+                outcome => return outcome.map_err(|failure| self.in_store(failure)),
+            }
+        }
+    }
+
+    fn open_in(&self, dir: &Path, lock: StateLock, config: &Config) -> Result<State, Failure> {
+        let known = self.worker(dir)?;
         let is_new = known.is_none();
         let worker = known.unwrap_or_else(|| self.new_worker());
         let options = PgOptions {
             url: (*self.url).clone(),
             crawl: self.crawl.clone(),
             worker: worker.name.clone(),
-            spool: Some(dir.clone()),
+            spool: Some(dir.to_owned()),
             pause: config.politeness.delay,
         };
-        let store = crawl_store::state::open_shared(&options).map_err(usage).map_err(|e| self.in_store(e))?;
+        let store = crawl_store::state::open_shared(&options).map_err(usage)?;
         if is_new {
-            worker.save(&dir)?;
+            worker.save(dir)?;
         }
-        self.agree(&*store, config).map_err(|e| self.in_store(e))?;
-        State::begin(&dir, lock, store, config).map_err(|e| self.in_store(e))
+        self.agree(&*store, config)?;
+        State::begin(dir, lock, store, config)
+    }
+
+    /// Opens the crawl for reading, beside its workers.
+    ///
+    /// # Errors
+    /// When the server cannot be used (exit 3), or has no such crawl (exit 2).
+    pub fn read(&self) -> Result<Arc<dyn StateStore>, Failure> {
+        let options = PgOptions {
+            url: (*self.url).clone(),
+            crawl: self.crawl.clone(),
+            worker: String::new(),
+            spool: None,
+            pause: Duration::ZERO,
+        };
+        crawl_store::state::read_shared(&options).map_err(usage).map_err(|e| self.in_store(e))
+    }
+
+    /// Database and name of the crawl, for people.
+    #[must_use]
+    pub fn place(&self) -> PathBuf {
+        PathBuf::from(format!("{} {}", self.url, self.crawl))
     }
 
     /// Adds the way out to an error of the store.

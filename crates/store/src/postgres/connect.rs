@@ -25,7 +25,7 @@ const CUT: Duration = Duration::from_secs(30);
 const SESSION: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; \
                        SET jit = off; SET plan_cache_mode = force_generic_plan; \
                        SET client_min_messages = warning; SET lock_timeout = '30s'; \
-                       SET idle_in_transaction_session_timeout = '60s'";
+                       SET idle_in_transaction_session_timeout = '15s'";
 
 /// A crawl in a database.
 #[derive(Clone, Debug)]

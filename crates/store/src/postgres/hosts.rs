@@ -18,6 +18,7 @@ use crawl_model::{HostKey, Lane, StoreError, Strategy, UrlKey};
 use postgres::Row;
 use std::time::Duration;
 use uuid::Uuid;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Time for which hosts are leased.
 pub(super) const LEASE: Duration = Duration::from_secs(60);
@@ -44,14 +45,10 @@ pub(super) struct Host {
     pub(super) active: bool,
 }
 
-/// Makes or renews the row of a worker; returns its number.
-pub(super) fn register(db: &mut Db, name: &str) -> Result<i32, StoreError> {
-    let row = db.one(
-        "INSERT INTO workers (name, lease_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2)) \
-         ON CONFLICT (name) DO UPDATE SET since = clock_timestamp(), lease_until = excluded.lease_until RETURNING id",
-        &[&name, &LEASE.as_secs_f64()],
-    )?;
-    get(&row, 0)
+/// Number of workers that have a lease, this one included.
+pub(super) fn live(db: &mut Db, worker: i32) -> Result<i64, StoreError> {
+    let live = "SELECT count(*) FROM workers WHERE id = $1 OR lease_until > clock_timestamp()";
+    get(&db.one(live, &[&worker])?, 0)
 }
 
 /// Returns true if no other worker has a lease.
@@ -119,12 +116,13 @@ pub(super) fn acquire(
 pub(super) fn claim(db: &mut Db, memory: &mut Memory, names: &[&str], alone: bool) -> Result<(), StoreError> {
     lock_round(db, memory)?;
     db.execute("INSERT INTO hosts (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", &[&names])?;
-    if alone || memory.names.len() < SHARE {
+    let names_to_take = if alone { names.to_vec() } else { share_of_names(db, memory, names)? };
+    if !names_to_take.is_empty() {
         let rows = db.rows(
             "UPDATE hosts SET owner = $1, epoch = epoch + 1 WHERE name = ANY($2) AND owner IS NULL \
              AND coalesce(not_before < clock_timestamp(), true) \
              RETURNING id, epoch, round, active, name",
-            &[&memory.worker, &names],
+            &[&memory.worker, &names_to_take],
         )?;
         let taken = note_owned(memory, &rows)?;
         let worked: Vec<HostId> = taken.into_iter().filter(|id| is_active(memory, *id)).collect();
@@ -145,6 +143,22 @@ pub(super) fn claim(db: &mut Db, memory: &mut Memory, names: &[&str], alone: boo
         memory.hosts.entry(HostKey::from_stored(get::<&str>(&row, 3)?)).or_insert(host);
     }
     Ok(())
+}
+
+/// New hosts that this worker takes by their first link: each live worker takes its part of all names. The others are free
+/// for workers that look for work.
+fn share_of_names<'n>(db: &mut Db, memory: &Memory, names: &[&'n str]) -> Result<Vec<&'n str>, StoreError> {
+    if memory.names.len() >= SHARE {
+        return Ok(Vec::new());
+    }
+    let live = "SELECT id FROM workers WHERE id = $1 OR lease_until > clock_timestamp() ORDER BY id";
+    let rows = db.rows(live, &[&memory.worker])?;
+    let ids: Vec<i32> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+    let is_own = |name: &str| {
+        let place = xxh3_64(name.as_bytes()) % ids.len().max(1) as u64;
+        usize::try_from(place).is_ok_and(|place| ids.get(place) == Some(&memory.worker))
+    };
+    Ok(names.iter().copied().filter(|name| is_own(name)).collect())
 }
 
 fn is_active(memory: &Memory, id: HostId) -> bool {
@@ -320,50 +334,6 @@ pub(super) fn activate(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Re
         )?;
     }
     Ok(())
-}
-
-/// Gives all hosts of this worker back and ends its lease. Hosts that it has asked rest for `pause`.
-pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<(), StoreError> {
-    let all: Vec<HostId> = memory.names.keys().copied().collect();
-    give_back(db, memory, &all, pause)?;
-    db.execute("UPDATE workers SET lease_until = clock_timestamp() WHERE id = $1", &[&memory.worker])
-        .map(|_| ())
-}
-
-/// Gives back hosts that this worker has not begun, as far as it has more than its share; returns its share.
-pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
-    let row = db.one(
-        "SELECT (SELECT count(*) FROM workers WHERE lease_until > clock_timestamp() OR id = $1), \
-         (SELECT count(*) FROM hosts WHERE owner IS NOT NULL) \
-         + (SELECT count(*) FROM hosts WHERE active AND owner IS NULL)",
-        &[&memory.worker],
-    )?;
-    let (workers, hosts): (usize, usize) = (unsigned(&row, 0)?, unsigned(&row, 1)?);
-    let share = hosts.div_ceil(workers.max(1));
-    let surplus = memory.names.len().saturating_sub(share);
-    let is_untouched = |id: &HostId| {
-        let places = memory.ledger.of(*id);
-        let ready = Lane::ALL.map(|lane| places.get(UrlState::ready(lane))).iter().sum::<u64>();
-        !memory.begun.contains(id) && places.total() == ready
-    };
-    let mut given: Vec<HostId> = memory.names.keys().copied().filter(is_untouched).collect();
-    given.sort_unstable();
-    given.truncate(surplus);
-    give_back(db, memory, &given, Duration::ZERO)?;
-    given.iter().for_each(|host| memory.drop_host(*host));
-    Ok(share)
-}
-
-fn give_back(db: &mut Db, memory: &Memory, hosts: &[HostId], pause: Duration) -> Result<(), StoreError> {
-    let idle: Vec<HostId> = hosts.iter().copied().filter(|id| memory.ledger.of(*id).total() == 0).collect();
-    let asked: Vec<HostId> = hosts.iter().copied().filter(|id| memory.begun.contains(id)).collect();
-    db.execute(
-        "UPDATE hosts SET owner = NULL, active = active AND id <> ALL($3), \
-         not_before = CASE WHEN id = ANY($4) THEN clock_timestamp() + make_interval(secs => $5) END \
-         WHERE id = ANY($2) AND owner = $1",
-        &[&memory.worker, &ints(hosts), &ints(&idle), &ints(&asked), &pause.as_secs_f64()],
-    )
-    .map(|_| ())
 }
 
 pub(super) fn ints(hosts: &[HostId]) -> Vec<i32> {

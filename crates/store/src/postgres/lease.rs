@@ -60,6 +60,10 @@ impl Inner {
         if lease_request.max == 0 || memory.ledger.of(host).get(ready) == 0 || !self.may_fetch() {
             return Ok(Vec::new());
         }
+        if self.memory.leaving.contains(&host) {
+            self.memory.ledger.wait_for_level(host, lease_request.lane);
+            return Ok(Vec::new());
+        }
         let Self { db, memory, lost, .. } = self;
         let leased = lease(db, memory, host, lease_request);
         if let Err(error) = &leased {

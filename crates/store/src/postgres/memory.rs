@@ -30,6 +30,8 @@ pub(super) struct Memory {
     pub(super) hosts: FxHashMap<HostKey, Host>,
     /// Hosts with a lease since this worker took them.
     pub(super) begun: FxHashSet<HostId>,
+    /// Hosts of which nothing is leased any more, since another worker is to have them.
+    pub(super) leaving: FxHashSet<HostId>,
     /// Names of this worker's hosts.
     pub(super) names: FxHashMap<HostId, HostKey>,
     /// Leased URLs.
@@ -97,6 +99,7 @@ impl Memory {
             known: KnownUrls::new(),
             hosts: FxHashMap::default(),
             begun: FxHashSet::default(),
+            leaving: FxHashSet::default(),
             names: FxHashMap::default(),
             out: FxHashMap::default(),
             waits: FxHashMap::default(),
@@ -213,6 +216,7 @@ impl Memory {
         self.waiting.retain(|(_, id)| waits.contains_key(id));
         self.busy.remove(&host);
         self.begun.remove(&host);
+        self.leaving.remove(&host);
         for held in self.held.values().filter(|held| held.host == host && held.held_for != host) {
             self.ledger.take(held.held_for, UrlState::Held, 1);
         }

@@ -22,15 +22,21 @@ mod lease;
 mod memory;
 mod migrate;
 mod own;
+mod parts;
 mod recrawl;
 mod run;
 mod settle;
+mod shares;
 mod spool;
 mod tally;
 mod texts;
 mod upkeep;
 
-use crate::{ledger::HostId, store_url::PgUrl, upkeep::Agreement};
+use crate::{
+    ledger::HostId,
+    store_url::PgUrl,
+    upkeep::{Agreement, WorkerStart},
+};
 use connect::Target;
 use crawl_model::{StoreError, instant};
 use db::Db;
@@ -89,6 +95,10 @@ struct Inner {
     read_only: bool,
     /// True if no other worker had a lease at the last renewal.
     alone: bool,
+    /// Workers that had a lease then, this one included.
+    workers: i64,
+    /// This start of the worker; `None` for a reader.
+    start: Option<WorkerStart>,
     /// Hosts that this worker may have; `None` for no limit.
     share: Option<usize>,
     renewed: Instant,
@@ -118,13 +128,27 @@ impl PgStore {
         migrate::migrate(&mut db, &target)?;
         let spool = Spool::open(options.spool.as_deref())?;
         let renewed = instant();
-        let worker = hosts::register(&mut db, &options.worker)?;
+        let (worker, start) = parts::register(&mut db, &options.worker, hosts::LEASE.as_secs_f64())?;
+        let start = Some(start);
         let memory = Memory::load(&mut db, worker)?;
         Tally::create(&mut db, worker, memory.round)?;
-        let alone = hosts::is_alone(&mut db, worker)?;
+        let workers = hosts::live(&mut db, worker)?;
+        let alone = workers == 1;
         let (pause, share, read_only, lost) = (options.pause, None, false, None);
-        let mut inner =
-            Inner { db, memory, spool, pause, share, read_only, alone, renewed, looked: None, lost };
+        let mut inner = Inner {
+            db,
+            memory,
+            spool,
+            pause,
+            share,
+            read_only,
+            alone,
+            workers,
+            start,
+            renewed,
+            looked: None,
+            lost,
+        };
         inner.write(Commit::Later, &[], |db, memory, _| hosts::resume(db, memory))?;
         inner.acquire()?;
         let held = &inner.memory.held;
@@ -158,9 +182,21 @@ impl PgStore {
         db.batch("SET default_transaction_read_only = on")?;
         let memory = Memory::load(&mut db, 0)?;
         let (spool, renewed) = (Spool::open(None)?, instant());
-        let (pause, share, read_only, alone) = (options.pause, None, true, false);
-        let inner =
-            Inner { db, memory, spool, pause, share, read_only, alone, renewed, looked: None, lost: None };
+        let (pause, share, read_only, alone, start) = (options.pause, None, true, false, None);
+        let inner = Inner {
+            db,
+            memory,
+            spool,
+            pause,
+            share,
+            read_only,
+            alone,
+            workers: 0,
+            start,
+            renewed,
+            looked: None,
+            lost: None,
+        };
         Ok(Self::new(inner))
     }
 
@@ -278,12 +314,18 @@ impl Inner {
         // from the moment before the request: the database counts from a later one
         let now = instant();
         self.write(Commit::Later, &[], |db, memory, _| hosts::renew(db, memory))?;
-        self.alone = hosts::is_alone(&mut self.db, self.memory.worker)?;
+        self.renewed = now;
+        self.divide()
+    }
+
+    /// Takes notice of the other workers, and gives back what is theirs.
+    fn divide(&mut self) -> Result<(), StoreError> {
+        self.workers = hosts::live(&mut self.db, self.memory.worker)?;
+        self.alone = self.workers == 1;
         self.share = None;
         if !self.alone {
-            self.share = Some(self.write(Commit::Later, &[], |db, memory, _| hosts::share(db, memory))?);
+            self.share = Some(self.write(Commit::Later, &[], |db, memory, _| shares::share(db, memory))?);
         }
-        self.renewed = now;
         Ok(())
     }
 
@@ -299,8 +341,17 @@ impl Inner {
             return Ok(());
         }
         self.looked = Some(now);
+        if hosts::live(&mut self.db, self.memory.worker)? != self.workers {
+            self.divide()?;
+        }
+        if !self.memory.leaving.is_empty() {
+            let pause = self.pause;
+            self.write(Commit::Later, &[], |db, memory, _| shares::let_leave(db, memory, pause))?;
+        }
         self.take_inbox()?;
-        if wants_hosts && self.share.is_none_or(|most| self.memory.names.len() < most) {
+        // a worker without work takes what is free, whatever its share is
+        let has_room = self.share.is_none_or(|most| self.memory.names.len() < most);
+        if wants_hosts && (has_room || self.memory.ledger.total().drained()) {
             self.acquire()?;
         }
         Ok(())
@@ -310,8 +361,11 @@ impl Inner {
     fn acquire(&mut self) -> Result<(), StoreError> {
         let pause = self.pause;
         loop {
-            let taken = self
-                .write(Commit::Later, &[], |db, memory, _| hosts::acquire(db, memory, hosts::BATCH, pause))?;
+            let room = self.share.map(|most| most.saturating_sub(self.memory.names.len()));
+            let limit = room.map_or(hosts::BATCH, |room| i64::try_from(room).unwrap_or(hosts::BATCH));
+            let limit = limit.clamp(1, hosts::BATCH);
+            let taken =
+                self.write(Commit::Later, &[], |db, memory, _| hosts::acquire(db, memory, limit, pause))?;
             if taken > 0 {
                 self.put_back_foreign()?;
             }
@@ -323,7 +377,7 @@ impl Inner {
 
     fn release(&mut self) -> Result<(), StoreError> {
         let pause = self.pause;
-        self.write(Commit::Now, &[], |db, memory, _| hosts::release(db, memory, pause))?;
+        self.write(Commit::Now, &[], |db, memory, _| shares::release(db, memory, pause))?;
         self.lose(&StoreError::Other("the hosts of this worker were given back".into()));
         Ok(())
     }

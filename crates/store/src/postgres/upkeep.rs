@@ -10,7 +10,7 @@ use super::{
 use crate::{
     codes,
     ledger::{ROW_BYTES, Room, UrlState},
-    upkeep::{HostCounts, StoreSize, Upkeep},
+    upkeep::{HostCounts, OutputPart, StoreSize, Upkeep, WorkerStart, WorkerState},
 };
 use crawl_model::{
     Discovery, HostBound, HostBounds, HostKey, KnownUrl, Outcome, RequestId, RulesVersion, StoreError, UrlKey,
@@ -169,6 +169,30 @@ impl Upkeep for PgStore {
         replaces: bool,
     ) -> Result<Agreement, StoreError> {
         self.agree(settings, rules.0, replaces)
+    }
+
+    fn worker(&self) -> Result<Option<WorkerStart>, StoreError> {
+        self.started()
+    }
+
+    fn add_part(&self, part: &OutputPart) -> Result<(), StoreError> {
+        self.note_part(part)
+    }
+
+    fn end_part(&self, path: &str, bytes: u64) -> Result<(), StoreError> {
+        self.complete_part(path, bytes)
+    }
+
+    fn parts(&self) -> Result<Vec<OutputPart>, StoreError> {
+        self.all_parts()
+    }
+
+    fn workers(&self) -> Result<Vec<WorkerState>, StoreError> {
+        self.all_workers()
+    }
+
+    fn give_back(&self) -> Result<(), StoreError> {
+        self.release()
     }
 
     fn abandon(&self, why: &StoreError) {

@@ -15,11 +15,13 @@ use std::{
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 pub struct Server {
     dir: tempfile::TempDir,
     child: Child,
+    arguments: Vec<String>,
 }
 
 impl Server {
@@ -41,8 +43,28 @@ impl Server {
             .output()
             .unwrap();
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        let child = spawn(dir.path(), account, arguments);
-        Self { dir, child }
+        let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        let child = spawn(dir.path(), account, &arguments).unwrap();
+        Self { dir, child, arguments }
+    }
+
+    /// Kills the server as a loss of power does. Its other processes end by themselves.
+    pub fn crash(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts the server again after a crash.
+    pub fn restart(&mut self) {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            match spawn(self.dir.path(), account(), &self.arguments) {
+                Ok(child) => return self.child = child,
+                // processes of the killed server may still be there
+                Err(log) => assert!(Instant::now() < until, "{log}"),
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     pub fn url(&self) -> PgUrl {
@@ -64,7 +86,7 @@ impl Server {
             crawl: crawl.to_owned(),
             worker: worker.to_owned(),
             spool: None,
-            pause: std::time::Duration::ZERO,
+            pause: Duration::ZERO,
         }
     }
 
@@ -96,7 +118,7 @@ impl Drop for Server {
     }
 }
 
-fn spawn(dir: &Path, account: Option<(u32, u32)>, arguments: &[&str]) -> Child {
+fn spawn(dir: &Path, account: Option<(u32, u32)>, arguments: &[String]) -> Result<Child, String> {
     let mut child = command("postgres", account)
         .arg("-D")
         .arg(dir.join("data"))
@@ -110,12 +132,15 @@ fn spawn(dir: &Path, account: Option<(u32, u32)>, arguments: &[&str]) -> Child {
     let mut log = BufReader::new(child.stderr.take().unwrap());
     let mut seen = String::new();
     while !seen.contains("ready to accept connections") {
-        assert!(log.read_line(&mut seen).unwrap() > 0, "the server ended: {seen}");
+        if log.read_line(&mut seen).unwrap() == 0 {
+            child.wait().unwrap();
+            return Err(format!("the server ended: {seen}"));
+        }
     }
     // a full pipe would stop the server
     let drain = move || while log.read_line(&mut String::new()).is_ok_and(|n| n > 0) {};
     std::thread::Builder::new().name("postgres-log".into()).spawn(drain).unwrap();
-    child
+    Ok(child)
 }
 
 /// The newest server of Debian, or one in the path.

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Faults at random moments of crawls by several workers in PostgreSQL: each page once over all parts, and each host asked politely.
+
+    benches/postgres_faults.py CRAWL_BINARY [--faults 200] [--minutes 30] [--workers 3] [--hosts 8] [--pages 300] [--seed N]
+
+Needs Debian's package postgresql. The faults: kill -9 of a worker, SIGSTOP beyond the lease and SIGCONT, kill -9 of the server and restart,
+pg_terminate_backend. A lease is ended by the clock of the database, as a minute without renewal does. Crawls of a generated site follow one
+another until all faults are made or the time is over. Exits with 1 if a page is lost or twice, or a line is broken.
+"""
+import argparse, collections, glob, http.server, json, os, pwd, random, signal, subprocess, sys, tempfile, threading, time
+
+DELAY = 0.1
+
+
+class Host(http.server.ThreadingHTTPServer):
+    """A tree of pages on a port of its own, with the times of its requests."""
+    daemon_threads = True
+
+    def __init__(self, pages):
+        self.pages, self.times = pages, []
+        super().__init__(("127.0.0.1", 0), Page)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def urls(self):
+        return {f"{self.url}/"} | {f"{self.url}/{n}" for n in range(1, self.pages)}
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        if self.path == "/robots.txt":
+            return self.answer(404, b"")
+        self.server.times.append(time.monotonic())
+        number = int(self.path[1:] or 0)
+        children = [n for n in (3 * number + 1, 3 * number + 2, 3 * number + 3) if n < self.server.pages]
+        links = "".join(f'<a href="/{n}">page {n}</a> ' for n in children)
+        words = " ".join(f"word{number}x{k} of the page number {number}" for k in range(40))
+        body = f"<html><head><title>page {number}</title></head><body><nav>home</nav><main><p>{words}</p>{links}</main></body></html>"
+        self.answer(200, body.encode())
+
+    def answer(self, status, body):
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Database:
+    """A server of its own on a Unix socket."""
+
+    def __init__(self, folder):
+        self.folder, self.bin = folder, sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+        self.user = pwd.getpwnam("postgres") if os.getuid() == 0 else None
+        if self.user:
+            os.chown(folder, self.user.pw_uid, self.user.pw_gid)
+        self.call("initdb", "--auth=trust", "--username=crawl", "--encoding=UTF8", "--locale=C", "-D", f"{folder}/data")
+        self.start()
+
+    def as_user(self):
+        return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
+
+    def call(self, program, *words):
+        subprocess.run([f"{self.bin}/{program}", *words], check=True, stdout=subprocess.DEVNULL, cwd="/", **self.as_user())
+
+    def start(self):
+        words = [f"{self.bin}/postgres", "-D", f"{self.folder}/data", "-k", self.folder, "-c", "listen_addresses=", "-c", "unix_socket_permissions=0777"]
+        until = time.monotonic() + 60
+        while True:
+            with open(f"{self.folder}/log", "ab") as log:
+                self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", **self.as_user())
+            while self.process.poll() is None:
+                if self.query("SELECT 1", check=False) == "1":
+                    return
+                time.sleep(0.05)
+            if time.monotonic() > until:
+                sys.exit("the server does not start again")
+            time.sleep(0.1)
+
+    def crash(self):
+        self.process.kill()
+        self.process.wait()
+        self.start()
+
+    def query(self, text, check=True):
+        words = [f"{self.bin}/psql", "-h", self.folder, "-U", "crawl", "-d", "postgres", "-Atqc", text]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if check and done.returncode:
+            sys.exit(done.stderr)
+        return done.stdout.strip()
+
+    @property
+    def url(self):
+        return f"postgres://crawl@/postgres?host={self.folder}"
+
+
+class Crawl:
+    """Workers on one crawl, which are started again until the crawl has ended."""
+
+    def __init__(self, args, database, hosts, folder, name):
+        self.database, self.folder, self.name = database, f"{folder}/{name}", name
+        os.makedirs(f"{self.folder}/out")
+        with open(f"{self.folder}/seeds", "w") as seeds:
+            seeds.write("".join(f"{host.url}/\n" for host in hosts))
+        self.binary, self.workers, self.starts = os.path.abspath(args.binary), {}, 0
+        for number in range(args.workers):
+            self.start(f"w{number}")
+
+    def start(self, directory):
+        words = [self.binary, "--seed", f"{self.folder}/seeds", "--store", self.database.url, "--crawl", self.name, "--delay", f"{DELAY}s",
+                 "--allow-address", "127.0.0.0/8", "--state-dir", f"{self.folder}/{directory}", "-o", f"{self.folder}/out/*.jsonl", "--quiet"]
+        variables = {"CRAWL_OUTPUT_BATCH": "8", "CRAWL_DEDUP_SETTLE_PAGES": "20", "CRAWL_CRAWL_SOFT404": "false",
+                     "CRAWL_CRAWL_AI_OPTOUT_FILES": "false", "CRAWL_POLITENESS_ADDRESS_SHARE": "0", "CRAWL_TRAPS_TEMPLATE_CREDIT": "1000000"}
+        with open(f"{self.folder}/{directory}.log", "ab") as log:
+            self.workers[directory] = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **variables})
+        self.starts += 1
+
+    def running(self):
+        return [name for name, worker in self.workers.items() if worker.poll() is None]
+
+    def expire(self, directory):
+        with open(f"{self.folder}/{directory}/worker.json") as text:
+            name = json.load(text)["name"]
+        self.database.query(f"UPDATE crawl_{self.name}.workers SET lease_until = clock_timestamp() - interval '1 s' WHERE name = '{name}'")
+
+    def kill(self, directory, dice):
+        self.workers[directory].kill()
+        self.workers[directory].wait()
+        if dice.random() < 0.5:
+            # the directory is lost with its machine
+            self.expire(directory)
+            self.start(f"w{self.starts}")
+        else:
+            self.start(directory)
+
+    def pause(self, directory):
+        self.workers[directory].send_signal(signal.SIGSTOP)
+        self.expire(directory)
+        time.sleep(2)
+        self.workers[directory].send_signal(signal.SIGCONT)
+
+    def finish(self):
+        """Waits for the workers. A worker that ended with an error is started again."""
+        until = time.monotonic() + 300
+        while True:
+            for name, worker in list(self.workers.items()):
+                if worker.poll() not in (None, 0, -9):
+                    print(f"  {name} ended with {worker.returncode}: {self.tail(name)}", flush=True)
+                    self.start(name)
+            if not self.running():
+                break
+            if time.monotonic() > until:
+                sys.exit(f"the crawl does not end: see {self.folder}")
+            time.sleep(0.1)
+        if all(worker.returncode != 0 for worker in self.workers.values()):
+            self.start(f"w{self.starts}")
+            self.finish()
+
+    def tail(self, name):
+        with open(f"{self.folder}/{name}.log") as log:
+            return log.read()[-300:].strip()
+
+    def counts(self):
+        """Records of each URL over the listed parts, and broken lines."""
+        words = [self.binary, "outputs", "--json", "--store", self.database.url, "--crawl", self.name]
+        parts = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+        counts, broken = collections.Counter(), 0
+        for part in parts:
+            with open(part["path"], "rb") as file:
+                for line in file.read(part["bytes"]).splitlines(keepends=True):
+                    try:
+                        counts[json.loads(line)["url"]] += line.endswith(b"\n")
+                    except ValueError:
+                        broken += 1
+        return counts, broken
+
+
+def is_over(crawl):
+    return not crawl.running()
+
+
+def fault(crawl, database, dice):
+    kind = dice.choices(["kill", "stop", "terminate", "crash"], [4, 3, 3, 2])[0]
+    running = [name for name in crawl.running() if os.path.exists(f"{crawl.folder}/{name}/worker.json")]
+    if not running:
+        return None
+    name = dice.choice(running)
+    if kind == "kill":
+        crawl.kill(name, dice)
+    elif kind == "stop":
+        crawl.pause(name)
+    elif kind == "terminate":
+        database.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'crawl'")
+    else:
+        database.crash()
+    return kind
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--faults", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--hosts", type=int, default=8)
+    parser.add_argument("--pages", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    args = parser.parse_args()
+    dice, made = random.Random(args.seed), collections.Counter()
+    totals, until = collections.Counter(), time.monotonic() + 60 * args.minutes
+    print(f"random seed {args.seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="postgres-faults-") as folder:
+        os.chmod(folder, 0o755)
+        os.makedirs(f"{folder}/pg")
+        database = Database(f"{folder}/pg")
+        while made.total() < args.faults and time.monotonic() < until:
+            hosts = [Host(args.pages) for _ in range(args.hosts)]
+            crawl = Crawl(args, database, hosts, folder, f"c{totals['crawls']}")
+            time.sleep(1)
+            before = made.total()
+            while not is_over(crawl) and made.total() < args.faults:
+                time.sleep(dice.uniform(0.2, 2.5))
+                made.update(filter(None, [fault(crawl, database, dice)]))
+            crawl.finish()
+            counts, broken = crawl.counts()
+            want = set().union(*(host.urls() for host in hosts))
+            lost, twice = want - counts.keys(), [url for url, n in counts.items() if n > 1]
+            gaps = [later - earlier for host in hosts for earlier, later in zip(host.times, host.times[1:])]
+            fast = sum(gap < 0.9 * DELAY for gap in gaps)
+            requests = sum(len(host.times) for host in hosts)
+            print(f"crawl {totals['crawls']}: {made.total() - before} faults, {len(want)} pages, {requests} requests, {len(lost)} lost, {len(twice)} twice, "
+                  f"{broken} broken lines, {fast} requests before their time", flush=True)
+            for url in sorted(lost)[:3] + twice[:3]:
+                print(f"  {url}")
+            totals.update(crawls=1, pages=len(want), requests=requests, lost=len(lost), twice=len(twice), broken=broken, fast=fast)
+            for host in hosts:
+                host.shutdown()
+        database.process.send_signal(signal.SIGQUIT)
+        database.process.wait()
+    print(f"{made.total()} faults of {args.faults} ({dict(made)}) in {totals['crawls']} crawls of {totals['pages']} pages with {totals['requests']} requests: "
+          f"{totals['lost']} lost, {totals['twice']} twice, {totals['broken']} broken lines, {totals['fast']} requests before their time")
+    sys.exit(bool(totals["lost"] or totals["twice"] or totals["broken"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+//! Another attempt of a worker whose database was away, or whose hosts another worker has taken. The attempt begins as a
+//! restarted process does: with what was settled.
+
+use crate::run::{Place, stop_on_signals};
+use crawl_engine::{
+    config::Config,
+    exit::{Exit, Failure},
+    state::State,
+};
+use crawl_model::StoreError;
+use crawl_server::metrics::Metrics;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+/// The first pause before another attempt; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// Time after which an attempt counts as one that went well.
+const WENT_WELL: Duration = Duration::from_secs(60);
+
+/// Returns true if the same command may succeed later.
+pub fn is_passing(failure: &Failure) -> bool {
+    matches!(failure.error.downcast_ref::<StoreError>(), Some(StoreError::Full(_) | StoreError::Busy(_)))
+}
+
+/// Attempts that are left.
+pub struct Patience {
+    /// Longest time without an attempt that went well.
+    limit: Duration,
+    pause: Duration,
+    began: Instant,
+    /// Begin of the attempts that failed one after the other.
+    failing_since: Option<Instant>,
+}
+
+impl Patience {
+    pub fn new(limit: Duration) -> Self {
+        Self { limit, pause: FIRST_PAUSE, began: Instant::now(), failing_since: None }
+    }
+
+    /// Opens the crawl again, as soon as that is possible.
+    ///
+    /// # Errors
+    /// The last failure once the patience is over, a failure that does not pass, and an interruption.
+    pub async fn reopen(
+        &mut self,
+        place: &mut Place,
+        config: &Config,
+        mut failure: Failure,
+        quiet: bool,
+    ) -> Result<(State, Metrics), Failure> {
+        if self.began.elapsed() > WENT_WELL {
+            (self.pause, self.failing_since) = (FIRST_PAUSE, None);
+        }
+        loop {
+            let since = *self.failing_since.get_or_insert_with(Instant::now);
+            if since.elapsed() > self.limit {
+                return Err(failure);
+            }
+            tracing::warn!("{:#}; another attempt in {:?}", failure.error, self.pause);
+            if !pause(self.pause, quiet).await {
+                return Err(Failure::new(Exit::Interrupted, format!("stopped while {:#}", failure.error)));
+            }
+            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+            self.began = Instant::now();
+            match place.open(config, false) {
+                Ok(state) => return Ok((state, Metrics::open(&config.metrics).await?)),
+                Err(next) if is_passing(&next) => failure = next,
+                Err(next) => return Err(next),
+            }
+        }
+    }
+}
+
+/// Waits; returns false if the process is told to stop.
+async fn pause(time: Duration, quiet: bool) -> bool {
+    let cancel = CancellationToken::new();
+    let signals = tokio::spawn(stop_on_signals(cancel.clone(), quiet));
+    let is_over = tokio::select! {
+        () = sleep(time) => true,
+        () = cancel.cancelled() => false,
+    };
+    signals.abort();
+    is_over
+}

@@ -1,0 +1,139 @@
+//! Parts of an output: the files that one worker writes beside those of others. Their names and lengths are in the store,
+//! and in a manifest beside them.
+
+use crate::{
+    exit::{Exit, Failure},
+    state::{self, State},
+};
+use crawl_model::{OutputMark, StoreError};
+use crawl_output::{Fields, Place};
+use crawl_store::{OutputPart, StateStore};
+use serde::Serialize;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Name of the file beside the parts that lists them.
+pub const MANIFEST: &str = "manifest.json";
+
+/// The character of a path that stands for the name of a part.
+const STAR: char = '*';
+
+/// The parts of a crawl, as the manifest has them.
+#[derive(Serialize)]
+struct Manifest<'a> {
+    parts: &'a [OutputPart],
+}
+
+/// Returns true if a path stands for the parts of several workers.
+pub(super) fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(STAR)
+}
+
+/// The folder that holds the parts of a pattern.
+pub(super) fn folder_of(pattern: &Path) -> PathBuf {
+    let text = pattern.to_string_lossy();
+    let before = text.split(STAR).next().unwrap_or_default();
+    let folder =
+        before.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+    PathBuf::from(folder)
+}
+
+/// The part that this start of the worker writes: `part-WORKER-EPOCH-SEQ` in place of the star. `None` for a state of one
+/// process, whose output has the name as it is.
+pub(super) fn part_of(store: &dyn StateStore, pattern: &Path) -> Result<Option<PathBuf>, StoreError> {
+    if !is_pattern(pattern) {
+        return Ok(None);
+    }
+    let Some(start) = store.worker()? else { return Ok(None) };
+    let name = format!("part-{}-{}-0", start.name, start.epoch);
+    Ok(Some(PathBuf::from(pattern.to_string_lossy().replacen(STAR, &name, 1))))
+}
+
+/// Notes a part that this worker begins to write.
+pub(super) fn add(state: &State, place: &Place) -> Result<(), StoreError> {
+    let Some(start) = state.store.worker()? else { return Ok(()) };
+    state.store.add_part(&OutputPart {
+        path: place.path.to_string_lossy().into_owned(),
+        bytes: 0,
+        is_complete: false,
+        worker: start.name,
+        epoch: start.epoch,
+        seq: 0,
+        round: state.round,
+        mark: place.name(),
+    })
+}
+
+/// Ends the parts that earlier starts of this worker left open: each is cut back to what was settled.
+pub(super) fn end_earlier(state: &State, fields: Option<&Fields>) -> Result<(), Failure> {
+    let Some(start) = state.store.worker()? else { return Ok(()) };
+    for part in state.store.parts()? {
+        if part.worker != start.name || part.is_complete || part.epoch == start.epoch {
+            continue;
+        }
+        let path = Path::new(&part.path);
+        let place = Place::of(path);
+        if part.bytes > 0 || place.written().exists() {
+            let mut opened = place.open(state.before(&place, path, false)?, fields.cloned())?;
+            state.note_damage(&opened)?;
+            let reach = opened.output.finish()?;
+            let mark = reach.map(|offset| OutputMark { name: part.mark.clone(), offset });
+            state.store.settle(&[], &Vec::from_iter(mark))?;
+        }
+        end(&*state.store, &place)?;
+    }
+    Ok(())
+}
+
+/// Notes that a part is complete, and removes one without a record.
+pub(super) fn end(store: &dyn StateStore, place: &Place) -> Result<(), Failure> {
+    state::output_closed(store, &place.name())?;
+    let name = place.path.to_string_lossy();
+    let bytes = match fs::metadata(&place.path) {
+        Ok(found) if found.is_dir() => store.output_mark(&place.name())?.unwrap_or(0),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    };
+    store.end_part(&name, bytes)?;
+    if bytes == 0 && place.path.is_file() {
+        fs::remove_file(&place.path).map_err(|e| Failure::new(Exit::Storage, format!("{name}: {e}")))?;
+    }
+    Ok(())
+}
+
+/// Writes the manifest beside the parts of a pattern, until it is that of the store.
+pub(super) fn write_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(), Failure> {
+    let path = folder_of(pattern).join(MANIFEST);
+    let failed = |e: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {e}", path.display()));
+    let mut written = None;
+    loop {
+        let mut parts = store.parts()?;
+        parts.retain(|part| part.bytes > 0);
+        // another worker may have written an earlier list in between
+        if written.as_ref() == Some(&parts) {
+            return Ok(());
+        }
+        let text = serde_json::to_vec_pretty(&Manifest { parts: &parts }).map_err(|e| failed(&e))?;
+        let new = path.with_extension(format!("{}.new", std::process::id()));
+        fs::write(&new, &text).and_then(|()| fs::rename(&new, &path)).map_err(|e| failed(&e))?;
+        written = Some(parts);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_has_a_folder() {
+        for (pattern, folder) in
+            [("out/*.jsonl", "out"), ("*.jsonl", "."), ("/*.jsonl", "/"), ("/a/b/*/", "/a/b")]
+        {
+            assert!(is_pattern(Path::new(pattern)));
+            assert_eq!(folder_of(Path::new(pattern)), Path::new(folder));
+        }
+        assert!(!is_pattern(Path::new("out/pages.jsonl")));
+    }
+}

@@ -1,0 +1,135 @@
+//! Workers, and the files of the output that each of them writes. The length of a file is its mark, which the settling
+//! transaction stores.
+
+use super::{
+    Commit, Inner, PgStore,
+    db::{Db, get, int, uint, unsigned},
+    own,
+};
+use crate::upkeep::{OutputPart, WorkerStart, WorkerState};
+use crawl_model::StoreError;
+
+const PARTS: &str = "SELECT p.path, w.name, p.epoch, p.seq, p.round, p.mark, coalesce(p.bytes, o.reach, 0), p.bytes IS NOT NULL, \
+                     p.worker \
+                     FROM parts p JOIN workers w ON w.id = p.worker LEFT JOIN outputs o ON o.name = p.mark \
+                     ORDER BY p.round, w.name, p.epoch, p.seq, p.path";
+
+const WORKERS: &str = "SELECT w.name, w.epoch, (extract(epoch FROM w.since) * 1000)::int8, \
+                       (extract(epoch FROM w.lease_until - clock_timestamp()) * 1000)::int8, \
+                       (SELECT count(*) FROM hosts h WHERE h.owner = w.id), \
+                       coalesce(t.records, 0)::int8, coalesce(t.failed, 0)::int8 \
+                       FROM workers w LEFT JOIN tallies t ON t.worker = w.id AND t.round = $1 ORDER BY w.name";
+
+impl PgStore {
+    /// This worker and the number of its start; `None` for a reader.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn started(&self) -> Result<Option<WorkerStart>, StoreError> {
+        Ok(self.ready()?.start.clone())
+    }
+
+    /// Notes a file that this worker begins to write.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn note_part(&self, part: &OutputPart) -> Result<(), StoreError> {
+        self.ready()?.write(Commit::Now, &[], |db, memory, _| {
+            db.execute(
+                "INSERT INTO parts (path, worker, epoch, seq, round, mark) VALUES ($1, $2, $3, $4, $5, $6) \
+                 ON CONFLICT DO NOTHING",
+                &[
+                    &part.path,
+                    &memory.worker,
+                    &part.epoch,
+                    &int(part.seq),
+                    &int(memory.round),
+                    &own::output(memory.worker, &part.mark),
+                ],
+            )
+            .map(|_| ())
+        })
+    }
+
+    /// Notes that a file of this worker is complete, with its length. A file without a record is no part any more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn complete_part(&self, path: &str, bytes: u64) -> Result<(), StoreError> {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.ready()?.write(Commit::Now, &[], |db, memory, _| {
+            let worker = &memory.worker;
+            if bytes == 0 {
+                db.execute("DELETE FROM parts WHERE worker = $1 AND path = $2", &[worker, &path])?;
+            } else {
+                let change = "UPDATE parts SET bytes = $3 WHERE worker = $1 AND path = $2";
+                db.execute(change, &[worker, &path, &bytes])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The files of all workers, by round and worker.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn all_parts(&self) -> Result<Vec<OutputPart>, StoreError> {
+        self.ready()?.parts()
+    }
+
+    /// All workers by name.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn all_workers(&self) -> Result<Vec<WorkerState>, StoreError> {
+        let mut inner = self.ready()?;
+        let round = int(inner.memory.round);
+        let rows = inner.db.rows(WORKERS, &[&round])?;
+        let mut workers = Vec::with_capacity(rows.len());
+        for row in &rows {
+            workers.push(WorkerState {
+                name: get(row, 0)?,
+                starts: get(row, 1)?,
+                since_ms: get(row, 2)?,
+                lease_ms: get(row, 3)?,
+                hosts: unsigned(row, 4)?,
+                records: get(row, 5)?,
+                failed: get(row, 6)?,
+            });
+        }
+        Ok(workers)
+    }
+}
+
+impl Inner {
+    fn parts(&mut self) -> Result<Vec<OutputPart>, StoreError> {
+        let rows = self.db.rows(PARTS, &[])?;
+        let mut parts = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let (worker, stored): (i32, &str) = (get(row, 8)?, get(row, 5)?);
+            parts.push(OutputPart {
+                path: get(row, 0)?,
+                worker: get(row, 1)?,
+                epoch: get(row, 2)?,
+                seq: uint(get(row, 3)?),
+                round: uint(get(row, 4)?),
+                mark: own::plain(worker, stored).unwrap_or(stored).to_owned(),
+                bytes: unsigned(row, 6)?,
+                is_complete: get(row, 7)?,
+            });
+        }
+        Ok(parts)
+    }
+}
+
+/// Makes or renews the row of a worker; returns its number and its start.
+pub(super) fn register(db: &mut Db, name: &str, lease: f64) -> Result<(i32, WorkerStart), StoreError> {
+    let row = db.one(
+        "INSERT INTO workers (name, lease_until, epoch) \
+         VALUES ($1, clock_timestamp() + make_interval(secs => $2), 1) \
+         ON CONFLICT (name) DO UPDATE SET since = clock_timestamp(), lease_until = excluded.lease_until, \
+         epoch = workers.epoch + 1 RETURNING id, epoch",
+        &[&name, &lease],
+    )?;
+    Ok((get(&row, 0)?, WorkerStart { name: name.to_owned(), epoch: get(&row, 1)? }))
+}

@@ -1,0 +1,243 @@
+//! Several workers on one crawl in PostgreSQL: the URLs of a crawl by one process, each record once over all parts,
+//! whatever dies.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "../crates/store/tests/support/postgres.rs"]
+mod database;
+#[path = "support/run.rs"]
+mod run;
+mod support;
+
+use database::Server as Database;
+use run::{PATIENCE, Run, Sandbox, eventually, lines, run, url_counts};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Read as _,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+use support::{
+    server::{Handler, Request, Response, Server},
+    site::Site,
+};
+
+/// The fixture site, with slow answers.
+struct Slow(Site);
+
+impl Handler for Slow {
+    fn answer(&self, request: &Request) -> Response {
+        self.0.answer(request).after(Duration::from_millis(50))
+    }
+}
+
+/// Hosts that serve the fixture site, each on a port of its own.
+struct Sites(Vec<Server>);
+
+impl Sites {
+    fn start(hosts: usize) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour");
+        let serve = |_| Server::start(0, Slow(Site::open(&root).unwrap())).unwrap();
+        Self((0..hosts).map(serve).collect())
+    }
+
+    fn seeds(&self) -> Vec<String> {
+        self.0.iter().map(|server| server.url("/")).collect()
+    }
+
+    fn requests(&self) -> usize {
+        self.0.iter().map(|server| server.requests().len()).sum()
+    }
+
+    /// Waits until so many more requests have come.
+    fn wait_for(&self, more: usize) {
+        let wanted = self.requests() + more;
+        eventually("requests come", || self.requests() >= wanted);
+    }
+}
+
+/// A crawl by several workers.
+struct Crawl {
+    sites: Sites,
+    database: Database,
+    sandbox: Sandbox,
+    ending: &'static str,
+}
+
+impl Crawl {
+    fn new(hosts: usize, ending: &'static str) -> Self {
+        let crawl =
+            Self { sites: Sites::start(hosts), database: Database::start(), sandbox: Sandbox::new(), ending };
+        fs::create_dir(crawl.sandbox.path("out")).unwrap();
+        crawl
+    }
+
+    fn flags<'f>(output: &'f str, state: &'f str) -> [&'f str; 6] {
+        ["--depth", "6", "-o", output, "--state-dir", state]
+    }
+
+    fn worker(&self, name: &str) -> Command {
+        let (output, store) = (format!("out/*{}", self.ending), self.database.text_url("crawl"));
+        let mut command = self.sandbox.crawl(&self.sites.seeds(), &[]);
+        // the last one counts
+        let words: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        let state = words.iter().position(|word| word == "--state-dir").unwrap();
+        let mut own = self.sandbox.bare();
+        own.args(&words[..state]).args(&words[state + 2..]);
+        for (key, value) in command.get_envs() {
+            own.env(key, value.unwrap());
+        }
+        command = own;
+        command.args(Self::flags(&output, name)).args(["--store", &store, "--crawl", "c"]);
+        command.env("CRAWL_OUTPUT_BATCH", "4").env("CRAWL_DEDUP_SETTLE_PAGES", "8");
+        command
+    }
+
+    /// Starts a worker, which shows what it does when the test fails.
+    fn start(&self, name: &str) -> Run {
+        Run::start(&mut self.worker(name))
+    }
+
+    /// URLs of a crawl of the same sites by one process.
+    fn expected(&self) -> Vec<String> {
+        let alone = Sandbox::new();
+        run(&mut alone.crawl(&self.sites.seeds(), &["--depth", "6", "-o", "out.jsonl"])).expect(0);
+        url_counts(&alone.records("out.jsonl")).into_keys().collect()
+    }
+
+    fn parts(&self) -> Vec<Value> {
+        let store = self.database.text_url("crawl");
+        let mut command = self.sandbox.bare();
+        command.args(["outputs", "--json", "--crawl", "c", "--store", &store]);
+        serde_json::from_str(&run(&mut command).expect(0).stdout).unwrap()
+    }
+
+    /// Records over all parts, as far as each counts.
+    fn records(&self) -> Vec<Value> {
+        let mut records = Vec::new();
+        for part in self.parts() {
+            let file = fs::File::open(part["path"].as_str().unwrap()).unwrap();
+            let (mut packed, mut text) = (file.take(part["bytes"].as_u64().unwrap()), String::new());
+            if self.ending.ends_with(".zst") {
+                zstd::stream::read::Decoder::new(packed).unwrap().read_to_string(&mut text).unwrap();
+            } else {
+                packed.read_to_string(&mut text).unwrap();
+            }
+            records.extend(lines(&text));
+        }
+        records
+    }
+
+    /// Fails the test unless each expected URL is a record, once.
+    #[track_caller]
+    fn check(&self) {
+        let counts = url_counts(&self.records());
+        let twice: BTreeMap<_, _> = counts.iter().filter(|(_, n)| **n != 1).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+        assert_eq!(counts.into_keys().collect::<Vec<_>>(), self.expected());
+    }
+
+    fn number(&self, query: &str) -> i64 {
+        self.database.client().query_one(&query.replace("@", "crawl_c."), &[]).unwrap().get(0)
+    }
+
+    /// Ends the lease of the worker of a directory, as a minute without renewal does. Returns its number.
+    fn expire(&self, directory: &str) -> i64 {
+        let text = self.sandbox.read(&format!("{directory}/worker.json"));
+        let worker: Value = serde_json::from_str(&text).unwrap();
+        let name = worker["name"].as_str().unwrap();
+        let update = format!(
+            "UPDATE @workers SET lease_until = clock_timestamp() - interval '1 s' WHERE name = '{name}' RETURNING id::int8"
+        );
+        self.number(&update)
+    }
+
+    fn hosts_of(&self, worker: i64) -> i64 {
+        self.number(&format!("SELECT count(*) FROM @hosts WHERE owner = {worker}"))
+    }
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn workers_share_the_hosts_and_write_each_record_once() {
+    let crawl = Crawl::new(4, ".jsonl.zst");
+    let workers = ["a", "b"].map(|name| crawl.start(name));
+    workers.into_iter().for_each(|worker| _ = worker.wait().expect(0));
+    crawl.check();
+    let parts = crawl.parts();
+    assert!(parts.iter().all(|part| part["isComplete"] == true), "{parts:?}");
+    let workers: Vec<&str> = parts.iter().map(|part| part["worker"].as_str().unwrap()).collect();
+    assert_eq!(workers.len(), 2, "both have a share: {parts:?}");
+    let manifest: Value = serde_json::from_str(&crawl.sandbox.read("out/manifest.json")).unwrap();
+    assert_eq!(manifest["parts"], Value::from(parts.clone()));
+    let length = |part: &Value| fs::metadata(part["path"].as_str().unwrap()).unwrap().len();
+    assert!(parts.iter().all(|part| part["bytes"] == length(part)));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn others_take_over_from_a_killed_worker() {
+    let crawl = Crawl::new(3, ".jsonl");
+    let (victim, other) = (crawl.start("a"), crawl.start("b"));
+    crawl.sites.wait_for(60);
+    victim.kill();
+    let worker = crawl.expire("a");
+    other.wait().expect(0);
+    assert_eq!(crawl.hosts_of(worker), 0);
+    crawl.check();
+    // a restart of the victim has nothing left to do but to end its part
+    run(&mut crawl.worker("a")).expect(0);
+    crawl.check();
+    assert!(crawl.parts().iter().all(|part| part["isComplete"] == true));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing_of_lost_hosts() {
+    let crawl = Crawl::new(3, ".jsonl");
+    let (zombie, other) = (crawl.start("a"), crawl.start("b"));
+    crawl.sites.wait_for(60);
+    zombie.signal("STOP");
+    let worker = crawl.expire("a");
+    eventually("the hosts of the stopped worker are taken", || crawl.hosts_of(worker) == 0);
+    zombie.signal("CONT");
+    zombie.wait().expect(0);
+    other.wait().expect(0);
+    crawl.check();
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn workers_outlast_a_crash_of_the_server_and_lost_connections() {
+    let mut crawl = Crawl::new(3, ".jsonl");
+    let workers = ["a", "b"].map(|name| crawl.start(name));
+    crawl.sites.wait_for(40);
+    let terminate =
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'crawl'";
+    assert!(crawl.number(terminate) > 0);
+    crawl.sites.wait_for(40);
+    crawl.database.crash();
+    crawl.database.restart();
+    workers.into_iter().for_each(|worker| _ = worker.wait().expect(0));
+    crawl.check();
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_terminated_worker_gives_its_hosts_back_within_5_s() {
+    let crawl = Crawl::new(3, ".jsonl");
+    let worker = crawl.start("a");
+    crawl.sites.wait_for(30);
+    let began = Instant::now();
+    worker.signal("TERM");
+    eventually("the hosts are free", || {
+        crawl.number("SELECT count(*) FROM @hosts WHERE owner IS NOT NULL") == 0
+    });
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(worker.wait().code(), 130);
+    assert!(began.elapsed() < PATIENCE);
+    run(&mut crawl.worker("b")).expect(0);
+    crawl.check();
+}
