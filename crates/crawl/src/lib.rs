@@ -3,11 +3,13 @@
 pub mod cli;
 mod commands;
 mod logging;
+mod place;
 pub mod progress;
 mod progress_line;
 mod reconnect;
 pub mod report;
 pub mod run;
+mod signals;
 mod upkeep;
 pub mod usage_error;
 

@@ -1,7 +1,7 @@
 //! Another attempt of a worker whose database was away, or whose hosts another worker has taken. The attempt begins as a
 //! restarted process does: with what was settled.
 
-use crate::run::{Place, stop_on_signals};
+use crate::{place::Place, signals::stop_on_signals};
 use crawl_engine::{
     config::Config,
     exit::{Exit, Failure},

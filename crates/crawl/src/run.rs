@@ -3,9 +3,11 @@
 use crate::{
     cli::RunArgs,
     logging::{say, say_as, say_json},
+    place::Place,
     progress::{self, Places},
     reconnect::{Patience, is_passing},
     report::{self, Named, Samples},
+    signals::stop_on_signals,
     upkeep,
     usage_error::command_line,
 };
@@ -17,7 +19,7 @@ use crawl_engine::{
     exit::{Exit, Failure, exit_code},
     platform::Platform,
     seeds::{self, Seeds},
-    session::{Session, check_browser, check_outputs, close_outputs, open_state},
+    session::{Session, check_browser, check_outputs, close_outputs},
     stage_error::StageError,
     state::{self, SharedCrawl, State},
     threads,
@@ -134,37 +136,6 @@ impl Job<'_> {
         let named = self.named.clone();
         let beside = (metrics, self.notifier.as_ref());
         crawl(self.config.clone(), self.seeds, (state, named), beside, self.quiet).await
-    }
-}
-
-/// The place of a crawl's state.
-pub enum Place {
-    /// A directory.
-    Directory(PathBuf),
-    /// A database.
-    Shared(SharedCrawl),
-}
-
-impl Place {
-    /// Returns true if other workers may share the crawl.
-    pub const fn is_shared(&self) -> bool {
-        matches!(self, Self::Shared(_))
-    }
-
-    /// Opens the state.
-    pub fn open(&mut self, config: &Config, fresh: bool) -> Result<State, Failure> {
-        match self {
-            Self::Directory(dir) => open_state(config, dir, fresh).map_err(|e| e.in_state(dir)),
-            Self::Shared(shared) => shared.open(config),
-        }
-    }
-
-    /// Adds the way out to an error of the state.
-    fn explain(&self, failure: Failure) -> Failure {
-        match self {
-            Self::Directory(dir) => failure.in_state(dir),
-            Self::Shared(shared) => shared.in_store(failure),
-        }
     }
 }
 
@@ -423,31 +394,5 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
     }
     if !quiet && !state.new_round && context.config.log.format == LogFormat::Text {
         say(&format!("going on with round {} in {dir}", state.round));
-    }
-}
-
-/// The first SIGINT or SIGTERM saves and stops; the second one stops at once, and leases run out. They are caught from the
-/// call on, not only when the future is polled: by then a busy crawl may have begun.
-pub(crate) fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Output = ()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-    async move {
-        let (Ok(mut int), Ok(mut term)) = caught else { return };
-        let mut is_stopping = false;
-        loop {
-            tokio::select! {
-                _ = int.recv() => {}
-                _ = term.recv() => {}
-            }
-            if is_stopping {
-                std::process::exit(i32::from(Exit::Interrupted as u8));
-            }
-            is_stopping = true;
-            // before the run can end: its summary comes after this line
-            if !quiet {
-                say("stopping: saving pages in flight (a second signal stops at once)");
-            }
-            cancel.cancel();
-        }
     }
 }

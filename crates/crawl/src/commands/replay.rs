@@ -1,6 +1,6 @@
 //! `crawl replay`: extraction and cleaning again, from an archive.
 
-use crate::{cli::ReplayArgs, logging::say, run};
+use crate::{cli::ReplayArgs, logging::say, signals::stop_on_signals};
 use crawl_engine::{
     config,
     exit::{Exit, Failure},
@@ -23,7 +23,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     // caught from here on: the folder of the replay is removed whatever comes
     let stop = CancellationToken::new();
     let _runtime = runtime.enter();
-    let signals = runtime.spawn(run::stop_on_signals(stop.clone(), args.quiet));
+    let signals = runtime.spawn(stop_on_signals(stop.clone(), args.quiet));
     let replayed = runtime.block_on(archive.replay(config, stop))?;
     signals.abort();
     if replayed.stopped {

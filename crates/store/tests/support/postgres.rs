@@ -55,6 +55,7 @@ impl Server {
     }
 
     /// Starts the server again after a crash.
+    #[expect(clippy::disallowed_methods, reason = "a test waits for the processes of the killed server")]
     pub fn restart(&mut self) {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
