@@ -21,6 +21,9 @@ class Host(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Page)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def handle_error(self, *_):
+        """A killed worker resets its connections."""
+
     @property
     def url(self):
         return f"http://127.0.0.1:{self.server_port}"
