@@ -24,6 +24,10 @@ impl Inner {
         if candidates.is_empty() {
             return Ok(Enqueued { known: urls.len(), ..Enqueued::default() });
         }
+        if candidates.iter().any(|url| !self.memory.hosts.contains_key(&url.host)) {
+            // workers that begin together share the first hosts
+            self.notice_workers()?;
+        }
         let (alone, memory) = (self.alone, &self.memory);
         let hosts: Vec<HostId> =
             candidates.iter().filter_map(|url| memory.hosts.get(&url.host)).map(|host| host.id).collect();

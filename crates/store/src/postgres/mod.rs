@@ -318,6 +318,14 @@ impl Inner {
         self.divide()
     }
 
+    /// Divides the hosts anew if a worker has joined or left.
+    fn notice_workers(&mut self) -> Result<(), StoreError> {
+        if hosts::live(&mut self.db, self.memory.worker)? == self.workers {
+            return Ok(());
+        }
+        self.divide()
+    }
+
     /// Takes notice of the other workers, and gives back what is theirs.
     fn divide(&mut self) -> Result<(), StoreError> {
         self.workers = hosts::live(&mut self.db, self.memory.worker)?;
@@ -341,9 +349,7 @@ impl Inner {
             return Ok(());
         }
         self.looked = Some(now);
-        if hosts::live(&mut self.db, self.memory.worker)? != self.workers {
-            self.divide()?;
-        }
+        self.notice_workers()?;
         if !self.memory.leaving.is_empty() {
             let pause = self.pause;
             self.write(Commit::Later, &[], |db, memory, _| shares::let_leave(db, memory, pause))?;

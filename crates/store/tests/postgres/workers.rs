@@ -119,13 +119,16 @@ fn a_round_begins_once() {
     let a = open(&server, "a");
     let b = open(&server, "b");
     assert_eq!((a.begin_round().unwrap(), b.begin_round().unwrap()), (1, 1));
-    a.enqueue(&urls(&["https://a/1"])).unwrap();
-    let out = lease(&a, "a", 1);
+    let all = ["https://a/1", "https://b/1", "https://c/1", "https://d/1", "https://e/1", "https://f/1"];
+    a.enqueue(&urls(&all)).unwrap();
+    // each worker takes its part of new hosts
+    let own = ready(&a).remove(0);
+    let out = lease(&a, &own, 1);
     assert_eq!(b.begin_round().unwrap(), 2);
     assert!(matches!(a.settle(&records(&out), &[mark("a", 9)]), Err(StoreError::Busy(_))));
     assert_eq!(a.begin_round().unwrap(), 2, "it joins");
     assert_eq!((a.counts().unwrap().records, a.output_mark("a").unwrap()), (0, None));
-    assert_eq!(a.enqueue(&urls(&["https://a/1"])).unwrap().new, 1);
+    assert_eq!(a.enqueue(&urls(&[&format!("https://{own}/1")])).unwrap().new, 1);
 }
 
 #[test]
