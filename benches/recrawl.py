@@ -54,7 +54,7 @@ def crawl(binary, folder, port, sites, number, flags=()):
     records = []
     if os.path.exists(f"{folder}/{number}.jsonl"):
         with open(f"{folder}/{number}.jsonl") as lines:
-            records = [{"url": r["url"], "change": r["metadata"]["change"], "links": r["links"], "letters": letters(r["content"])} for r in map(json.loads, lines)]
+            records = [{"url": r["url"], "change": r["metadata"]["change"], "links": r["links"], "letters": letters(r["content"] or r["text"])} for r in map(json.loads, lines)]
     result = {"cpu": usage.ru_utime + usage.ru_stime, "wall": time.monotonic() - start, "sent": sent, "records": records}
     changes = collections.Counter(r["change"] for r in records)
     print(f"run {number}: {result['cpu']:7.2f} CPU s {result['wall']:7.2f} s {sent / 1e6:9.2f} MB sent; {dict(statuses)}; records {dict(changes)}", flush=True)

@@ -1,6 +1,6 @@
 //! Runs whose output or text settings are new to the state: none ends with a file that lacks pages in
 //! silence.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/nights.rs"]
 mod nights;
@@ -8,9 +8,10 @@ mod nights;
 mod run;
 mod support;
 
+use crawl_archive::{Body, Item, ReadOptions, read_file};
 use nights::Changing;
 use run::{Run, Sandbox, lines, run, url_counts};
-use std::{fs, io::BufRead};
+use std::{collections::BTreeMap, fs, io::BufRead, ops::ControlFlow};
 use support::server::Server;
 
 fn site() -> Server {
@@ -128,4 +129,89 @@ fn a_run_to_standard_output_leaves_no_state() {
     assert_eq!(states, 0, "a state was left");
     run(&mut crawl(&["-o", "all.jsonl"])).expect(0);
     assert_eq!(sandbox.records("all.jsonl").len(), 8);
+}
+
+/// A night with few changes leaves the whole site in the file of -O, and a night without any does not empty it.
+#[test]
+fn the_current_state_stays_in_an_output() {
+    for name in ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet", "pages/"] {
+        let site = Changing::of(6);
+        let (server, sandbox) = (site.serve(), Sandbox::new());
+        let crawl = |flags: &[&str]| {
+            let mut command =
+                sandbox.crawl(&[server.url("/")], &[&["-O", name, "--recrawl", "all"], flags].concat());
+            run(command.env("CRAWL_RECRAWL_CONFIRM_GONE", "20ms")).expect(0)
+        };
+        crawl(&[]);
+        let first = state_of(&sandbox, name);
+        assert_eq!(first.len(), 8, "{name}");
+        crawl(&[]);
+        assert_eq!(state_of(&sandbox, name), first, "{name}: a night without changes");
+        site.set("/3.html", |page| page.html = page.html.replace("What page", "What all these years page"));
+        site.set("/4.html", |page| page.status = Some(410));
+        site.set("/5.html", |page| page.status = Some(500));
+        crawl(&[]);
+        let mut expected = first.clone();
+        expected.remove(&server.url("/4.html"));
+        let changed = expected.get_mut(&server.url("/3.html")).unwrap();
+        *changed = changed.replace("What page", "What all these years page");
+        assert_eq!(state_of(&sandbox, name), expected, "{name}: 3 has changed, 4 is gone, 5 failed");
+        if name == "pages/" {
+            continue;
+        }
+        site.set("/6.html", |page| page.html = page.html.replace("What page", "What some"));
+        crawl(&["--emit", "changes"]);
+        assert_eq!(state_of(&sandbox, name).len(), 1, "{name}: the changes alone");
+    }
+}
+
+/// Text of each page of an output, by its URL.
+fn state_of(sandbox: &Sandbox, name: &str) -> BTreeMap<String, String> {
+    let mut state = BTreeMap::new();
+    let mut add = |url: String, text: String| {
+        assert!(state.insert(url.clone(), text).is_none(), "{name} has {url} twice");
+    };
+    if name == "pages/" {
+        for entry in lines(&sandbox.read("pages/index.jsonl")) {
+            let text = sandbox.read(&format!("pages/{}", entry["path"].as_str().unwrap()));
+            let (_, text) = text.split_once("\n---\n\n").unwrap();
+            add(entry["url"].as_str().unwrap().to_owned(), text.trim_end().to_owned());
+        }
+        return state;
+    }
+    let options = ReadOptions { max_record: 1 << 24, keep_lines: false };
+    read_file(&sandbox.path(name), &options, &mut |item| {
+        let Item::Document(document) = item else { panic!("{name} cannot be read") };
+        let Body::Text(text) = document.body else { panic!("{name} has no text") };
+        add(document.url, text);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    state
+}
+
+#[test]
+fn an_output_belongs_to_one_crawl() {
+    let (server, sandbox) = (site(), Sandbox::new());
+    let crawl = |state: &str, flags: &[&str]| {
+        let mut command = sandbox.bare();
+        command.arg(server.url("/")).args(["--delay", "0s", "--allow-address", "127.0.0.0/8"]).args(flags);
+        run(command.arg("--state-dir").arg(sandbox.path(state)))
+    };
+    for name in ["out.jsonl", "out.jsonl.gz", "out.parquet", "pages/"] {
+        let (first, second) = (format!("{name}-1"), format!("{name}-2"));
+        crawl(&first, &["-o", name]).expect(0);
+        let file = sandbox.path(if name == "pages/" { "pages/index.jsonl" } else { name });
+        let before = fs::read(&file).unwrap();
+        for flag in ["-o", "-O"] {
+            let refused = crawl(&second, &[flag, name, "--fresh"]).expect(2);
+            assert!(refused.stderr.contains(&first), "{}", refused.stderr);
+        }
+        assert_eq!(fs::read(&file).unwrap(), before);
+        crawl(&first, &["-o", name]).expect(0);
+        crawl(&first, &["-O", name, "--fresh"]).expect(0);
+        // the owner is gone
+        fs::remove_dir_all(sandbox.path(&first)).unwrap();
+        crawl(&second, &["-O", name]).expect(0);
+    }
 }

@@ -106,7 +106,7 @@ fn last_modified_is_asked_for_and_what_changed_is_told_with_the_hash_before() {
     let (was, now) = (&record(&first.records, &url)["metadata"], &record(&second.records, &url)["metadata"]);
     assert_eq!(now["previousContentHash"], was["contentHash"]);
     assert_ne!(now["contentHash"], was["contentHash"]);
-    assert!(was.get("previousContentHash").is_none());
+    assert!(was["previousContentHash"].is_null());
     assert_eq!(nights.next(&[]).changes(&server), []);
 }
 

@@ -99,7 +99,7 @@ fn a_torn_line_at_the_end_is_cut_off() {
     assert!(server.wait(PATIENCE, |requests| requests.len() > 15), "{}", running.stderr_so_far());
     running.kill();
     let mut torn = fs::read(sandbox.path("out.jsonl")).unwrap();
-    torn.extend_from_slice(b"{\"schema_version\":1,\"id\":\"torn");
+    torn.extend_from_slice(b"{\"schema_version\":2,\"id\":\"torn");
     fs::write(sandbox.path("out.jsonl"), torn).unwrap();
     run(&mut crawl()).expect(0);
     let counts = url_counts(&sandbox.records("out.jsonl"));
@@ -141,7 +141,7 @@ fn after_a_finished_round_the_next_one_starts() {
     all("appended.jsonl", 7);
     all("appended.jsonl", 14);
     assert_eq!(server.targets().len(), 28, "each of the four rounds asked for every page");
-    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "replaced.jsonl"])).expect(0);
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "replaced.jsonl", "--emit", "changes"])).expect(0);
     assert_eq!(sandbox.read("replaced.jsonl"), "", "nothing has changed");
 }
 

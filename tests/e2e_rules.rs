@@ -112,7 +112,7 @@ fn a_crawl_extracts_as_its_flags_say() {
         let done = run(&mut sandbox.crawl(&[server.url("/eels")], &all)).expect(0);
         run::lines(&done.stdout).remove(0)
     };
-    let text = |record: &Value| record["content"].as_str().unwrap().to_owned();
+    let text = |record: &Value| run::content(record).to_owned();
 
     let record = run_with(&[]);
     let plain = text(&record);

@@ -166,10 +166,10 @@ fn fault(e: &Expected, records: &[Value], server: &Server) -> Option<String> {
     }
     let title = metadata["title"].as_str().unwrap_or_default();
     let shown = match &e.lands {
-        Some(path) => &run::record(records, &server.url(path))["content"],
-        None => &record["content"],
+        Some(path) => run::content(run::record(records, &server.url(path))),
+        None => run::content(record),
     };
-    e.wrong_with(&format!("{title}\n{}", shown.as_str().unwrap())).map(|wrong| format!("{wrong}: {shown}"))
+    e.wrong_with(&format!("{title}\n{}", shown)).map(|wrong| format!("{wrong}: {shown}"))
 }
 
 /// The whole site, end to end: each page has the text that a reader sees, by the right strategy.

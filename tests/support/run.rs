@@ -128,6 +128,11 @@ pub fn record<'a>(records: &'a [Value], url: &str) -> &'a Value {
     records.iter().find(|r| r["url"] == url).unwrap_or_else(|| panic!("no record of {url}"))
 }
 
+/// The content of a record before cleaning; it is null where it equals the text.
+pub fn content(record: &Value) -> &str {
+    record["content"].as_str().unwrap_or_else(|| record["text"].as_str().unwrap())
+}
+
 /// End of a run.
 #[derive(Debug)]
 pub struct Done {

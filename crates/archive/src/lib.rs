@@ -15,6 +15,7 @@ mod lines;
 mod parquet_bounds;
 mod parquet_pages;
 mod parquet_read;
+mod parquet_rows;
 mod parquet_structs;
 mod parquet_write;
 mod table;

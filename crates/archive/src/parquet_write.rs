@@ -219,7 +219,7 @@ impl<W: Write + Send> ParquetTable<W> {
 /// A table in a file.
 pub struct ParquetFile {
     file: File,
-    reader: SerializedFileReader<File>,
+    pub(crate) reader: SerializedFileReader<File>,
 }
 
 impl ParquetFile {
@@ -240,6 +240,25 @@ impl ParquetFile {
     pub fn has_columns(&self, columns: &[Column]) -> bool {
         let found = self.reader.metadata().file_metadata().schema();
         schema(columns).is_ok_and(|wanted| wanted.get_fields() == found.get_fields())
+    }
+
+    /// Returns true if it has these columns in this order, whichever of them may be null.
+    #[must_use]
+    pub fn has_columns_of_other_nulls(&self, columns: &[Column]) -> bool {
+        let found = self.reader.metadata().file_metadata().schema().get_fields();
+        let is_alike = |wanted: &Type, found: &Type| {
+            let parts = |of: &Type| (of.get_physical_type(), of.get_basic_info().converted_type());
+            wanted == found
+                || wanted.is_primitive()
+                    && found.is_primitive()
+                    && wanted.name() == found.name()
+                    && parts(wanted) == parts(found)
+        };
+        schema(columns).is_ok_and(|wanted| {
+            let wanted = wanted.get_fields();
+            wanted.len() == found.len()
+                && wanted.iter().zip(found).all(|(wanted, found)| is_alike(wanted, found))
+        })
     }
 
     /// A note of its footer.

@@ -19,7 +19,7 @@ pub use jobs::{
     TextFormat,
 };
 pub use operate::{
-    ConfigArgs, ReportArgs, RetryArgs, StateArgs, StateJob, StateJobArgs, StatusArgs, StoreArgs,
+    ConfigArgs, ReportArgs, RetryArgs, SchemaArgs, StateArgs, StateJob, StateJobArgs, StatusArgs, StoreArgs,
 };
 use overrides::Overrides;
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
@@ -127,8 +127,8 @@ pub enum Command {
     State(StateJobArgs),
     /// Extract the pages of an archive (--warc) again, offline.
     Replay(ReplayArgs),
-    /// Print the JSON Schema of a record.
-    Schema,
+    /// Print the JSON Schema of a record, or its types for a loader.
+    Schema(SchemaArgs),
     /// Write the report of the last run again.
     ///
     /// Each run leaves its report in the state directory: a page with the outcome of the run.
@@ -228,7 +228,7 @@ pub struct RunArgs {
         conflicts_with = "replace"
     )]
     pub append: Option<PathBuf>,
-    /// Replace FILE by the records of this round (with the first of them, or by none at its end)
+    /// Keep the current state of the crawl in FILE: the latest record of each page (with --emit changes: of this round alone)
     #[arg(short = 'O', long = "replace-output", value_name = "FILE", help_heading = "Output")]
     pub replace: Option<PathBuf>,
     /// Keep every request and answer in DIR as WARC files, to be extracted again by crawl replay

@@ -10,6 +10,7 @@ mod reconnect;
 pub mod report;
 pub mod run;
 mod signals;
+mod terminal;
 mod upkeep;
 pub mod usage_error;
 

@@ -1,5 +1,6 @@
 //! Logs: to standard error, as text or JSON.
 
+use crate::terminal;
 use crawl_engine::{
     config::{LogFormat, LogSection},
     exit::Failure,
@@ -31,7 +32,7 @@ pub fn say_as(level: Level, line: &str) {
     if JSON.load(Ordering::Relaxed) {
         say_json(level, line, serde_json::Map::new());
     } else {
-        let _ = writeln!(io::stderr(), "{}", shown::lines(line));
+        let _ = Screen.write_all(format!("{}\n", shown::lines(line)).as_bytes());
     }
 }
 
@@ -57,7 +58,7 @@ pub fn start(section: &LogSection) -> Result<(), Failure> {
         .with_env_filter(filter)
         // a reader of the log that has gone must not end the crawl
         .log_internal_errors(false)
-        .with_writer(io::stderr)
+        .with_writer(|| Screen)
         .with_ansi(io::stderr().is_terminal());
     // a second start, as in tests, keeps the first
     let _ = match section.format {
@@ -89,6 +90,21 @@ fn write_field(out: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> f
         // what the crate `log` adds of its own
         name if name.starts_with("log.") => Ok(()),
         name => write!(out, "{name}={}", shown::line(&value)),
+    }
+}
+
+/// Standard error, without a line of progress while it is written to.
+struct Screen;
+
+impl Write for Screen {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut written = Ok(());
+        terminal::without_bar(&mut || written = io::stderr().write_all(line));
+        written.map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::{
     logging::say,
     progress_line::{Counts, ProgressLine},
+    terminal,
 };
 use bytesize::ByteSize;
 use crawl_engine::{
@@ -15,9 +16,8 @@ use crawl_engine::{
 };
 use crawl_model::{FrontierCounts, StoreError};
 use crawl_output::OutputError;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value};
-use std::{collections::BTreeMap, fmt::Write as _, io::IsTerminal, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// Pause between two redraws of the progress line.
@@ -29,15 +29,8 @@ const SLOWEST: usize = 3;
 
 /// Shows progress until the run ends: a live line on a terminal, now and then a plain one elsewhere.
 pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationToken) {
-    let terminal = std::io::stderr().is_terminal();
-    let bar = ProgressBar::with_draw_target(
-        None,
-        if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() },
-    );
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}") {
-        bar.set_style(style);
-    }
-    let pause = if terminal { REDRAW } else { PLAIN };
+    let bar = terminal::is_capable().then(terminal::start_bar);
+    let pause = if bar.is_some() { REDRAW } else { PLAIN };
     let mut progress = ProgressLine::new(context.stats.started);
     loop {
         tokio::select! {
@@ -49,14 +42,15 @@ pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationTok
         let Ok((frontier, next_due)) = known else { continue };
         let counts = Counts::of(&context, &frontier, next_due);
         let line = progress.line(&context.config, &counts, Instant::now());
-        if terminal {
-            bar.set_message(line);
-            bar.tick();
-        } else {
-            say(&line);
+        match &bar {
+            Some(bar) => {
+                bar.set_message(line);
+                bar.tick();
+            }
+            None => say(&line),
         }
     }
-    bar.finish_and_clear();
+    terminal::end_bar();
 }
 
 /// Places of outputs, for the summary.

@@ -19,7 +19,7 @@ use crawl_engine::{
     exit::{Exit, Failure, exit_code},
     platform::Platform,
     seeds::{self, Seeds},
-    session::{Session, check_browser, check_outputs, close_outputs},
+    session::{Session, check_browser, check_outputs, check_owner, close_outputs},
     stage_error::StageError,
     state::{self, SharedCrawl, State},
     threads,
@@ -86,6 +86,9 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     // --fresh removes the state: nothing that the user can mend may fail after that
     check_outputs(&config)?;
+    if let Place::Directory(dir) = &place {
+        check_owner(&config, dir)?;
+    }
     check_browser(&config)?;
     let early = args.fresh.then(|| runtime.block_on(Metrics::open(&config.metrics))).transpose()?;
     let mut state = place.open(&config, args.fresh)?;
@@ -384,7 +387,7 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
         );
     }
     let replaces = !context.config.output.replace.is_empty();
-    let is_of_changes = state.new_round && context.recrawl.on && context.config.output.emit != Emit::All;
+    let is_of_changes = state.new_round && context.recrawl.on && context.config.output.emit == Emit::Changes;
     // after rounds without a record every page is new
     if replaces && is_of_changes && state::has_records(&*state.store).unwrap_or(true) {
         tracing::warn!(

@@ -33,7 +33,8 @@ impl Page {
         let extractor = row["metadata"]["extractor"].as_str();
         Self {
             host: url.split('/').nth(2).unwrap().to_owned(),
-            content: text(&row["content"]).unwrap(),
+            // null where it equals the text
+            content: text(&row["content"]).or_else(|| text(&row["text"])).unwrap(),
             title: text(&row["metadata"]["title"]),
             extracted: PageText::is_extracted_by(extractor),
             url,

@@ -46,9 +46,7 @@ pub fn record(page: CleanPage) -> Record {
     metadata.depth = request.depth;
     metadata.project = Some(request.project.to_string()).filter(|name| name != DEFAULT_PROJECT);
     metadata.source_group = request.source_group.map(|group| group.to_string());
-    let mut record = Record::new(String::from(final_url), metadata);
-    record.text = text;
-    record.content = content;
+    let mut record = Record::new(String::from(final_url), metadata).with_text(text, content);
     record.boilerplate = boilerplate;
     record.quality = quality;
     record.warnings = warnings;
@@ -95,9 +93,7 @@ pub fn page_record(mut extraction: Extraction, text: String, url: Option<&Url>) 
     metadata.domain = url.and_then(HostKey::of).map_or_else(String::new, |host| host.to_string());
     let url = url.map_or_else(String::new, Url::to_string);
     metadata.source_url.clone_from(&url);
-    let mut record = Record::new(url, metadata);
-    record.text = text;
-    record.content = content;
+    let mut record = Record::new(url, metadata).with_text(text, content);
     record.warnings = warnings;
     record.links = links;
     record.media = media;

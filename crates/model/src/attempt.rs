@@ -11,12 +11,12 @@ pub struct Attempt {
     /// Strategy of the attempt.
     pub strategy: Strategy,
     /// HTTP status, if there was an answer.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub status: Option<u16>,
     /// Words of content that it brought.
     pub words: u32,
     /// Kind of failure, as in the error log, if the attempt brought no page.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub error: Option<String>,
     /// Reason for the attempt, and its result.
     pub reason: String,

@@ -25,7 +25,7 @@ pub struct BoilerplateInfo {
     pub status: BoilerplateStatus,
     /// Identity of the fingerprint, 16 hex digits. In the mode `exact`, it stands for the set of the
     /// boilerplate hashes. In the mode `site`, it stands for all counts of the host's pages so far.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub fingerprint: Option<String>,
     /// Pages that the fingerprint was computed from.
     pub pages: u64,
@@ -34,7 +34,7 @@ pub struct BoilerplateInfo {
     /// UTF-8 bytes removed from this page.
     pub bytes_removed: u64,
     /// Removed parts, in order, as positions in `content`.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(default)]
     pub removed: Vec<RemovedSpan>,
 }
 
@@ -60,7 +60,7 @@ pub struct RemovedSpan {
     pub hash: u64,
     /// Key by which the mode `site` counted the block, as 16 hex digits. Blocks that differ only in the
     /// digits of short lines share it.
-    #[serde(with = "optional_hex_digits", skip_serializing_if = "Option::is_none", default)]
+    #[serde(with = "optional_hex_digits", default)]
     #[schemars(with = "Option<String>", regex(pattern = "^[0-9a-f]{16}$"))]
     pub key: Option<u64>,
     /// Reason for the removal.
@@ -109,7 +109,7 @@ mod hex_digits {
 
 /// Optional numbers as 16 hex digits.
 mod optional_hex_digits {
-    use serde::{Deserializer, Serializer};
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     pub(super) fn serialize<S: Serializer>(key: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
         match key {
@@ -119,6 +119,7 @@ mod optional_hex_digits {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-        super::hex_digits::deserialize(deserializer).map(Some)
+        let digits = Option::<String>::deserialize(deserializer)?;
+        digits.map(|digits| u64::from_str_radix(&digits, 16).map_err(D::Error::custom)).transpose()
     }
 }

@@ -18,6 +18,7 @@ mod domain;
 mod extracted;
 mod failed;
 mod history;
+mod json_text;
 mod keys;
 mod language;
 mod link;

@@ -26,18 +26,18 @@ pub struct Media {
     /// Absolute URL: the largest candidate of an image, or the page that holds a player's media.
     pub src: String,
     /// Alternative text, or the title of a video, a sound or a player.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub alt: Option<String>,
     /// Text of the caption.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub caption: Option<String>,
     /// Width in pixels, as the page declares it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub width: Option<u32>,
     /// Height in pixels, as the page declares it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub height: Option<u32>,
     /// URL of the picture that stands for a video until it plays.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub poster: Option<String>,
 }

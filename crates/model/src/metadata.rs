@@ -140,16 +140,12 @@ impl BySite {
 #[non_exhaustive]
 pub struct MetadataSources {
     /// Place of the title.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Place of the authors.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub authors: Option<String>,
     /// Place of the date of publication.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     /// Place of the date of the last change.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub modified: Option<String>,
 }
 
@@ -180,16 +176,12 @@ pub enum Confidence {
 #[non_exhaustive]
 pub struct MetadataConfidence {
     /// Certainty of the title.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<Confidence>,
     /// Certainty of the authors.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub authors: Option<Confidence>,
     /// Certainty of the date of publication.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<Confidence>,
     /// Certainty of the date of the last change.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub modified: Option<Confidence>,
 }
 

@@ -11,22 +11,24 @@ pub struct Quality {
     /// Language whose stop words were left out (ISO 639-1, or `und`).
     pub language: String,
     /// Origin of `language`; absent from records of earlier versions.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub language_source: Option<LanguageSource>,
     /// Words with a letter.
     pub words: u32,
     /// Number of words that are not stop words.
     pub content_words: u32,
     /// Reason for ratios without a verdict: `short_text`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub skipped: Option<String>,
     /// Reason for the verdict on the word ratio: `too_few_content_words`, or `term` if the higher threshold
     /// applies.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub reason: Option<String>,
     /// Names of the rules that the text fails.
     pub failed: Vec<String>,
-    /// Rule → value.
+    /// Rule → value, as JSON text.
+    #[serde(with = "crate::json_text")]
+    #[schemars(with = "String")]
     pub scores: BTreeMap<String, f64>,
 }
 

@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the shape of [`Record`].
-pub const SCHEMA_VERSION: u32 = 1;
+///
+/// Version 2: every key stands in every record, `content` is null where it equals `text`, and `quality.scores`
+/// is JSON in a text. Records of version 1 are read too.
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// One line of the output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,21 +25,22 @@ pub struct Record {
     pub url: String,
     /// Markdown without the site's boilerplate.
     pub text: String,
-    /// The same before it.
-    pub content: String,
+    /// The same before it; null where it equals `text`.
+    #[serde(default)]
+    pub content: Option<String>,
     /// Everything else that is known.
     pub metadata: RecordMetadata,
     /// Removal of the site's boilerplate.
     pub boilerplate: BoilerplateInfo,
     /// Result of the quality rules for `text`, if they are enabled.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub quality: Option<Quality>,
     /// Conditions that a reader should know.
     pub warnings: Vec<Warning>,
     /// Outgoing links, canonical, each once.
     pub links: Vec<String>,
     /// Images, videos, sounds and players of the content, each URL once, in document order.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(default)]
     pub media: Vec<crate::Media>,
 }
 
@@ -49,7 +53,7 @@ impl Record {
             id: UrlKey::of(&url).to_string(),
             url,
             text: String::new(),
-            content: String::new(),
+            content: None,
             metadata,
             boilerplate: BoilerplateInfo::new(BoilerplateStatus::Off),
             quality: None,
@@ -57,6 +61,20 @@ impl Record {
             links: Vec::new(),
             media: Vec::new(),
         }
+    }
+
+    /// Sets the text, and the content that it was cleaned from.
+    #[must_use]
+    pub fn with_text(mut self, text: String, content: String) -> Self {
+        self.content = (content != text).then_some(content);
+        self.text = text;
+        self
+    }
+
+    /// The main content before cleaning.
+    #[must_use]
+    pub fn content(&self) -> &str {
+        self.content.as_deref().unwrap_or(&self.text)
     }
 }
 
@@ -123,68 +141,68 @@ pub struct RecordMetadata {
     /// Similarity of both pages, 0 to 1.
     pub similarity: Option<f64>,
     /// MinHash estimate of the similarity.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub similarity_estimate: Option<f64>,
     /// Change since earlier rounds; `None` for a page from a file.
     pub change: Option<Change>,
     /// `content_hash` of the earlier round, if the page has changed.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub previous_content_hash: Option<String>,
     /// Last time at which a gone or unchanged page was found, RFC 3339 in UTC.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub last_seen: Option<String>,
     /// Host, with its port where that is not the default.
     pub domain: String,
     /// Links from the nearest seed.
     pub depth: u32,
     /// Licence, as a URL or a name.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub licence: Option<String>,
     /// Breadcrumb trail.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(default)]
     pub breadcrumbs: Vec<String>,
     /// Place that gave title, authors and dates.
-    #[serde(skip_serializing_if = "crate::MetadataSources::is_empty", default)]
+    #[serde(default)]
     pub sources: MetadataSources,
     /// Certainty of title, authors and dates.
-    #[serde(skip_serializing_if = "crate::MetadataConfidence::is_empty", default)]
+    #[serde(default)]
     pub confidence: MetadataConfidence,
     /// Pages about the authors.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(default)]
     pub author_urls: Vec<crate::AuthorUrl>,
     /// Section of the site that the page calls its own.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub section: Option<String>,
     /// True if the page can be read without payment.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub is_accessible_for_free: Option<bool>,
     /// Object of a recipe, a product or the like, as JSON text.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub structured: Option<String>,
     /// All JSON-LD of the page, as JSON text, if `extract.raw_metadata` is set.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub json_ld: Option<String>,
     /// OpenGraph's meta elements, as JSON text, if `extract.raw_metadata` is set.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub open_graph: Option<String>,
     /// Changes that other pages of the site made to the content.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub by_site: Option<crate::BySite>,
     /// Hidden text of the content that was left out.
-    #[serde(skip_serializing_if = "crate::HiddenText::is_empty", default)]
+    #[serde(default)]
     pub hidden_text: HiddenText,
     /// Places in which the site opts out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`,
     /// `ai_txt`.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(default)]
     pub ai_opt_out: Vec<String>,
     /// Project, if one was named.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub project: Option<String>,
     /// Source group, if one was named.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub source_group: Option<String>,
     /// Tags of the site or seed, as a JSON object of texts.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub tags: Option<String>,
 }
 

@@ -131,6 +131,9 @@ fn every_field_is_documented_with_its_type() {
             wrong.push(format!("{path} {may} absent: {}", row[1]));
         }
     }
+    let optional: Vec<&String> =
+        fields.iter().filter(|(_, field)| field.is_optional).map(|(path, _)| path).collect();
+    assert!(optional.is_empty(), "every key stands in every record: {optional:?}");
     let warnings = names(&schema_of::<Warning>());
     // the names of rules are keys of a map
     let is_key = |name: &str| name.strip_suffix(".RULE").is_some_and(|map| fields.contains_key(map));

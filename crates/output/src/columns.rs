@@ -21,6 +21,22 @@ struct RecordColumn {
     column: Column,
 }
 
+impl RecordColumn {
+    /// The value of a record that has none, such as one of an earlier version.
+    fn missing(&self) -> Value {
+        match self.shape {
+            _ if self.column.nullable => Value::Null,
+            Shape::Text => Value::Text(String::new()),
+            Shape::Integer | Shape::Moment => Value::Integer(0),
+            Shape::Number => Value::Float(0.0),
+            Shape::Boolean => Value::Boolean(false),
+            Shape::Texts => Value::TextList(Vec::new()),
+            // a list of objects
+            Shape::Other | Shape::Object => Value::Text("[]".to_owned()),
+        }
+    }
+}
+
 impl RecordColumns {
     /// Columns of the fields that were chosen, or of all.
     pub(super) fn of(fields: Option<&Fields>) -> Self {
@@ -56,6 +72,14 @@ impl RecordColumns {
         self.0.iter().map(|column| column.column.clone()).collect()
     }
 
+    /// A row of a table with the same columns, some of which could be null there.
+    pub(super) fn row_of_table<'a>(&'a self, row: Vec<Value>) -> impl Iterator<Item = Value> + 'a {
+        row.into_iter().zip(&self.0).map(|(value, column)| match value {
+            Value::Null => column.missing(),
+            value => value,
+        })
+    }
+
     /// The row of a record.
     pub(super) fn row<'a>(&'a self, record: &'a Json) -> impl Iterator<Item = Value> + 'a {
         self.0.iter().map(move |column| {
@@ -71,6 +95,8 @@ fn name(path: &str) -> String {
 
 fn cell(value: &Json, column: &RecordColumn) -> Value {
     let found = match column.shape {
+        // records of version 1 have the map of `quality.scores` itself
+        Shape::Text if value.is_object() => Some(Value::Text(value.to_string())),
         Shape::Text => value.as_str().map(|text| Value::Text(text.to_owned())),
         Shape::Moment => value
             .as_str()
@@ -88,7 +114,7 @@ fn cell(value: &Json, column: &RecordColumn) -> Value {
             Some(value).filter(|v| !v.is_null()).map(|v| Value::Text(v.to_string()))
         }
     };
-    found.unwrap_or(Value::Null)
+    found.unwrap_or_else(|| column.missing())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Fields of a record that are written.
 
 use crate::schema::{self, Field};
-use crawl_model::Record;
+use crawl_model::{Change, Record};
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::{collections::BTreeSet, fmt};
@@ -12,6 +12,7 @@ pub struct Fields {
     chosen: BTreeSet<String>,
     /// All keys stand at the top, in the order of [`LEAN`].
     is_lean: bool,
+    has_tombstones: bool,
 }
 
 /// Fields of lean records: the key, and the path in a whole record.
@@ -55,13 +56,22 @@ impl Fields {
             }
             chosen.insert(name.to_owned());
         }
-        Ok((!chosen.is_empty()).then_some(Self { chosen, is_lean: false }))
+        Ok((!chosen.is_empty()).then_some(Self { chosen, is_lean: false, has_tombstones: false }))
     }
 
     /// Six fields, all at the top: id, url, text, title, published, language.
     #[must_use]
     pub fn lean() -> Self {
-        Self { chosen: LEAN.iter().map(|(_, path)| (*path).to_owned()).collect(), is_lean: true }
+        let chosen = LEAN.iter().map(|(_, path)| (*path).to_owned()).collect();
+        Self { chosen, is_lean: true, has_tombstones: false }
+    }
+
+    /// Writes a page that is gone by its `id`, its `url` and `metadata.change`, whatever was chosen. The end of the round
+    /// removes the record.
+    #[must_use]
+    pub fn with_tombstones(mut self) -> Self {
+        self.has_tombstones = true;
+        self
     }
 
     /// Returns true if a field was chosen, by itself or with a field that contains it.
@@ -71,7 +81,7 @@ impl Fields {
     }
 
     /// Returns true if some part of a field was chosen.
-    fn has_part_of(&self, path: &str) -> bool {
+    pub(crate) fn has_part_of(&self, path: &str) -> bool {
         self.chosen.iter().any(|chosen| chosen.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
     }
 
@@ -80,11 +90,21 @@ impl Fields {
     /// # Errors
     /// When the record is no JSON, which no record is.
     pub fn write(&self, record: &Record, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        if self.has_tombstones && record.metadata.change == Some(Change::Gone) {
+            let change = record.metadata.change;
+            let gone = serde_json::json!({"id": record.id, "url": record.url, "text": "", "metadata": {"change": change}});
+            return serde_json::to_writer(out, &gone);
+        }
         let whole = serde_json::value::to_raw_value(record)?;
-        if self.is_lean { lean(&whole, out) } else { self.object(&whole, "", out) }
+        if self.is_lean { lean(&whole, out) } else { self.object((&whole, record.content()), "", out) }
     }
 
-    fn object(&self, object: &RawValue, within: &str, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    fn object(
+        &self,
+        (object, content): (&RawValue, &str),
+        within: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<(), serde_json::Error> {
         out.push(b'{');
         let mut first = true;
         for (name, value) in members(object)? {
@@ -98,10 +118,13 @@ impl Fields {
             }
             serde_json::to_writer(&mut *out, &name)?;
             out.push(b':');
-            if whole {
+            // a choice of the content has it in each record, whatever the text is
+            if path == "content" && value.get() == "null" {
+                serde_json::to_writer(&mut *out, content)?;
+            } else if whole {
                 out.extend_from_slice(value.get().as_bytes());
             } else {
-                self.object(value, &path, out)?;
+                self.object((value, content), &path, out)?;
             }
         }
         out.push(b'}');
@@ -206,6 +229,20 @@ mod tests {
         assert_eq!(value.as_object().unwrap().len(), keys.len());
         let places: Vec<_> = keys.iter().map(|key| line.find(&format!("\"{key}\":")).unwrap()).collect();
         assert!(places.is_sorted(), "{line}");
+    }
+
+    #[test]
+    fn a_chosen_content_is_there_in_each_record() {
+        let mut record = crate::lines::tests::record("7").with_text("a".into(), "a".into());
+        assert_eq!(serde_json::to_value(&record).unwrap()["content"], serde_json::Value::Null);
+        let line = |record: &Record| {
+            let mut out = Vec::new();
+            of(&["content"]).unwrap().unwrap().write(record, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(line(&record), r#"{"content":"a"}"#);
+        record = record.with_text("a".into(), "a b".into());
+        assert_eq!(line(&record), r#"{"content":"a b"}"#);
     }
 
     #[test]

@@ -9,6 +9,9 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
+/// Function that notes the length of an output.
+pub type Note<'a> = &'a mut dyn FnMut(u64) -> Result<(), OutputError>;
+
 /// A format of records. A format is a file of `formats`, with its module and its line of `FORMATS` there.
 pub trait Format: Sync {
     /// End of the names of its outputs in lower case, such as `.gz`; a slash for a folder, empty for any other name.
@@ -39,6 +42,15 @@ pub trait Format: Sync {
         _path: &Path,
         _note: &mut dyn FnMut(u64) -> Result<(), OutputError>,
     ) -> Result<(), OutputError> {
+        Ok(())
+    }
+
+    /// Leaves the latest record of each page, and no record of a page that is gone. `note` is called with the new
+    /// length before the length changes. A folder does so while records are written.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    fn keep_latest(&self, _path: &Path, _note: Note<'_>) -> Result<(), OutputError> {
         Ok(())
     }
 

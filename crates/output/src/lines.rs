@@ -54,7 +54,7 @@ pub(super) fn push_record(
     fields: Option<&Fields>,
 ) -> Result<(), OutputError> {
     // a buffer that grows by doubling would take three times the memory of a large page
-    lines.reserve((record.text.len() + record.content.len()) / 16 * 17 + 1024);
+    lines.reserve((record.text.len() + record.content.as_ref().map_or(0, String::len)) / 16 * 17 + 1024);
     match fields {
         None => push_line(lines, record),
         Some(fields) => {

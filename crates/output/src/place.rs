@@ -4,7 +4,7 @@ use crate::{
     error::OutputError,
     fields::Fields,
     file::Before,
-    format::{Format, Opened},
+    format::{Format, Note, Opened},
     formats::{format_of, json_lines},
     paths::absolute,
 };
@@ -75,6 +75,14 @@ impl Place {
     /// When it cannot be written.
     pub fn tidy(&self, note: &mut dyn FnMut(u64) -> Result<(), OutputError>) -> Result<(), OutputError> {
         self.format.tidy(&self.path, note)
+    }
+
+    /// Leaves the latest record of each page, at the end of a round.
+    ///
+    /// # Errors
+    /// When the output cannot be read or written.
+    pub fn keep_latest(&self, note: Note<'_>) -> Result<(), OutputError> {
+        self.format.keep_latest(&self.path, note)
     }
 
     /// Empties an output of earlier rounds, for a round that replaces it and has no records.

@@ -47,12 +47,16 @@ pub enum Shape {
 /// All fields, each object before its own.
 #[must_use]
 pub fn fields() -> Vec<Field> {
+    let mut fields = Vec::new();
+    collect(&inlined(), "", false, &mut fields);
+    fields
+}
+
+/// The schema without references.
+pub(crate) fn inlined() -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
-    let schema = settings.into_generator().into_root_schema_for::<Record>().to_value();
-    let mut fields = Vec::new();
-    collect(&schema, "", false, &mut fields);
-    fields
+    settings.into_generator().into_root_schema_for::<Record>().to_value()
 }
 
 /// The fields of an object, which may be missing itself.
@@ -75,14 +79,15 @@ fn collect(schema: &Value, within: &str, missing: bool, fields: &mut Vec<Field>)
 }
 
 /// The schema of an object with known fields: it, or one of its alternatives.
-fn object(schema: &Value) -> Option<&Value> {
+pub(crate) fn object(schema: &Value) -> Option<&Value> {
     if schema["properties"].is_object() {
         return Some(schema);
     }
     schema["anyOf"].as_array()?.iter().find_map(object)
 }
 
-fn shape(schema: &Value) -> Shape {
+/// Shape of the values of a schema.
+pub(crate) fn shape(schema: &Value) -> Shape {
     let is = |kind| is_a(schema, kind);
     match () {
         () if is("string") && schema["format"] == "date-time" => Shape::Moment,
@@ -136,11 +141,11 @@ mod tests {
         assert_eq!(of("metadata.similarity"), Some((Shape::Number, true)));
         assert_eq!(of("metadata.depth"), Some((Shape::Integer, false)));
         assert_eq!(of("metadata.isArticle"), Some((Shape::Boolean, false)));
-        assert_eq!(of("metadata.breadcrumbs"), Some((Shape::Texts, true)));
+        assert_eq!(of("metadata.breadcrumbs"), Some((Shape::Texts, false)));
         assert_eq!(of("warnings"), Some((Shape::Texts, false)));
         assert_eq!(of("metadata.attempts"), Some((Shape::Other, false)));
         assert_eq!(of("boilerplate.status"), Some((Shape::Text, false)));
         assert_eq!(of("quality.failed"), Some((Shape::Texts, true)), "of a part that may be missing");
-        assert_eq!(of("quality.scores"), Some((Shape::Other, true)));
+        assert_eq!(of("quality.scores"), Some((Shape::Text, true)));
     }
 }

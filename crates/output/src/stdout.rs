@@ -10,9 +10,22 @@ use std::{
     fs::File,
     io,
     os::fd::AsFd,
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
+
+/// Function that runs a write to standard output.
+type Around = fn(&mut dyn FnMut());
+
+/// Function that each write of a batch runs within.
+static AROUND: OnceLock<Around> = OnceLock::new();
+
+/// Runs each write of records to standard output within `around`, which calls its argument once. A program that draws on the same
+/// terminal clears its drawing there. The first call counts.
+pub fn write_stdout_within(around: Around) {
+    let _ = AROUND.set(around);
+}
 
 /// Bytes of one write: a pipe that is ready takes as many without making the writer wait (`PIPE_BUF`).
 const PIECE: usize = 4096;
@@ -78,7 +91,10 @@ fn failed(source: io::Error) -> OutputError {
 
 impl Output for StdoutOutput {
     fn write(&mut self, lines: &[u8]) -> Result<(), OutputError> {
-        self.write_all(lines)
+        let Some(around) = AROUND.get() else { return self.write_all(lines) };
+        let mut outcome = Ok(());
+        around(&mut || outcome = self.write_all(lines));
+        outcome
     }
 
     fn sync(&mut self) -> Result<Option<u64>, OutputError> {

@@ -94,12 +94,13 @@ impl Keeper {
 pub fn source_of(record: Record) -> Result<NewSource, StoreError> {
     let metadata = serde_json::to_string(&record.metadata).map_err(|e| StoreError::Other(e.to_string()))?;
     let judged = record.boilerplate.status == BoilerplateStatus::Applied;
+    let content = record.content.unwrap_or_else(|| record.text.clone());
     Ok(NewSource {
         url: record.url,
         domain: record.metadata.domain,
         source_group: record.metadata.source_group,
         metadata,
-        content: record.content,
+        content,
         cleaned_content: judged.then_some(record.text),
     })
 }

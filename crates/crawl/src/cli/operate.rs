@@ -82,6 +82,17 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
+/// `crawl schema`
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Print the features for load_dataset of the Python package datasets
+    #[arg(long)]
+    pub datasets: bool,
+    /// Fields of the records, as in a crawl with --fields
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "datasets")]
+    pub fields: Vec<String>,
+}
+
 /// `crawl state`
 #[derive(Debug, Args)]
 pub struct StateJobArgs {

@@ -28,7 +28,7 @@ mod visit;
 mod workers;
 
 use crate::{
-    cli::{Cli, Command, RulesArgs},
+    cli::{Cli, Command, RulesArgs, SchemaArgs},
     logging::{say, say_as},
 };
 use clap::CommandFactory;
@@ -37,7 +37,7 @@ use crawl_engine::{
     page_rules,
 };
 use crawl_extract::Rules;
-use crawl_output::shown;
+use crawl_output::{Fields, shown};
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
@@ -69,9 +69,7 @@ pub fn dispatch(cli: Cli) -> Exit {
         Some(Command::RetryErrors(args)) => retry::run(&args),
         Some(Command::State(args)) => state::run(&args),
         Some(Command::Replay(args)) => replay::run(&args),
-        Some(Command::Schema) => {
-            write_out(format!("{:#}\n", crawl_output::record_schema()).as_bytes()).map(|()| Exit::Done)
-        }
+        Some(Command::Schema(args)) => schema(&args),
         Some(Command::Completions { shell }) => {
             // into memory: the generator panics if its output is closed
             let mut script = Vec::new();
@@ -93,6 +91,16 @@ fn manual(dir: &Path) -> Result<Exit, Failure> {
         .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
         .map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", dir.display())))?;
     Ok(Exit::Done)
+}
+
+/// `crawl schema`
+fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
+    let fields = Fields::of(&args.fields).map_err(|e| Failure::usage(format!("--fields: {e}")))?;
+    let text = match args.datasets {
+        true => crawl_output::datasets_features(fields.as_ref()),
+        false => format!("{:#}\n", crawl_output::record_schema()),
+    };
+    write_out(text.as_bytes()).map(|()| Exit::Done)
 }
 
 /// The rules that the flags ask for.

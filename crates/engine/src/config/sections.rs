@@ -118,7 +118,7 @@ pub struct RecrawlSection {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Emit {
-    /// Those of [`Emit::Changes`], for an output that the state knows.
+    /// Those of [`Emit::Changes`], for an output that the state knows. An output that is replaced keeps the records of other pages.
     Auto,
     /// Those that are new, changed or gone.
     Changes,
@@ -363,6 +363,12 @@ pub struct OutputSection {
 }
 
 impl OutputSection {
+    /// Returns true if the output holds the current state of the crawl: the latest record of each page.
+    #[must_use]
+    pub fn holds_state(&self) -> bool {
+        !self.replace.is_empty() && self.emit == Emit::Auto
+    }
+
     /// The file or folder that records go to; `None` for standard output.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {

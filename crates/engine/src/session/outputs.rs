@@ -11,10 +11,14 @@ use crate::{
 };
 use crawl_model::{OutputMark, StoreError, now_ms};
 use crawl_output::{
-    FileOutput, LineRecords, Output, OutputError, Place, RecordOutput, StdoutOutput, is_folder,
+    Fields, FileOutput, LineRecords, Output, OutputError, Owner, Place, RecordOutput, StdoutOutput, absolute,
+    is_folder,
 };
 use crawl_store::private;
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// The outputs of a run.
 pub(super) struct Outputs {
@@ -30,12 +34,33 @@ pub fn check_settings(config: &Config) -> Result<(), Failure> {
     let mut output = config.output.clone();
     output.expand_dates(now_ms())?;
     output.check_endings()?;
-    output.chosen_fields()?;
+    let fields = output.chosen_fields()?;
     let replaces = !output.replace.is_empty();
     if output.max_file.is_some() && (replaces || is_folder(Path::new(&output.append))) {
         return Err(Failure::usage("output.max_file: only a file of -o continues in another file"));
     }
-    output_path(config).map(drop)
+    if let (Some(fields), Some(path)) = (fields, output_path(config)?)
+        && config.output.holds_state()
+        && !is_folder(path)
+    {
+        check_fields_of_state(&fields, path)?;
+    }
+    Ok(())
+}
+
+/// Fails if the records of an output do not tell which page they are of.
+fn check_fields_of_state(fields: &Fields, path: &Path) -> Result<(), Failure> {
+    let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"));
+    let missing = match () {
+        () if !fields.has("id") && !fields.has("url") => "id or url",
+        () if is_table && !fields.has("metadata.change") => "metadata.change",
+        () => return Ok(()),
+    };
+    Err(Failure::usage(format!(
+        "output.fields: -O keeps the records of unchanged pages in {}, which needs {missing}; --emit changes replaces the file by \
+         the records of each round",
+        path.display()
+    )))
 }
 
 /// Checks the outputs that the settings name, and changes none.
@@ -65,6 +90,34 @@ pub fn check(config: &Config) -> Result<(), Failure> {
         check_writable(path, is_folder).map_err(|source| OutputError::Write { name, source })?;
     }
     Ok(())
+}
+
+/// Fails if the output belongs to the crawl of another state directory than `dir`.
+///
+/// # Errors
+/// When it does (exit 2).
+pub fn check_owner(config: &Config, dir: &Path) -> Result<(), Failure> {
+    let Some(place) = config.output.path().map(Place::of) else { return Ok(()) };
+    let (name, note) = (place.path.display(), place.owner_file());
+    let owner = match place.owner() {
+        Owner::None => return Ok(()),
+        // a state that is gone leaves its outputs to others
+        Owner::Crawl(state) if state == owner_name(dir) || !crawl_store::state::exists(&state) => {
+            return Ok(());
+        }
+        Owner::Crawl(state) => format!("the crawl in {}", state.display()),
+        Owner::Unreadable(kind) => format!("a crawl of another user ({kind})"),
+    };
+    Err(Failure::usage(format!(
+        "{name} belongs to {owner}: name another output, or continue that crawl with its --state-dir; without {} the file \
+         belongs to no crawl",
+        note.display()
+    )))
+}
+
+/// The path by which a state directory owns outputs.
+fn owner_name(dir: &Path) -> PathBuf {
+    std::fs::canonicalize(dir).unwrap_or_else(|_| absolute(dir))
 }
 
 /// Fails if a file, or the folder that will hold it, cannot be written. A folder may be missing with those above it.
@@ -105,6 +158,7 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
     let output = &context.config.output;
     let replace = !output.replace.is_empty();
     let fields = output.chosen_fields()?;
+    let fields = fields.map(|fields| if output.holds_state() { fields.with_tombstones() } else { fields });
     let log = state.dir.join(state::ERROR_LOG);
     let place = Place::of_lines(&log);
     let before = state.before(&place, &log, true)?;
@@ -133,9 +187,19 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
                 parts::end_earlier(state, fields.as_ref())?;
                 parts::add(state, &place)?;
             }
-            let opened = place.open(state.before(&place, &path, replace)?, fields.clone())?;
+            // records of earlier rounds stay
+            let keeps = output.holds_state() && context.recrawl.on && !state.writes_all && part.is_none();
+            let keeps = keeps && state.knows(&place, &path)?;
+            let opened = place.open(state.before(&place, &path, replace && !keeps)?, fields.clone())?;
             state.note_damage(&opened)?;
             state.output_opened(&place, opened.offset, opened.stale)?;
+            if part.is_none() {
+                // a folder is resolved once it exists
+                let place = Place::of(&path);
+                let fail =
+                    |source| OutputError::Write { name: place.owner_file().display().to_string(), source };
+                place.set_owner(&owner_name(&state.dir)).map_err(fail)?;
+            }
             match max_bytes {
                 Some(max_bytes) => Box::new(RotatingOutput::new(
                     state,
@@ -177,11 +241,16 @@ pub fn close(context: &Context, state: &State, names: [&str; 2], ending: Ending)
     }
     if let Some(place) = place.as_ref().filter(|_| done) {
         let name = place.name();
-        // a kill between the two leaves an index that is longer than noted, as one that a user has added to
-        place.tidy(&mut |offset| {
+        // a kill between the two leaves a file that is longer than noted, as one that a user has added to
+        let mut note = |offset| {
             store.settle(&[], &[OutputMark { name: name.clone(), offset }])?;
             Ok(store.sync()?)
-        })?;
+        };
+        if context.config.output.holds_state() {
+            place.keep_latest(&mut note)?;
+        }
+        place.tidy(&mut note)?;
+        state::note_file(store, place)?;
     }
     if let (Some(_), Some(place), Some(given)) = (&part, &place, given) {
         parts::end(&*state.store, place)?;

@@ -35,6 +35,14 @@ impl State {
         })
     }
 
+    /// Returns true if the state knows an output that the user named `given`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn knows(&self, place: &Place, given: &Path) -> Result<bool, StoreError> {
+        Ok(known_name(&*self.store, place, given)?.is_some())
+    }
+
     /// Takes over the notes of an output under another name: the one in states of earlier versions, or the
     /// one before it was moved.
     fn adopt(&self, place: &Place, given: &Path) -> Result<(), StoreError> {
@@ -88,6 +96,15 @@ pub fn note_pattern(store: &dyn Store, pattern: &Path) -> Result<(), StoreError>
 /// Returns true if the state has written to an output of this name with a date.
 pub(super) fn knows_pattern(store: &dyn Store, pattern: &Path) -> Result<bool, StoreError> {
     Ok(store.get(&pattern_key(pattern))?.is_some())
+}
+
+/// Notes which file an output is, so that it is known after a move.
+///
+/// # Errors
+/// When storage fails.
+pub fn note_file(store: &dyn Store, place: &Place) -> Result<(), StoreError> {
+    let file = file_of(&place.written()).map(|(file, _)| file);
+    store.put(&file_key(&place.name()), &file.unwrap_or_default())
 }
 
 /// The name by which a state knows an output, and how far it was settled; `None` for an unknown output.

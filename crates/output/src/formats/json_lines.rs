@@ -1,10 +1,11 @@
 //! Records as JSON, one a line, in a file.
 
+use super::latest_lines::keep_latest;
 use crate::{
     error::OutputError,
     fields::Fields,
     file::{Before, FileOutput},
-    format::{Format, Opened, state_of},
+    format::{Format, Note, Opened, state_of},
     lines::LineRecords,
 };
 use std::path::Path;
@@ -21,5 +22,9 @@ impl Format for JsonLines {
         let file = FileOutput::open(path, before)?;
         let state = state_of(&file);
         Ok(Opened::new(LineRecords::new(Box::new(file), fields), state))
+    }
+
+    fn keep_latest(&self, path: &Path, note: Note<'_>) -> Result<(), OutputError> {
+        keep_latest(path, None, note)
     }
 }

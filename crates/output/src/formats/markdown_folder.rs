@@ -302,7 +302,7 @@ fn page(record: &Record, fields: Option<&Fields>) -> Result<String, serde_json::
     }
     out.push_str("---\n\n");
     let text = match fields {
-        Some(fields) if !fields.has("text") && fields.has("content") => record.content.as_str(),
+        Some(fields) if !fields.has("text") && fields.has("content") => record.content(),
         Some(fields) if !fields.has("text") => "",
         _ => record.text.as_str(),
     };
@@ -313,10 +313,20 @@ fn page(record: &Record, fields: Option<&Fields>) -> Result<String, serde_json::
     Ok(out)
 }
 
+/// Returns true if a value says nothing: null, an empty list, or an object whose members say nothing or are 0.
+fn is_empty(value: &RawValue) -> bool {
+    let is_none = |text: &str| matches!(text, "null" | "[]");
+    is_none(value.get())
+        || value.get().starts_with('{')
+            && members(value).is_ok_and(|members| {
+                members.iter().all(|(_, value)| is_none(value.get()) || value.get() == "0")
+            })
+}
+
 /// Adds a line of the front matter; an unknown value has none. JSON is YAML, but for characters that YAML
 /// wants escaped (YAML 1.2, §5.1), which stand within strings alone.
 fn entry(out: &mut String, name: &str, value: &RawValue) {
-    if matches!(value.get(), "null" | "[]") {
+    if is_empty(value) {
         return;
     }
     let _ = write!(out, "{name}: ");
@@ -380,7 +390,7 @@ mod tests {
             text,
             format!(
                 "---\ntitle: \"Pears\"\nboilerplate_status: \"off\"\n---\n\n{}\n",
-                made.content.trim_end()
+                made.content().trim_end()
             )
         );
         assert_eq!(page(&made, fields(&["id"]).as_ref()).unwrap(), "---\nid: \"1\"\n---\n\n");

@@ -1,9 +1,13 @@
 //! The table of formats. A format is a file of this folder, with its module and its line of `FORMATS` here.
 
 mod json_lines;
+mod latest_lines;
+mod latest_rows;
 mod markdown_folder;
 mod packed_lines;
+mod packer;
 mod parquet_table;
+mod table_file;
 
 use crate::format::Format;
 use std::path::Path;

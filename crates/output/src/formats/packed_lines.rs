@@ -2,22 +2,18 @@
 //! 8878 §3) of its own. Readers take several of them in a row as one stream, so the file is whole at every
 //! settled length.
 
+use super::{latest_lines::keep_latest, packer::Packer};
 use crate::{
     damaged::put_aside,
     error::OutputError,
     fields::Fields,
     file::{Before, FileOutput},
-    format::{Format, Opened, state_of},
-    frames::{Frames, Packing, Part, zstd_frames},
+    format::{Format, Note, Opened, state_of},
+    frames::{Frames, Packing, Part},
     lines::LineRecords,
     output::Output,
 };
-use flate2::{Compression, write::GzEncoder};
-use std::{
-    io::{self, Write},
-    path::Path,
-};
-use zstd::bulk::Compressor;
+use std::{io, path::Path};
 
 /// Files of lines in members of gzip.
 pub(super) struct GzipLines;
@@ -33,6 +29,10 @@ impl Format for GzipLines {
     fn open(&self, path: &Path, before: Before, fields: Option<Fields>) -> Result<Opened, OutputError> {
         open(path, before, fields, Packing::Gzip)
     }
+
+    fn keep_latest(&self, path: &Path, note: Note<'_>) -> Result<(), OutputError> {
+        keep_latest(path, Some(Packing::Gzip), note)
+    }
 }
 
 impl Format for ZstdLines {
@@ -42,6 +42,10 @@ impl Format for ZstdLines {
 
     fn open(&self, path: &Path, before: Before, fields: Option<Fields>) -> Result<Opened, OutputError> {
         open(path, before, fields, Packing::Zstd)
+    }
+
+    fn keep_latest(&self, path: &Path, note: Note<'_>) -> Result<(), OutputError> {
+        keep_latest(path, Some(Packing::Zstd), note)
     }
 }
 
@@ -62,24 +66,6 @@ struct PackedOutput {
     packer: Packer,
 }
 
-enum Packer {
-    Gzip,
-    Zstd(Box<Compressor<'static>>),
-}
-
-impl Packer {
-    fn pack(&mut self, lines: &[u8]) -> io::Result<Vec<u8>> {
-        match self {
-            Self::Gzip => {
-                let mut encoder = GzEncoder::new(Vec::with_capacity(lines.len() / 3), Compression::default());
-                encoder.write_all(lines)?;
-                encoder.finish()
-            }
-            Self::Zstd(compressor) => compressor.compress(lines),
-        }
-    }
-}
-
 impl PackedOutput {
     /// Opens a file, cut back as `before` says. Half a frame at its end is put aside: readers would stop in front of all
     /// that is written behind it.
@@ -93,10 +79,7 @@ impl PackedOutput {
         if !file.is_stale() && file.length() > whole {
             cut_half_a_frame(&mut file, packing, whole)?;
         }
-        let packer = match packing {
-            Packing::Gzip => Packer::Gzip,
-            Packing::Zstd => Packer::Zstd(Box::new(zstd_frames().map_err(|e| file.fail(e))?)),
-        };
+        let packer = Packer::of(packing).map_err(|e| file.fail(e))?;
         Ok(Self { file, packer })
     }
 }

@@ -7,13 +7,17 @@
 //! the old one's place. Each journal has its own name, and the table notes the last one it was made from. So
 //! no record is taken twice if the process is killed between the rename and the end of the journal.
 
+use super::{
+    latest_rows,
+    table_file::{NOTE, table},
+};
 use crate::{
     columns::RecordColumns,
     damaged::move_aside,
     error::OutputError,
     fields::Fields,
     file::{Before, folder_exists},
-    format::{Format, Opened},
+    format::{Format, Note, Opened},
     journal::{Head, Journal},
     lines::push_record,
     output::RecordOutput,
@@ -23,13 +27,10 @@ use crawl_archive::{ArchiveError, ParquetFile, ParquetTable};
 use crawl_model::Record;
 use std::{
     fs::File,
-    io::{self, BufWriter},
+    io::{self, BufWriter, Write},
     ops::Range,
     path::{Path, PathBuf},
 };
-
-/// The note of a table that names the journal it was made from last.
-const NOTE: &str = "crawl.journal";
 
 /// Parquet tables.
 pub(super) struct ParquetTables;
@@ -55,6 +56,11 @@ impl Format for ParquetTables {
         note: &mut dyn FnMut(u64) -> Result<(), OutputError>,
     ) -> Result<(), OutputError> {
         remove_finished_journal(path, note)
+    }
+
+    fn keep_latest(&self, path: &Path, _: Note<'_>) -> Result<(), OutputError> {
+        let name = || path.display().to_string();
+        latest_rows::keep_latest(path).map_err(|source| OutputError::Write { name: name(), source })
     }
 
     fn replace_by_nothing(&self, path: &Path) -> Result<(), OutputError> {
@@ -190,7 +196,7 @@ impl ParquetRecords {
     /// Rows are added only to a table with the same columns.
     fn check_columns(&self) -> Result<(), OutputError> {
         match self.readable(table(&self.path))? {
-            Some(table) if !table.has_columns(&self.columns.columns()) => {
+            Some(table) if !table.has_columns_of_other_nulls(&self.columns.columns()) => {
                 let words = "the table has other columns than these records: name another file, or replace it with -O";
                 Err(self.fail(io::Error::new(io::ErrorKind::InvalidInput, words)))
             }
@@ -219,7 +225,7 @@ impl ParquetRecords {
             if !head.replaces
                 && let Some(old) = table(&self.path)?
             {
-                rows.append(&old).map_err(unwritable)?;
+                self.append(&mut rows, &old).map_err(unwritable)?;
             }
             damaged =
                 self.journal.read(&mut |record| rows.push(self.columns.row(record)).map_err(unwritable))?;
@@ -229,6 +235,20 @@ impl ParquetRecords {
         std::fs::rename(new, &self.path)?;
         sync_folder(&self.path)?;
         Ok(damaged)
+    }
+}
+
+impl ParquetRecords {
+    /// Appends the rows of a table. One of an earlier version may have other columns that can be null.
+    fn append<W: Write + Send>(
+        &self,
+        rows: &mut ParquetTable<W>,
+        old: &ParquetFile,
+    ) -> Result<(), ArchiveError> {
+        if old.has_columns(&self.columns.columns()) {
+            return rows.append(old);
+        }
+        old.each_row(&mut |row| rows.push(self.columns.row_of_table(row)))
     }
 }
 
@@ -297,18 +317,6 @@ fn remove_finished_journal(
         std::fs::remove_file(&part).and_then(|()| sync_folder(&part)).map_err(fail)?;
     }
     Ok(())
-}
-
-/// The table at a path, if there is one. One that is no table is invalid data.
-fn table(path: &Path) -> io::Result<Option<ParquetFile>> {
-    match File::open(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e),
-        Ok(file) if file.metadata()?.len() == 0 => Ok(None),
-        Ok(file) => ParquetFile::open(file)
-            .map(Some)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
-    }
 }
 
 /// The journal of a table.

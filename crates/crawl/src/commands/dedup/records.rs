@@ -38,6 +38,8 @@ pub struct Record<'a> {
     pub chosen_by: Option<Extractor>,
     /// True if `text` comes from an earlier run.
     was_cleaned: bool,
+    /// True if `content` is null where it equals `text`.
+    has_content_once: bool,
 }
 
 /// Lines that are gone through twice: of a file, which is read twice, or of what came by a pipe, which is kept.
@@ -131,6 +133,12 @@ impl<'a> Record<'a> {
         let line = simdutf8::compat::from_utf8(line).map_err(|e| e.to_string())?;
         let mut members = Members::of(line, "content", text)?;
         let content = members.asked.take();
+        // a record of version 2 has its content once
+        let has_content_once = members.get("content") == Some("null")
+            || members
+                .get("schema_version")
+                .and_then(|raw| raw.parse().ok())
+                .is_some_and(|version: u32| version >= 2);
         let text = |key: &str| members.get(key).and_then(json::string);
         let (url, id) = (text("url").unwrap_or_default(), text("id").unwrap_or_default());
         let metadata = members.get("metadata").and_then(|raw| serde_json::from_str(raw).ok());
@@ -153,6 +161,7 @@ impl<'a> Record<'a> {
             extracted: PageText::is_extracted_by(extractor.as_deref()),
             chosen_by: cleaning::extractor_named(extractor.as_deref()),
             was_cleaned,
+            has_content_once,
             raw,
             members,
             content,
@@ -173,12 +182,18 @@ impl<'a> Record<'a> {
 
     /// Appends the record as it stood.
     pub fn write_unchanged(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let is_same = self.members.get("text") == Some(self.raw);
         for (n, (key, value)) in self.members.all.iter().enumerate() {
             push_key(n == 0, key, out).map_err(internal)?;
-            out.extend_from_slice(value.as_bytes());
+            out.extend_from_slice(self.value(key, value, is_same).as_bytes());
         }
         out.extend_from_slice(b"}\n");
         Ok(())
+    }
+
+    /// The value of a key in the output; `is_same` is true if the text is the content.
+    fn value<'v>(&self, key: &str, value: &'v str, is_same: bool) -> &'v str {
+        if key == "content" && is_same && self.has_content_once { "null" } else { value }
     }
 
     /// Appends the record with `text` and `boilerplate` as cleaning made them.
@@ -204,7 +219,7 @@ impl<'a> Record<'a> {
                     write_info(out)
                 }
                 _ => {
-                    out.extend_from_slice(value.as_bytes());
+                    out.extend_from_slice(self.value(key, value, text == self.content).as_bytes());
                     Ok(())
                 }
             }
@@ -264,6 +279,22 @@ mod tests {
         assert!(once.starts_with(r#"{"id":1.50,"url":"https://a.example/","text":"a\u00e9\nb","content":"a\u00e9\nb","x\n":[1e3, {"y":null}],"boilerplate":{"#), "{once}");
         assert!(once.contains("too_few_pages"), "{once} {info}");
         assert_eq!(untouched(once.trim_end()), once);
+    }
+
+    #[test]
+    fn a_record_of_version_2_has_its_content_once() {
+        let line =
+            r#"{"schema_version":2,"url":"https://a.example/","text":"a","content":null,"boilerplate":{"#;
+        assert!(
+            untouched(r#"{"schema_version":2,"url":"https://a.example/","text":"a","content":null}"#)
+                .starts_with(line)
+        );
+        assert!(
+            untouched(r#"{"schema_version":2,"url":"https://a.example/","text":"","content":"a"}"#)
+                .starts_with(line)
+        );
+        let version_1 = r#"{"schema_version":1,"url":"https://a.example/","text":"a","content":"a"}"#;
+        assert!(untouched(version_1).contains(r#""content":"a""#));
     }
 
     #[test]

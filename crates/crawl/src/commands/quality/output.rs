@@ -121,7 +121,7 @@ mod tests {
             failed: Vec::new(),
             scores: [("c4.policy".to_owned(), 0.25)].into(),
         };
-        let said = r#"{"language":"en","languageSource":"declared","words":1,"contentWords":0,"failed":[],"scores":{"c4.policy":0.25}}"#;
+        let said = r#"{"language":"en","languageSource":"declared","words":1,"contentWords":0,"skipped":null,"reason":null,"failed":[],"scores":"{\"c4.policy\":0.25}"}"#;
         let of = |line: &str| {
             let mut out = Vec::new();
             annotate(line.as_bytes(), &quality, &mut out).unwrap();

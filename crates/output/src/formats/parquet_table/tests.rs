@@ -213,3 +213,54 @@ fn rows_of_another_kind_are_refused_before_anything_is_fetched() {
     std::fs::write(&path, "no table").unwrap();
     assert!(ParquetRecords::open(&path, Before::Unknown, None).is_err());
 }
+
+/// Version 1 of the record has a content in each row, and no text where nothing is hidden.
+#[test]
+fn a_table_of_version_1_takes_rows_of_today() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let today = RecordColumns::of(None);
+    let is_hidden_text = |name: &str| name.starts_with("hiddenText_") || name == "media";
+    let mut columns = today.columns();
+    for column in &mut columns {
+        column.nullable = column.name != "content" && (column.nullable || is_hidden_text(&column.name));
+    }
+    let old: serde_json::Value = serde_json::from_str(include_str!("../../../tests/record.json")).unwrap();
+    let row = today.row(&old).zip(&columns).map(|(value, column)| match is_hidden_text(&column.name) {
+        true => crawl_archive::Value::Null,
+        false => value,
+    });
+    let mut table = ParquetTable::with_notes(File::create(&path).unwrap(), &columns, &[]).unwrap();
+    table.push(row).unwrap();
+    table.finish().unwrap();
+    let mut output = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+    write(&mut output, &["new"]);
+    output.finish().unwrap();
+    assert_eq!(rows(&path), ["a5bce61afea0adb409cd37b98835b759", "new"]);
+    let found = table_at(&path);
+    assert!(found.has_columns(&today.columns()));
+    let at = |name: &str| today.columns().iter().position(|column| column.name == name).unwrap();
+    let mut seen = Vec::new();
+    found
+        .each_row(&mut |row| {
+            seen.push((row[at("content")].clone(), row[at("hiddenText_words")].clone()));
+            Ok(())
+        })
+        .unwrap();
+    let content = crawl_archive::Value::Text("Some words about pears.".into());
+    assert_eq!(seen[0], (content, crawl_archive::Value::Integer(0)));
+}
+
+/// The journal of a run of the version before lacks keys that stand in every record of today.
+#[test]
+fn a_journal_of_version_1_becomes_rows_of_today() {
+    let old: serde_json::Value = serde_json::from_str(include_str!("../../../tests/record.json")).unwrap();
+    let columns = RecordColumns::of(None);
+    let mut table = ParquetTable::with_notes(Vec::new(), &columns.columns(), &[]).unwrap();
+    table.push(columns.row(&old)).unwrap();
+    assert!(!table.finish().unwrap().is_empty());
+}
+
+fn table_at(path: &Path) -> ParquetFile {
+    ParquetFile::open(File::open(path).unwrap()).unwrap()
+}

@@ -1,0 +1,49 @@
+//! The line of progress on a terminal, and lines that are written beside it.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    io::IsTerminal,
+    sync::{Mutex, PoisonError},
+};
+
+/// The line that is drawn now.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Returns true if standard error is a terminal that can move its cursor.
+#[must_use]
+pub fn is_capable() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    std::io::stderr().is_terminal() && !is_dumb
+}
+
+/// Starts a line of progress, which is cut at the width of the terminal. Lines for the user, and records on the
+/// same terminal, push it down.
+#[must_use]
+pub fn start_bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}") {
+        bar.set_style(style);
+    }
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+    if std::io::stdout().is_terminal() {
+        crawl_output::write_stdout_within(without_bar);
+    }
+    bar
+}
+
+/// Clears the line of progress for good.
+pub fn end_bar() {
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+}
+
+/// Writes something while no line of progress is drawn.
+pub fn without_bar(write: &mut dyn FnMut()) {
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
