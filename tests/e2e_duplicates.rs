@@ -233,7 +233,7 @@ fn languages_are_asked_for_by_code_tag_or_name() {
         }
     }
     let basque = run(sandbox.bare().args(["duplicates", "a.jsonl", "--language", "basque"])).expect(2);
-    assert!(basque.stderr.contains("is not identified"), "{}", basque.stderr);
+    assert!(basque.stderr.contains("cannot be identified"), "{}", basque.stderr);
 }
 
 #[test]

@@ -130,12 +130,13 @@ fn a_url_may_stand_where_the_file_does() {
 fn seeds_need_no_flag() {
     let (server, sandbox) = (server(), Sandbox::new());
     sandbox.write("urls.txt", server.url("/listed") + "\n");
-    let crawl = |seeds: &[&str]| {
+    let crawl_into = |output: &str, seeds: &[&str]| {
         let mut command = sandbox.bare();
-        command.args(seeds).args(["-o", "-", "--delay", "0s", "--allow-address", "127.0.0.0/8"]);
+        command.args(seeds).args(["-o", output, "--delay", "0s", "--allow-address", "127.0.0.0/8"]);
         command.env("CRAWL_FETCH_BACKOFF", "20ms").env("CRAWL_CRAWL_SOFT404", "false");
         run(command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false"))
     };
+    let crawl = |seeds: &[&str]| crawl_into("-", seeds);
     let bare = format!("{}/bare", server.address());
     for (seeds, paths) in [
         (&[&*server.url("/one")][..], &["/one"][..]),
@@ -152,7 +153,8 @@ fn seeds_need_no_flag() {
     let done = crawl(&[&bare]).expect(0);
     assert_eq!(url_counts(&run::lines(&done.stdout)), [(server.url("/bare"), 1)].into(), "{}", done.stderr);
     assert!(!sandbox.path("-").exists());
-    // the seeds name the state, in any order
+    // the seeds name the state, in any order; a run to standard output keeps none
+    crawl_into("kept.jsonl", &[&*server.url("/two"), "urls.txt", "--seed", &server.url("/three")]).expect(0);
     let status = run(sandbox.bare().args(["status", "--seed", "urls.txt", "--seed"]).args([
         server.url("/three"),
         "--seed".to_owned(),
