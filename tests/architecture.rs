@@ -230,10 +230,12 @@ fn nobody_beside_the_table_names_a_format() {
     let formats = source.join("formats");
     let mut files = BTreeMap::new();
     read_files(&source, &mut files);
+    // helpers of several formats stand beside them, and are not in the table
+    let table = fs::read_to_string(formats.join("mod.rs")).unwrap();
     let modules: BTreeSet<String> = fs::read_dir(&formats)
         .unwrap()
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-        .filter(|name| name != "mod")
+        .filter(|name| table.contains(&format!("{name}::")))
         .collect();
     assert!(modules.len() > 3, "no format is found: {modules:?}");
     for module in modules {

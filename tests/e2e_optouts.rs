@@ -55,7 +55,7 @@ fn opt_out_files_are_asked_for_again() {
         let (records, errors, asked) = failing_ai_txt(fails, how.clone(), &[]);
         assert_eq!(paths(&records), ["/", "/open"], "{how:?}");
         assert!(errors.is_empty() && asked == fails + 1, "{asked} requests: {errors:?}");
-        assert!(records.iter().all(|record| record["metadata"]["aiOptOut"].is_null()));
+        assert!(records.iter().all(|record| record["metadata"]["aiOptOut"] == serde_json::json!([])));
     }
     // one that is refused is none
     let (records, _, asked) = failing_ai_txt(1, Response::status(403), &[]);
@@ -116,7 +116,7 @@ fn opt_outs_are_obeyed_and_recorded() {
         said.sort_by(|a, b| a.0.cmp(&b.0));
         (said, done.stderr, server.targets())
     };
-    let free = |path: &str| (path.to_owned(), Value::Null);
+    let free = |path: &str| (path.to_owned(), serde_json::json!([]));
     let (said, summary, targets) = crawled(&["--host-concurrency", "4"], "true");
     assert_eq!(said, ["/", "/behind", "/mined/free", "/open"].map(free));
     assert!(summary.contains("ai_optout: 4"), "{summary}");
