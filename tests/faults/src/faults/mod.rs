@@ -280,7 +280,10 @@ impl Case<'_> {
         left.retain(|name| !(name.starts_with("crawl-replay-") && names(&tmp.join(name)).is_empty()));
         let temporary = |name: &String| {
             let name = name.as_str();
-            name.starts_with('.') || [".new", ".tmp", ".open"].iter().any(|ending| name.ends_with(ending))
+            // the owner of an output stays beside it (docs/outputs.md)
+            let is_owner = name.starts_with('.') && name.ends_with(".crawl");
+            name.starts_with('.') && !is_owner
+                || [".new", ".tmp", ".open"].iter().any(|ending| name.ends_with(ending))
         };
         for folder in ["state", "warc", "out", "."] {
             left.extend(names(&world.case().join(folder)).into_iter().filter(temporary));
