@@ -414,7 +414,7 @@ fn an_output_in_use_is_6_and_names_its_holder() {
     let (other, path) = (Sandbox::new(), sandbox.path("out.jsonl"));
     let flags = ["-O", path.to_str().unwrap()];
     // without its owner the file is free for another crawl
-    let give_up = || std::fs::remove_file(sandbox.path(".out.jsonl.crawl")).unwrap();
+    let give_up = || fs::remove_file(sandbox.path(".out.jsonl.crawl")).unwrap();
     give_up();
     let second = run(&mut other.crawl(&[server.url("/")], &flags)).expect(6);
     assert!(second.stderr.contains(&format!("process {}", first.id())), "{}", second.stderr);
