@@ -169,7 +169,7 @@ fn fault(e: &Expected, records: &[Value], server: &Server) -> Option<String> {
         Some(path) => run::content(run::record(records, &server.url(path))),
         None => run::content(record),
     };
-    e.wrong_with(&format!("{title}\n{}", shown)).map(|wrong| format!("{wrong}: {shown}"))
+    e.wrong_with(&format!("{title}\n{shown}")).map(|wrong| format!("{wrong}: {shown}"))
 }
 
 /// The whole site, end to end: each page has the text that a reader sees, by the right strategy.
