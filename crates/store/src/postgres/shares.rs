@@ -17,8 +17,8 @@ pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Resu
         .map(|_| ())
 }
 
-/// Gives back hosts that this worker has not begun, as far as it has more than its share; returns its share. Others that
-/// it has beyond that leave as soon as nothing of them is under way.
+/// Gives back surplus hosts that this worker has not begun; returns its share. If that is not enough, further hosts are
+/// marked: [`let_leave`] gives them back once they have no leased and no held pages.
 pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
     let row = db.one(
         "SELECT (SELECT count(*) FROM workers WHERE lease_until > clock_timestamp() OR id = $1), \
@@ -46,7 +46,7 @@ pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreErro
     Ok(share)
 }
 
-/// Gives back hosts that leave and of which nothing is under way.
+/// Gives back the marked hosts that have no leased and no held pages.
 pub(super) fn let_leave(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<(), StoreError> {
     let is_idle = |id: &HostId| {
         let places = memory.ledger.of(*id);
