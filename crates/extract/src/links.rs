@@ -4,7 +4,7 @@ use crate::{dom::Tag, page::Page, text::tokens};
 use crawl_model::{Directives, Link, LinkKind};
 use html5ever::local_name;
 use std::collections::{HashMap, HashSet, hash_map::Entry};
-use url::Url;
+use url::{Position, Url};
 
 /// Result of [`collect`].
 pub(crate) struct Links {
@@ -22,6 +22,13 @@ pub(crate) struct Links {
 pub(crate) fn collect(page: &Page<'_>) -> Links {
     let dom = &page.dom;
     let host = page.url.and_then(Url::host_str);
+    let origin = page.url.map(|url| &url[..Position::BeforePath]);
+    // Most links lead to the page's own origin.
+    let is_own_origin = |url: &str| {
+        origin
+            .and_then(|own| url.strip_prefix(own))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     let (mut outbound, mut outbound_distinct) = (0, 0);
     let mut links: Vec<Link> = Vec::new();
     let mut seen: HashMap<String, usize> = HashMap::new();
@@ -38,6 +45,7 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
         let Some(address) = dom.attr(id, &attribute) else { continue };
         let Some(url) = page.resolve(address) else { continue };
         let is_outbound = kind != LinkKind::Frame
+            && !is_own_origin(&url)
             && host.is_some_and(|own| host_of(&url).is_some_and(|other| other != own));
         outbound += usize::from(is_outbound);
         let nofollow = dom

@@ -27,8 +27,15 @@ fn after_word(s: &Sources<'_>, line: &str, strong: bool) -> Vec<String> {
 
 /// Text after a lower-case word with which it begins in any case.
 pub(super) fn behind<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    // Most texts differ in the first byte.
+    if let (Some(first), Some(of_word)) = (text.bytes().next(), word.bytes().next())
+        && first.is_ascii()
+        && !first.eq_ignore_ascii_case(&of_word)
+    {
+        return None;
+    }
     let head = text.get(..word.len())?;
-    // Most texts differ in the first byte; a text in another script needs a copy.
+    // A text in another script needs a copy.
     let is_word = head.eq_ignore_ascii_case(word)
         || !head.is_ascii() && !word.is_ascii() && head.to_lowercase() == word;
     is_word.then(|| &text[word.len()..])

@@ -252,6 +252,12 @@ impl<'a> Page<'a> {
     /// Visible text of a subtree, with a space between blocks.
     pub(crate) fn visible_text(&self, id: u32) -> String {
         let mut out = String::new();
+        self.push_visible_text(id, &mut out);
+        out
+    }
+
+    /// Adds [`Self::visible_text`] to a text.
+    pub(crate) fn push_visible_text(&self, id: u32, out: &mut String) {
         for node in id..self.dom.end(id) {
             if self.is_visible(node) {
                 let tag = self.dom.tag(node);
@@ -262,7 +268,6 @@ impl<'a> Page<'a> {
                 }
             }
         }
-        out
     }
 
     /// Resolves a URL of an attribute; only http and https.

@@ -55,9 +55,17 @@ pub(super) struct RunContext {
     pub(super) behind_note: bool,
 }
 
-const fn may_be_mark(c: char) -> bool {
-    matches!(c, '\\' | '`' | '*' | '_' | '~' | '[' | ']' | '!' | '<' | '&' | '$')
-}
+/// True for bytes that may be marks; all are ASCII.
+const MAY_BE_MARK: [bool; 256] = {
+    let mut table = [false; 256];
+    let marks = b"\\`*_~[]!<&$";
+    let mut at = 0;
+    while at < marks.len() {
+        table[marks[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
 
 /// Adds a run of prose with the necessary escapes.
 pub(super) fn push(out: &mut String, prose: &str, around: RunContext, paragraph: Paragraph) {
@@ -66,7 +74,7 @@ pub(super) fn push(out: &mut String, prose: &str, around: RunContext, paragraph:
     }
     let mut rest = prose;
     let mut prev = out.chars().next_back();
-    while let Some(at) = rest.find(may_be_mark) {
+    while let Some(at) = rest.bytes().position(|byte| MAY_BE_MARK[usize::from(byte)]) {
         let run = &rest[..at];
         out.push_str(run);
         prev = run.chars().next_back().or(prev);
@@ -141,9 +149,9 @@ fn is_entity(rest: &str) -> bool {
 }
 
 /// Escapes a line start that would be read as heading, list, quotation, rule, fence, URL or border of a
-/// table. `first`: the line begins a paragraph; `item`: that of a list item.
-pub(super) fn escape_start(line: &mut String, first: bool, item: bool) {
-    let bytes = line.as_bytes();
+/// table. The line is the text from byte `from` on. `first`: it begins a paragraph; `item`: that of a list item.
+pub(super) fn escape_start(text: &mut String, from: usize, first: bool, item: bool) {
+    let bytes = &text.as_bytes()[from..];
     let ends = |at: usize| bytes.get(at).is_none_or(|b| *b == b' ');
     let special = match bytes.first() {
         Some(b'#') => bytes.iter().position(|b| *b != b'#').is_none_or(|at| at <= 6 && bytes[at] == b' '),
@@ -155,12 +163,12 @@ pub(super) fn escape_start(line: &mut String, first: bool, item: bool) {
         _ => is_rule(bytes) || !first && is_border(bytes),
     };
     if special {
-        line.insert(0, '\\');
+        text.insert(from, '\\');
         return;
     }
     let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     if (1..=9).contains(&digits) && matches!(bytes.get(digits), Some(b'.' | b')')) && ends(digits + 1) {
-        line.insert(digits, '\\');
+        text.insert(from + digits, '\\');
     }
 }
 
@@ -201,9 +209,9 @@ mod tests {
             ("> a", "\\> a"),
             ("---", "\\---"),
         ] {
-            let mut line = text.to_owned();
-            escape_start(&mut line, true, false);
-            assert_eq!(line, want);
+            let mut line = format!("# {text}");
+            escape_start(&mut line, 2, true, false);
+            assert_eq!(line, format!("# {want}"));
         }
     }
 

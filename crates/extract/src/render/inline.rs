@@ -55,12 +55,21 @@ impl Inline {
     /// Adds the text of a node.
     pub(super) fn push(&mut self, text: &str, in_link: bool) {
         let before = self.text.len();
+        self.text.reserve(text.len());
         let mut rest = text;
         // Runs without whitespace are copied whole.
         while !rest.is_empty() {
-            let end = rest.find(is_special).unwrap_or(rest.len());
+            let end = special_at(rest);
             self.text.push_str(&rest[..end]);
             rest = &rest[end..];
+            // Most gaps are one space between two words.
+            if let [b' ', next, ..] = rest.as_bytes()
+                && next.is_ascii_graphic()
+            {
+                self.space();
+                rest = &rest[1..];
+                continue;
+            }
             let after = rest.trim_start_matches(is_special);
             let gap = &rest[..rest.len() - after.len()];
             if gap.contains(|c| is_space(c) || self.plain && c != SOFT_HYPHEN && is_invisible(c)) {
@@ -86,7 +95,7 @@ impl Inline {
 
     /// Adds one space, unless there is one or no text yet.
     pub(super) fn space(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
+        if !matches!(self.text.as_bytes().last(), None | Some(b' ' | b'\n')) {
             self.text.push(' ');
         }
     }
@@ -188,6 +197,21 @@ const fn is_special(c: char) -> bool {
     is_space(c) || is_invisible(c)
 }
 
+/// Position of the first special character, or the length of the text.
+fn special_at(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    // The bytes outside of ASCII begin U+00A0, U+00AD, U+200B, U+2028, U+2029, U+2060 and U+FEFF.
+    let may_begin = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | 0xC2 | 0xE2 | 0xEF);
+    while let Some(at) = bytes[from..].iter().position(may_begin).map(|at| from + at) {
+        if bytes[at].is_ascii() || text[at..].starts_with(is_special) {
+            return at;
+        }
+        from = at + 1;
+    }
+    text.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,6 +227,14 @@ mod tests {
         inline.push(" d", false);
         assert_eq!((inline.text.as_str(), &inline.text[range]), ("a b c d", "b c"));
         assert_eq!((inline.chars, inline.link_chars), (7, 4));
+    }
+
+    #[test]
+    fn finds_special_characters_by_their_first_byte() {
+        for c in ('\0'..='\u{ffff}').filter(|c| is_special(*c)) {
+            assert_eq!(special_at(&format!("aé{c}b")), 3, "{c:?}");
+        }
+        assert_eq!(special_at("\u{a1}\u{2013}\u{ff01}a"), "\u{a1}\u{2013}\u{ff01}a".len());
     }
 
     #[test]

@@ -35,6 +35,9 @@ struct Part<'a> {
 /// Writes a block.
 pub(super) fn write(text: &str, spans: &[Span], place: BlockContext) -> String {
     let one_line = place.heading || place.cell;
+    if spans.is_empty() && (one_line || !text.contains("\n\n")) {
+        return paragraph(text, Vec::new(), 0..text.len(), place);
+    }
     let mut out = String::with_capacity(text.len() + 16);
     let mut parts: Vec<Part<'_>> = spans
         .iter()
@@ -72,6 +75,9 @@ const BOLD: Mark = Mark::Strong;
 
 fn paragraph(text: &str, parts: Vec<Part<'_>>, range: Range<usize>, place: BlockContext) -> String {
     let Some(range) = trimmed(text, range) else { return String::new() };
+    if parts.is_empty() && !place.bold {
+        return starts(&unmarked(&text[range], place), place);
+    }
     let mut parts = clipped(text, parts, &range);
     // Code and links stand out already.
     let stands_out =
@@ -94,6 +100,19 @@ fn paragraph(text: &str, parts: Vec<Part<'_>>, range: Range<usize>, place: Block
     let tokens = writer::tokens(text, &parts, range);
     let lines = writer::emit(&tokens, place);
     starts(&lines, place)
+}
+
+/// Escapes a paragraph without marks.
+fn unmarked(text: &str, place: BlockContext) -> String {
+    let paragraph = Paragraph::of(text, text, false, false, place.numbers);
+    let around = RunContext { next: None, in_link: false, behind_note: false };
+    let mut out = String::with_capacity(text.len());
+    if (place.heading || place.cell) && text.contains('\n') {
+        escape::push(&mut out, &writer::on_one_line(text), around, paragraph);
+    } else {
+        escape::push(&mut out, text, around, paragraph);
+    }
+    out
 }
 
 fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
@@ -137,12 +156,12 @@ fn starts(lines: &str, place: BlockContext) -> String {
     }
     let mut out = String::with_capacity(lines.len());
     for (at, line) in lines.split('\n').enumerate() {
-        let mut line = line.trim().to_owned();
-        escape::escape_start(&mut line, at == 0, at == 0 && place.item);
         if at > 0 {
             out.push_str("  \n");
         }
-        out.push_str(&line);
+        let from = out.len();
+        out.push_str(line.trim());
+        escape::escape_start(&mut out, from, at == 0, at == 0 && place.item);
     }
     out
 }
@@ -159,7 +178,7 @@ pub(super) fn push_plain(out: &mut String, text: &str) {
         let mut escaped = String::with_capacity(bare.len());
         let around = RunContext { next: None, in_link: false, behind_note: false };
         escape::push(&mut escaped, bare, around, paragraph);
-        escape::escape_start(&mut escaped, at == 0, false);
+        escape::escape_start(&mut escaped, 0, at == 0, false);
         out.push_str(&escaped);
     }
 }

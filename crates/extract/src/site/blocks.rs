@@ -37,6 +37,7 @@ pub(super) fn of(page: &Page<'_>) -> Vec<SiteBlock> {
     let mut paths = vec![0_u64; (end - body) as usize];
     let mut out = Vec::new();
     let mut run = Run::default();
+    let mut hasher = TextHasher::default();
     let mut id = body;
     while id < end && !page.budget.is_over() {
         let tag = dom.tag(id);
@@ -51,14 +52,14 @@ pub(super) fn of(page: &Page<'_>) -> Vec<SiteBlock> {
         if !holds && !tag.is_block() && !at_body {
             // text and inline elements beside blocks
             if run.parent != parent {
-                out.extend(run.close(page));
+                out.extend(run.close(page, &mut hasher));
                 run = Run { parent, path: mix(above, BESIDE), ..Run::default() };
             }
             run.nodes.push(id);
             id = dom.end(id);
             continue;
         }
-        out.extend(run.close(page));
+        out.extend(run.close(page, &mut hasher));
         let path = if at_body { 0 } else { mix(above, step(page, id)) };
         paths[(id - body) as usize] = path;
         let amount = page.amount(id);
@@ -68,14 +69,14 @@ pub(super) fn of(page: &Page<'_>) -> Vec<SiteBlock> {
                 end: dom.end(id),
                 is_element: true,
                 path,
-                text: masked(&text::fold_lower(&page.visible_text(id))),
+                text: hasher.hash(page, &[id]),
                 amount,
                 may_be_title: matches!(tag, Tag::H1 | Tag::H2),
             });
         }
         id = if holds || at_body { id + 1 } else { dom.end(id) };
     }
-    out.extend(run.close(page));
+    out.extend(run.close(page, &mut hasher));
     out
 }
 
@@ -92,7 +93,7 @@ struct Run {
 
 impl Run {
     /// Ends the run; returns it if it has words.
-    fn close(&mut self, page: &Page<'_>) -> Option<SiteBlock> {
+    fn close(&mut self, page: &Page<'_>, hasher: &mut TextHasher) -> Option<SiteBlock> {
         let Self { path, nodes, .. } = std::mem::take(self);
         let (first, last) = (*nodes.first()?, *nodes.last()?);
         let end = page.dom.end(last);
@@ -100,9 +101,43 @@ impl Run {
         if amount.words == 0 {
             return None;
         }
-        let text: String = nodes.iter().flat_map(|node| [page.visible_text(*node), " ".to_owned()]).collect();
-        let text = masked(&text::fold_lower(&text));
+        let text = hasher.hash(page, &nodes);
         Some(SiteBlock { id: first, end, is_element: false, path, text, amount, may_be_title: false })
+    }
+}
+
+/// Hashes the texts of blocks in memory that all blocks of a page share.
+#[derive(Default)]
+struct TextHasher {
+    text: String,
+    masked: Vec<u8>,
+}
+
+impl TextHasher {
+    /// Hash of the visible text of nodes: whitespace folded, lower case, each run of digits as one.
+    fn hash(&mut self, page: &Page<'_>, nodes: &[u32]) -> u64 {
+        self.text.clear();
+        for node in nodes {
+            page.push_visible_text(*node, &mut self.text);
+            self.text.push(' ');
+        }
+        if !self.text.is_ascii() {
+            return masked(&text::fold_lower(&self.text));
+        }
+        self.masked.clear();
+        let mut last = b' ';
+        for byte in self.text.bytes() {
+            let byte = match byte {
+                b'0'..=b'9' => b'0',
+                b' ' | b'\t'..=b'\r' => b' ',
+                _ => byte.to_ascii_lowercase(),
+            };
+            if !(byte == last && matches!(byte, b'0' | b' ')) {
+                self.masked.push(byte);
+            }
+            last = byte;
+        }
+        xxh3_64(self.masked.strip_suffix(b" ").unwrap_or(&self.masked))
     }
 }
 

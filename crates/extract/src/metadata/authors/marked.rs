@@ -37,11 +37,18 @@ pub(in crate::metadata) fn is_marked_link(s: &Sources<'_>, id: u32) -> bool {
 
 /// Returns true if the value contains the letters of "author" or "byline" after the first, in any case.
 fn may_name_author(value: &str) -> bool {
-    value.as_bytes().windows("uthor".len()).any(|part| match part[0] | 0x20 {
-        b'u' => part.eq_ignore_ascii_case(b"uthor"),
-        b'y' => part.eq_ignore_ascii_case(b"yline"),
-        _ => false,
-    })
+    let bytes = value.as_bytes();
+    // Without an early exit, the compiler compares many bytes at once.
+    let has_pair = bytes.iter().zip(bytes.iter().skip(1)).fold(false, |found, (a, b)| {
+        let (a, b) = (a | 0x20, b | 0x20);
+        found | (a == b'u') & (b == b't') | (a == b'y') & (b == b'l')
+    });
+    has_pair
+        && bytes.windows("uthor".len()).any(|part| match part[0] | 0x20 {
+            b'u' => part.eq_ignore_ascii_case(b"uthor"),
+            b'y' => part.eq_ignore_ascii_case(b"yline"),
+            _ => false,
+        })
 }
 
 /// Last word of a name such as `documentAuthor`; the last two of `postAuthorName`.
@@ -54,7 +61,7 @@ fn end_of_camel_case(name: &str) -> &str {
 
 /// Returns true if a link leads to an author's page: `/author/jane-holm`.
 fn is_profile(page: &Page<'_>, href: &str) -> bool {
-    let end = href.bytes().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(href.len());
+    let end = memchr::memchr2(b'?', b'#', href.as_bytes()).unwrap_or(href.len());
     let mut segments = href[..end].trim_end_matches('/').rsplit('/');
     let words = &page.rules.boilerplate.author_paths;
     let is_word = |part: &str| words.iter().any(|word| part.eq_ignore_ascii_case(word));

@@ -15,6 +15,16 @@ pub(super) enum Token<'a> {
     Text(&'a str),
 }
 
+impl Token<'_> {
+    /// Bytes of text.
+    const fn text_len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Open(_) | Self::Close(_) => 0,
+        }
+    }
+}
+
 pub(super) fn tokens<'a>(text: &'a str, parts: &[Part<'a>], range: Range<usize>) -> Vec<Token<'a>> {
     let mut out = Tokens { text, at: range.start, list: Vec::with_capacity(2 * parts.len() + 1) };
     let mut open: Vec<(usize, &Mark)> = Vec::new();
@@ -69,7 +79,10 @@ impl<'a> Tokens<'a> {
 }
 
 pub(super) fn emit(tokens: &[Token<'_>], place: BlockContext) -> String {
-    let mut out = Writer { out: String::new(), place, ..Writer::default() };
+    let len: usize = tokens.iter().map(Token::text_len).sum();
+    // Most marks have a few bytes.
+    let out = String::with_capacity(len + 4 * tokens.len());
+    let mut out = Writer { out, place, ..Writer::default() };
     out.paragraph = read(tokens, place);
     for (at, token) in tokens.iter().enumerate() {
         let next = tokens.get(at + 1).copied();
@@ -114,9 +127,10 @@ fn is_bold_throughout(tokens: &[Token<'_>], em: usize) -> bool {
 /// Reads the properties that decide the escapes of a paragraph.
 fn read(tokens: &[Token<'_>], place: BlockContext) -> Paragraph {
     let (mut raw, mut code, mut marked, mut formula) = (false, false, false, false);
-    let mut prose = String::new();
+    let len: usize = tokens.iter().map(Token::text_len).sum();
+    let mut prose = String::with_capacity(len);
     // The paragraph as a formula scanner reads it: inside of code, and with a sign for each mark.
-    let mut whole = String::new();
+    let mut whole = String::with_capacity(len + tokens.len());
     for token in tokens {
         match token {
             Token::Open(mark) | Token::Close(mark) => {
@@ -139,6 +153,11 @@ fn read(tokens: &[Token<'_>], place: BlockContext) -> Paragraph {
         }
     }
     Paragraph::of(&prose, &whole, marked, formula, place.numbers)
+}
+
+/// Text with a space for each line break.
+pub(super) fn on_one_line(text: &str) -> String {
+    text.replace("\n\n", " ").replace('\n', " ")
 }
 
 #[derive(Default)]
@@ -239,6 +258,11 @@ impl Writer {
     fn close_code(&mut self) {
         let Some(start) = self.code.take() else { return };
         let inner = &self.out[start..];
+        if !inner.contains('`') {
+            self.out.insert(start, '`');
+            self.out.push('`');
+            return;
+        }
         let mut runs: Vec<usize> = inner.split(|c| c != '`').map(str::len).filter(|len| *len > 0).collect();
         runs.sort_unstable();
         runs.dedup();
@@ -271,8 +295,7 @@ impl Writer {
         let around =
             RunContext { next, in_link: self.in_link, behind_note: std::mem::take(&mut self.behind_note) };
         if self.place.heading || self.place.cell {
-            let line = text.replace("\n\n", " ").replace('\n', " ");
-            escape::push(&mut self.out, &line, around, self.paragraph);
+            escape::push(&mut self.out, &on_one_line(text), around, self.paragraph);
         } else {
             escape::push(&mut self.out, text, around, self.paragraph);
         }

@@ -167,8 +167,12 @@ impl<'a> Finder<'a, '_> {
         let href = dom.attr(link, &local_name!("href"))?.trim();
         let raised =
             std::iter::once(dom.parent(link)).chain(dom.children(link)).any(|node| dom.tag(node) == Tag::Sup);
-        let named = self.is_named(link) || self.is_named(dom.parent(link));
         let marker = marker_of(&dom.raw_text(link));
+        // Most links are too long for a number, and the names are expensive.
+        if !(1..=MAX_MARKER).contains(&marker.chars().take(MAX_MARKER + 1).count()) {
+            return None;
+        }
+        let named = self.is_named(link) || self.is_named(dom.parent(link));
         if !is_marker(&marker, raised || named) {
             return None;
         }
