@@ -13,6 +13,7 @@ import datasets, duckdb, pandas, polars
 from datatrove.pipeline.readers import JsonlReader
 from langchain_community.document_loaders import JSONLoader
 from llama_index.readers.json import JSONReader
+from pyspark.sql import SparkSession, functions
 
 EMPTY_BYTES = 12 << 20
 CHUNK = 200
@@ -89,7 +90,7 @@ def readers(features, cache):
         return len(rows), sum(len(text) for text in rows["text"])
 
     def of_datatrove(path):
-        # its reader takes any key "media" for a field of its own (docs/outputs.md)
+        # its reader takes any key "media" for a field of its own (docs/outputs.md); --lean has none
         chosen = pathlib.Path(cache) / "chosen" / path.name
         chosen.parent.mkdir(exist_ok=True)
         with chosen.open("w") as out:
@@ -100,6 +101,11 @@ def readers(features, cache):
         texts = [document.text for document in documents]
         return len(texts), sum(map(len, texts))
 
+    def of_spark(path):
+        rows = spark.read.json(str(path))
+        assert "_corrupt_record" not in rows.columns, "a line is no record"
+        return tuple(rows.select(functions.count("*"), functions.sum(functions.length("text"))).first())
+
     def of_langchain(path):
         loader = JSONLoader(str(path), jq_schema=".", content_key="text", json_lines=True)
         texts = [document.page_content for document in loader.lazy_load()]
@@ -109,6 +115,8 @@ def readers(features, cache):
         documents = JSONReader(is_jsonl=True, levels_back=None, clean_json=False).load_data(str(path))
         return len(documents), None
 
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
     return {
         "pandas, chunks": of_pandas,
         "DuckDB": of_duckdb,
@@ -116,6 +124,7 @@ def readers(features, cache):
         "Polars": of_polars_whole,
         "datasets": of_datasets,
         "datatrove": of_datatrove,
+        "Spark": of_spark,
         "LangChain JSONLoader": of_langchain,
         "LlamaIndex JSONReader": of_llama_index,
     }
