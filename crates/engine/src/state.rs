@@ -1,5 +1,6 @@
 //! The state directory of a run: its path, its lock, and its notes about the outputs.
 
+pub mod first_round;
 mod outputs;
 mod paths;
 mod shared;

@@ -2,9 +2,11 @@
 //! crawl is left so at the end of a round.
 
 use crawl_model::{Record, SCHEMA_VERSION, UrlKey};
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use std::{
     borrow::Cow,
+    collections::HashSet,
     io::{self, BufRead},
 };
 
@@ -72,8 +74,16 @@ impl LatestLines {
     /// When the lines cannot be read.
     pub(crate) fn of(lines: impl BufRead) -> io::Result<Option<Self>> {
         let (mut latest, mut has_old_versions) = (Latest::default(), false);
+        let (layout, mut seen) = (Layout::of_today(), HashSet::new());
         for line in lines.split(b'\n') {
             let line = line?;
+            // a line that takes the place of another one has to be a record in full
+            if let Some(id) = layout.id_of_kept(&line)
+                && seen.insert(UrlKey::of(id))
+            {
+                latest.note(Some(id), false);
+                continue;
+            }
             let head = serde_json::from_slice::<Head<'_>>(&line).ok();
             let change = head.as_ref().and_then(|head| head.metadata.as_ref()?.change.as_deref());
             let page = head.as_ref().and_then(|head| page_of(head.id.as_deref(), head.url.as_deref()));
@@ -100,6 +110,29 @@ impl LatestLines {
             }
         }
         Ok(())
+    }
+}
+
+/// Layout of the lines that this version writes. It shows the `id` of a record without a parse of the line.
+struct Layout {
+    /// Start of a line, up to its `id`.
+    start: Vec<u8>,
+    /// Part of a line whose page is gone.
+    gone: Finder<'static>,
+}
+
+impl Layout {
+    fn of_today() -> Self {
+        let start = format!("{{\"schema_version\":{SCHEMA_VERSION},\"id\":\"").into_bytes();
+        Self { start, gone: Finder::new(br#""change":"gone""#) }
+    }
+
+    /// The `id` of a record of this version whose page is not gone; `None` for a line that needs a parse.
+    fn id_of_kept<'a>(&self, line: &'a [u8]) -> Option<&'a str> {
+        let id = line.strip_prefix(self.start.as_slice())?.split(|byte| *byte == b'"').next()?;
+        let is_id = id.len() == 32 && id.iter().all(u8::is_ascii_hexdigit);
+        let is_record = is_id && line.ends_with(b"}") && self.gone.find(line).is_none();
+        std::str::from_utf8(id).ok().filter(|_| is_record)
     }
 }
 
@@ -150,6 +183,31 @@ mod tests {
         // a page that came back
         let back = "{\"id\":\"b\",\"metadata\":{\"change\":\"gone\"}}\n{\"id\":\"b\"}\n";
         assert_eq!(latest(back).as_deref(), Some("{\"id\":\"b\"}\n"));
+    }
+
+    #[test]
+    fn lines_of_today_need_no_parse_but_the_later_ones_of_a_page() {
+        let line = |id: char, rest: &str| {
+            let id = id.to_string().repeat(32);
+            format!("{{\"schema_version\":{SCHEMA_VERSION},\"id\":\"{id}\"{rest}\n")
+        };
+        let [first, other] =
+            [line('a', ",\"text\":\"1\"}"), line('b', ",\"text\":\"\\\"change\\\":\\\"gone\\\"\"}")];
+        let layout = Layout::of_today();
+        for kept in [&first, &other] {
+            assert!(layout.id_of_kept(kept.trim_end().as_bytes()).is_some(), "{kept}");
+        }
+        let gone = line('a', ",\"metadata\":{\"change\":\"gone\"}}");
+        let torn = line('a', ",\"text\":\"2{\"id\":\"c\"}");
+        let old = first.replace(&format!(":{SCHEMA_VERSION},"), ":1,");
+        for parsed in [&gone, &old, &line('a', ",\"text\":\"2"), &line('x', "}")] {
+            assert_eq!(layout.id_of_kept(parsed.trim_end().as_bytes()), None, "{parsed}");
+        }
+        assert_eq!(latest(&format!("{first}{other}")), None);
+        assert_eq!(latest(&format!("{first}{other}{gone}")), Some(other.clone()));
+        let second = line('a', ",\"text\":\"2\"}");
+        assert_eq!(latest(&format!("{first}{other}{second}")), Some(format!("{other}{second}")));
+        assert_eq!(latest(&format!("{first}{torn}")), None, "a broken line replaces no record");
     }
 
     #[test]

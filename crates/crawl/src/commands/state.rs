@@ -111,6 +111,7 @@ struct Line {
 /// Notes URLs that stand in the outputs as written, so that they are not written twice.
 fn adopt(dir: &Path) -> Result<Adopted, Failure> {
     let store = crawl_store::open(dir).map_err(|e| Failure::from(e).in_state(dir))?;
+    state::first_round::forget(&*store)?;
     let mut adopted = Adopted::default();
     for (name, reach) in store.output_marks()? {
         let path = Path::new(&name);

@@ -190,9 +190,11 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
             // records of earlier rounds stay
             let keeps = output.holds_state() && context.recrawl.on && !state.writes_all && part.is_none();
             let keeps = keeps && state.knows(&place, &path)?;
-            let opened = place.open(state.before(&place, &path, replace && !keeps)?, fields.clone())?;
+            let before = state.before(&place, &path, replace && !keeps)?;
+            let opened = place.open(before, fields.clone())?;
             state.note_damage(&opened)?;
             state.output_opened(&place, opened.offset, opened.stale)?;
+            state::first_round::note(&*state.store, state.round, &place.name(), (before, opened.offset))?;
             if part.is_none() {
                 // a folder is resolved once it exists
                 let place = Place::of(&path);
@@ -246,7 +248,7 @@ pub fn close(context: &Context, state: &State, names: [&str; 2], ending: Ending)
             store.settle(&[], &[OutputMark { name: name.clone(), offset }])?;
             Ok(store.sync()?)
         };
-        if context.config.output.holds_state() {
+        if context.config.output.holds_state() && !state::first_round::is_whole(store, &name)? {
             place.keep_latest(&mut note)?;
         }
         place.tidy(&mut note)?;
