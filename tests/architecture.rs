@@ -186,40 +186,45 @@ fn no_dependency_is_unused() {
     assert_eq!(unused, Vec::<String>::new());
 }
 
-/// Returns the files of a folder that name SQLite in code outside of tests.
-fn files_naming_sqlite(folder: &Path, out: &mut BTreeSet<String>) {
+/// Collects the files of a folder that have one of the names in code outside of tests.
+fn files_naming(names: [&str; 2], folder: &Path, out: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            files_naming_sqlite(&path, out);
+            files_naming(names, &path, out);
         } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
             let text = fs::read_to_string(&path).unwrap();
             let product = text.split("#[cfg(test)]").next().unwrap();
             let mut code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
-            if code.any(|line| line.contains("Sqlite") || line.contains("rusqlite")) {
+            if code.any(|line| names.iter().any(|name| line.contains(name))) {
                 out.insert(path.to_string_lossy().into_owned());
             }
         }
     }
 }
 
-/// An engine of storage is one folder of the store, and a line in its `state`.
+/// An engine of storage is one folder of the store and its entry in `lib.rs`. SQLite has the projects too, in `state.rs`.
 #[test]
 fn nobody_beside_the_store_names_an_engine() {
-    // a worker of PostgreSQL keeps its held pages in SQLite
-    const ENGINES: [&str; 2] = ["sqlite", "postgres"];
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates").canonicalize().unwrap();
-    let mut found = BTreeSet::new();
-    for package in fs::read_dir(&crates).unwrap() {
-        files_naming_sqlite(&package.unwrap().path().join("src"), &mut found);
-    }
     let store = crates.join("store/src");
-    let (inside, outside): (Vec<String>, Vec<String>) = found
-        .into_iter()
-        .partition(|file| ENGINES.iter().any(|folder| Path::new(file).starts_with(store.join(folder))));
-    assert!(inside.len() > 10, "the search finds SQLite: {inside:?}");
-    let named = ["lib.rs", "state.rs"].map(|file| store.join(file).to_string_lossy().into_owned());
-    assert_eq!(outside, named);
+    for (names, folders, files) in [
+        // a worker of PostgreSQL keeps its held pages in SQLite
+        (["Sqlite", "rusqlite"], &["sqlite", "postgres"][..], &["lib.rs", "state.rs"][..]),
+        (["Pg", "postgres::"], &["postgres"], &["lib.rs"]),
+    ] {
+        let mut found = BTreeSet::new();
+        for package in fs::read_dir(&crates).unwrap() {
+            files_naming(names, &package.unwrap().path().join("src"), &mut found);
+        }
+        let (inside, outside): (Vec<String>, Vec<String>) = found
+            .into_iter()
+            .partition(|file| folders.iter().any(|folder| Path::new(file).starts_with(store.join(folder))));
+        assert!(inside.len() > 5, "the search finds {names:?}: {inside:?}");
+        let files: Vec<String> =
+            files.iter().map(|file| store.join(file).to_string_lossy().into_owned()).collect();
+        assert_eq!(outside, files, "{names:?}");
+    }
 }
 
 /// A format of records is one file, with its module and its line in the table beside it.

@@ -133,7 +133,7 @@ impl Scheduler {
             if bound().is_some() {
                 drop(places);
                 if stats.in_flight() == 0 {
-                    // what was under way at the first look may have gone back to the frontier since
+                    // a fetch that was in flight at the first check may have requeued its URL
                     let Some(bound) = bound() else { continue };
                     context.store.resume_all()?;
                     return Ok(if soft404::drained(&context)? {

@@ -20,6 +20,7 @@
 //! which several processes may write.
 
 mod codes;
+mod database;
 mod engine;
 mod file_error;
 mod known;
@@ -33,16 +34,20 @@ pub mod state;
 mod store_url;
 mod upkeep;
 
-/// Engines of states by precedence. The last one takes every place.
+/// Engines of states in directories, by precedence. The last one takes every place.
 const ENGINES: &[&dyn engine::Engine] = &[&sqlite::SqliteEngine];
 
+/// Engines of databases that several workers share. The scheme of a URL selects one.
+const DATABASES: &[&dyn database::DatabaseEngine] = &[&postgres::PostgresEngine];
+
+pub use database::{Database, SharedWorker};
 pub use engine::StateStore;
 pub use lock::{Holder, StateLock};
 pub use memory::{MemoryProjects, MemoryStore};
-pub use postgres::{PgOptions, PgStore};
+pub use postgres::{PgOptions, PgStore, PgUrl, TlsMode};
 pub use sqlite::{SqliteProjects, SqliteStore, StoreOptions};
 pub use state::{open, open_projects};
-pub use store_url::{PgUrl, StoreUrl, TlsMode};
+pub use store_url::StoreUrl;
 pub use upkeep::{
     Agreement, CheckReport, HostCounts, OutputPart, RepairReport, StoreSize, TableReport, Upkeep,
     WorkerStart, WorkerState,

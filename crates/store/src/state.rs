@@ -1,11 +1,11 @@
 //! The state of a crawl, and the database of projects. Callers use the traits; only this module names the engines.
 //!
-//! An engine is a folder of this crate: it implements [`Store`](crawl_model::Store), [`Upkeep`](crate::Upkeep) and
-//! `Engine`, and has its module and its entry of `ENGINES` in `lib.rs`.
+//! An engine is a folder of this crate: it implements [`Store`](crawl_model::Store) and [`Upkeep`](crate::Upkeep). It has
+//! its module and its entry in `lib.rs`: of `ENGINES` for states in directories, of `DATABASES` for databases that
+//! several workers share.
 
 use crate::{
     engine::{Engine, StateStore},
-    postgres::{PgOptions, PgStore},
     sqlite::{SqliteEngine, SqliteProjects},
     upkeep::{CheckReport, RepairReport},
 };
@@ -27,24 +27,6 @@ fn engine(place: &Path) -> &'static dyn Engine {
 /// [`StoreError::Full`] when it cannot be written, [`StoreError::Busy`] when another process writes it.
 pub fn open(place: &Path) -> Result<Arc<dyn StateStore>, StoreError> {
     engine(place).open(place)
-}
-
-/// Opens a crawl in a database as one of its workers, and keeps the lease of its hosts until it is dropped.
-///
-/// # Errors
-/// Those of [`PgStore::open`].
-pub fn open_shared(options: &PgOptions) -> Result<Arc<dyn StateStore>, StoreError> {
-    let mut store = PgStore::open(options)?;
-    store.keep_lease()?;
-    Ok(Arc::new(store))
-}
-
-/// Opens a crawl in a database for reading, without a worker.
-///
-/// # Errors
-/// Those of [`PgStore::open_read_only`].
-pub fn read_shared(options: &PgOptions) -> Result<Arc<dyn StateStore>, StoreError> {
-    Ok(Arc::new(PgStore::open_read_only(options)?))
 }
 
 /// Opens a state for reading; another process may write it meanwhile. Counts are those at the time of opening.

@@ -1,27 +1,32 @@
-//! Places of a store as URLs: `sqlite:PATH`, `postgres://…` and `memory:`.
+//! Places of a store as URLs: a directory, a database that several workers share, or `memory:`.
 
-mod password;
-
+use crate::database::{Database, DatabaseEngine};
 use crawl_model::StoreError;
-use postgres::{Config, config::Host};
-use std::{
-    env,
-    fmt::{self, Write},
-    net::IpAddr,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
-use url::form_urlencoded;
+use std::{fmt, path::PathBuf, str::FromStr, sync::Arc};
 
 /// Place of a store.
 #[derive(Clone, Debug)]
 pub enum StoreUrl {
     /// A state directory with a database of SQLite.
     Directory(PathBuf),
-    /// A database of PostgreSQL.
-    Postgres(Box<PgUrl>),
+    /// A database that several workers share.
+    Database(Arc<dyn Database>),
     /// No persistence.
     Memory,
+}
+
+impl StoreUrl {
+    /// Returns true if a URL has the scheme of a database. The rest of the URL may be unusable.
+    #[must_use]
+    pub fn is_database(url: &str) -> bool {
+        engine(url).is_some()
+    }
+}
+
+/// The engine of databases with the scheme of a URL.
+fn engine(url: &str) -> Option<&'static dyn DatabaseEngine> {
+    let (scheme, _) = url.split_once(':')?;
+    crate::DATABASES.iter().find(|engine| engine.schemes().contains(&scheme)).copied()
 }
 
 impl FromStr for StoreUrl {
@@ -37,11 +42,12 @@ impl FromStr for StoreUrl {
             }
             return Ok(Self::Directory(path.into()));
         }
-        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return Ok(Self::Postgres(Box::new(text.parse()?)));
+        if let Some(engine) = engine(text).filter(|_| text.contains("://")) {
+            return engine.database(text).map(Self::Database);
         }
+        let databases: Vec<&str> = crate::DATABASES.iter().map(|engine| engine.example()).collect();
         // the text is not repeated, since it may hold a password
-        Err(refused("a store is sqlite:PATH, postgres://USER@HOST/DATABASE or memory:"))
+        Err(refused(format!("a store is sqlite:PATH, {} or memory:", databases.join(", "))))
     }
 }
 
@@ -49,237 +55,40 @@ impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory(path) => write!(f, "sqlite:{}", path.display()),
-            Self::Postgres(url) => url.fmt(f),
+            Self::Database(database) => database.fmt(f),
             Self::Memory => f.write_str("memory:"),
         }
     }
 }
 
-/// Encryption of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsMode {
-    /// None.
-    Disable,
-    /// Encryption without a check of the certificate.
-    Require,
-    /// Encryption with a check of the certificate and of its host name.
-    VerifyFull,
-}
-
-/// A database of PostgreSQL. The URL never holds a password.
-#[derive(Clone)]
-pub struct PgUrl {
-    config: Config,
-    tls: TlsMode,
-    root_cert: Option<PathBuf>,
-}
-
-impl FromStr for PgUrl {
-    type Err = StoreError;
-
-    fn from_str(text: &str) -> Result<Self, StoreError> {
-        let (base, query) = text.split_once('?').unwrap_or((text, ""));
-        let rest = base.split_once("://").map_or("", |(_, rest)| rest);
-        let authority = rest.split('/').next().unwrap_or_default();
-        if authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) {
-            return Err(a_password());
-        }
-        let (mut tls, mut root_cert, mut kept) =
-            (None, None, form_urlencoded::Serializer::new(String::new()));
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            match &*name {
-                "password" | "sslpassword" | "passfile" => return Err(a_password()),
-                "sslmode" => tls = Some(tls_mode(&value)?),
-                "sslrootcert" => root_cert = Some(PathBuf::from(&*value)),
-                _ => _ = kept.append_pair(&name, &value),
-            }
-        }
-        // spaces as %20, which is all that the parser of the URL knows
-        let kept = kept.finish().replace('+', "%20");
-        let url = if kept.is_empty() { base.to_owned() } else { format!("{base}?{kept}") };
-        let mut config = Config::from_str(&url).map_err(|e| refused(&chain(&e)))?;
-        if config.get_hosts().is_empty() {
-            config.host_path("/var/run/postgresql");
-        }
-        let local = config.get_hosts().iter().all(is_local);
-        let tls = tls.unwrap_or(if local { TlsMode::Disable } else { TlsMode::VerifyFull });
-        Ok(Self { config, tls, root_cert })
-    }
-}
-
-impl PgUrl {
-    pub(crate) const fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// Encryption of the connection: by default none to a local host, and
-    /// [`VerifyFull`](TlsMode::VerifyFull) to others.
-    #[must_use]
-    pub const fn tls(&self) -> TlsMode {
-        self.tls
-    }
-
-    pub(crate) fn root_cert(&self) -> Option<&Path> {
-        self.root_cert.as_deref()
-    }
-
-    /// The password of `PGPASSWORD`, or of the file that `PGPASSFILE` names.
-    pub(crate) fn password(&self) -> Result<Option<String>, StoreError> {
-        if let Some(password) = env::var("PGPASSWORD").ok().filter(|password| !password.is_empty()) {
-            return Ok(Some(password));
-        }
-        let named = env::var_os("PGPASSFILE").map(PathBuf::from);
-        let usual = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".pgpass"));
-        let Some(path) = named.clone().or_else(usual) else { return Ok(None) };
-        password::in_file(&path, named.is_some(), &self.account())
-    }
-
-    /// Host, port, database and user.
-    fn account(&self) -> [String; 4] {
-        let user = self.config.get_user().map(str::to_owned).or_else(|| env::var("USER").ok());
-        let user = user.unwrap_or_default();
-        let database = self.config.get_dbname().unwrap_or(&user).to_owned();
-        let host = match self.config.get_hosts().first() {
-            Some(Host::Tcp(name)) => name.clone(),
-            _ => "localhost".to_owned(),
-        };
-        [host, self.config.get_ports().first().unwrap_or(&5432).to_string(), database, user]
-    }
-}
-
-impl fmt::Display for PgUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("postgres://")?;
-        if let Some(user) = self.config.get_user() {
-            write!(f, "{user}@")?;
-        }
-        for (n, host) in self.config.get_hosts().iter().enumerate() {
-            if n > 0 {
-                f.write_char(',')?;
-            }
-            match host {
-                Host::Tcp(name) => f.write_str(name)?,
-                Host::Unix(path) => write!(f, "{}", path.display())?,
-            }
-        }
-        if let [port] = self.config.get_ports() {
-            write!(f, ":{port}")?;
-        }
-        write!(f, "/{}", self.config.get_dbname().unwrap_or_default())
-    }
-}
-
-impl fmt::Debug for PgUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// An error with its causes.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        let words = next.to_string();
-        if !text.contains(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        cause = next.source();
-    }
-    text
-}
-
-fn refused(words: &str) -> StoreError {
-    StoreError::Other(format!("the URL of the store is not usable: {words}"))
-}
-
-fn a_password() -> StoreError {
-    refused("it holds a password or the name of its file: set PGPASSWORD or PGPASSFILE instead")
-}
-
-fn tls_mode(name: &str) -> Result<TlsMode, StoreError> {
-    match name {
-        "disable" => Ok(TlsMode::Disable),
-        "require" => Ok(TlsMode::Require),
-        "verify-full" => Ok(TlsMode::VerifyFull),
-        _ => Err(refused("sslmode is disable, require or verify-full")),
-    }
-}
-
-fn is_local(host: &Host) -> bool {
-    match host {
-        Host::Tcp(name) => {
-            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-        }
-        Host::Unix(_) => true,
-    }
+/// The error of a URL that cannot be used.
+pub(crate) fn refused(reason: impl fmt::Display) -> StoreError {
+    StoreError::Other(format!("the URL of the store is not usable: {reason}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn postgres(text: &str) -> PgUrl {
-        match text.parse().unwrap() {
-            StoreUrl::Postgres(url) => *url,
-            other => panic!("{other}"),
-        }
-    }
+    use std::path::Path;
 
     #[test]
     fn each_backend_has_its_scheme() {
         assert!(matches!("memory:".parse(), Ok(StoreUrl::Memory)));
         assert!(matches!("sqlite:/a/b".parse(), Ok(StoreUrl::Directory(path)) if path == Path::new("/a/b")));
-        let url = postgres("postgresql://me@db.example:5433/crawls?connect_timeout=3");
-        assert_eq!(url.to_string(), "postgres://me@db.example:5433/crawls");
+        for text in ["postgres://me@db.example:5433/crawls", "postgresql://me@db.example:5433/crawls"] {
+            assert!(StoreUrl::is_database(text), "{text}");
+            let url: StoreUrl = text.parse().unwrap();
+            assert!(matches!(url, StoreUrl::Database(_)), "{url}");
+            assert_eq!(url.to_string(), "postgres://me@db.example:5433/crawls");
+        }
         for text in
-            ["", "sqlite:", "memory", "mysql://u:secret@h/d", "postgres://h:x/d", "postgres://h/d?a=b"]
+            ["", "sqlite:", "memory", "postgres:me", "mysql://u:secret@h/d", "postgres://u:secret@h/d"]
         {
             let error = text.parse::<StoreUrl>().unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }
-    }
-
-    #[test]
-    fn a_password_is_refused_and_not_repeated() {
-        for text in [
-            "postgres://me:secret@h/db",
-            "postgres://me:@h/db",
-            "postgres://me@h/db?password=secret",
-            "postgres://me@h/db?pass%77ord=secret",
-        ] {
-            let error = text.parse::<StoreUrl>().unwrap_err().to_string();
-            assert!(error.contains("PGPASSWORD") && !error.contains("secret"), "{text}: {error}");
+        for text in ["", "memory:", "sqlite:/a", "mysql://h/d"] {
+            assert!(!StoreUrl::is_database(text), "{text}");
         }
-    }
-
-    #[test]
-    fn other_hosts_are_verified_unless_the_operator_says_otherwise() {
-        let tls = |text: &str| postgres(text).tls();
-        for local in [
-            "postgres://localhost/d",
-            "postgres://127.0.0.2/d",
-            "postgres:///d",
-            "postgres://u@%2Frun%2Fpg/d",
-        ] {
-            assert_eq!(tls(local), TlsMode::Disable, "{local}");
-        }
-        for other in ["postgres://db.example/d", "postgres://10.0.0.1/d", "postgres://localhost,db.example/d"]
-        {
-            assert_eq!(tls(other), TlsMode::VerifyFull, "{other}");
-        }
-        assert_eq!(tls("postgres://h/d?sslmode=disable"), TlsMode::Disable);
-        assert_eq!(tls("postgres://h/d?sslmode=require"), TlsMode::Require);
-        assert_eq!(tls("postgres://localhost/d?sslmode=verify-full"), TlsMode::VerifyFull);
-        assert!("postgres://h/d?sslmode=prefer".parse::<StoreUrl>().is_err());
-    }
-
-    #[test]
-    fn a_socket_and_a_name_with_a_space_are_understood() {
-        let url = postgres("postgres://me@/d?host=/tmp/a%20b&sslrootcert=/ca.pem");
-        assert_eq!(url.config().get_hosts(), [Host::Unix("/tmp/a b".into())]);
-        assert_eq!(url.root_cert(), Some(Path::new("/ca.pem")));
-        assert_eq!(url.account(), ["localhost", "5432", "d", "me"]);
     }
 }

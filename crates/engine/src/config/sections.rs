@@ -404,7 +404,7 @@ impl StateSection {
     /// Returns true if several workers may share the crawl.
     #[must_use]
     pub fn is_shared(&self) -> bool {
-        self.store.starts_with("postgres:") || self.store.starts_with("postgresql:")
+        crawl_store::StoreUrl::is_database(&self.store)
     }
 }
 

@@ -8,13 +8,12 @@ use crate::{
     rules_version,
 };
 use crawl_model::{StoreError, UrlKey};
-use crawl_store::{Agreement, PgOptions, PgUrl, StateLock, StateStore, StoreUrl, private};
+use crawl_store::{Agreement, Database, SharedWorker, StateLock, StateStore, StoreUrl, private};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 /// Name of the file in the directory of a worker that names the worker and its crawl.
@@ -28,7 +27,7 @@ const MOST_WORKERS: usize = 1_000;
 
 /// A crawl in a database, as the settings name it.
 pub struct SharedCrawl {
-    url: Box<PgUrl>,
+    database: Arc<dyn Database>,
     crawl: String,
     /// Directory of this worker; `None` for the first free one of the user.
     dir: Option<PathBuf>,
@@ -49,11 +48,11 @@ struct Worker {
 pub fn dir_of_store(config: &Config) -> Result<Option<PathBuf>, Failure> {
     match store_of(config)? {
         Some(StoreUrl::Directory(dir)) => Ok(Some(dir)),
-        Some(StoreUrl::Postgres(_)) => Err(Failure::usage(
-            "the crawl is in a database (--store postgres://…): this command needs the directory of a crawl",
-        )),
+        Some(StoreUrl::Database(database)) => Err(Failure::usage(format!(
+            "the crawl is in a database (--store {database}): this command needs the directory of a crawl"
+        ))),
         Some(StoreUrl::Memory) => {
-            Err(Failure::usage("--store memory: is for programs; use sqlite: or postgres:"))
+            Err(Failure::usage("--store memory: is for programs; use sqlite: or a database"))
         }
         None => Ok(None),
     }
@@ -74,7 +73,7 @@ impl SharedCrawl {
     /// When `state.store` or `state.crawl` is unusable.
     pub fn of(config: &Config) -> Result<Option<Self>, Failure> {
         let crawl = config.state.crawl.as_str();
-        let Some(StoreUrl::Postgres(url)) = store_of(config)? else {
+        let Some(StoreUrl::Database(database)) = store_of(config)? else {
             if crawl.is_empty() {
                 return Ok(None);
             }
@@ -83,10 +82,10 @@ impl SharedCrawl {
             ));
         };
         if crawl.is_empty() {
-            return Err(Failure::usage(format!("which crawl of {url}? Name it with --crawl")));
+            return Err(Failure::usage(format!("which crawl of {database}? Name it with --crawl")));
         }
         let dir = Some(config.state.dir.as_str()).filter(|dir| !dir.is_empty());
-        Ok(Some(Self { url, crawl: crawl.to_owned(), dir: dir.map(PathBuf::from) }))
+        Ok(Some(Self { database, crawl: crawl.to_owned(), dir: dir.map(PathBuf::from) }))
     }
 
     /// Opens the crawl as a worker, and begins its next round if the last one has ended.
@@ -113,14 +112,13 @@ impl SharedCrawl {
         let known = self.worker(dir)?;
         let is_new = known.is_none();
         let worker = known.unwrap_or_else(|| self.new_worker());
-        let options = PgOptions {
-            url: (*self.url).clone(),
+        let shared = SharedWorker {
             crawl: self.crawl.clone(),
             worker: worker.name.clone(),
             spool: Some(dir.to_owned()),
             pause: config.politeness.delay,
         };
-        let store = crawl_store::state::open_shared(&options).map_err(usage)?;
+        let store = self.database.open(&shared).map_err(usage)?;
         if is_new {
             worker.save(dir)?;
         }
@@ -133,30 +131,23 @@ impl SharedCrawl {
     /// # Errors
     /// When the server cannot be used (exit 3), or has no such crawl (exit 2).
     pub fn read(&self) -> Result<Arc<dyn StateStore>, Failure> {
-        let options = PgOptions {
-            url: (*self.url).clone(),
-            crawl: self.crawl.clone(),
-            worker: String::new(),
-            spool: None,
-            pause: Duration::ZERO,
-        };
-        crawl_store::state::read_shared(&options).map_err(usage).map_err(|e| self.in_store(e))
+        self.database.open_read_only(&self.crawl).map_err(usage).map_err(|e| self.in_store(e))
     }
 
     /// Database and name of the crawl, for people.
     #[must_use]
     pub fn place(&self) -> PathBuf {
-        PathBuf::from(format!("{} {}", self.url, self.crawl))
+        PathBuf::from(format!("{} {}", self.database, self.crawl))
     }
 
-    /// Adds the way out to an error of the store.
+    /// Adds the remedy to an error of the store.
     #[must_use]
     pub fn in_store(&self, failure: Failure) -> Failure {
         match failure.error.downcast_ref::<StoreError>() {
             Some(StoreError::Full(_) | StoreError::Busy(_)) => {
                 let words = format!(
                     "{}: the crawl \"{}\" cannot be continued; the same command goes on once the cause is mended",
-                    self.url, self.crawl
+                    self.database, self.crawl
                 );
                 Failure { error: failure.error.context(words), ..failure }
             }
@@ -184,7 +175,7 @@ impl SharedCrawl {
             return locked(dir);
         }
         let base = base()?;
-        let hash = UrlKey::of(&format!("{} {}", self.url, self.crawl)).to_string();
+        let hash = UrlKey::of(&format!("{} {}", self.database, self.crawl)).to_string();
         let mut busy = None;
         for n in 1..=MOST_WORKERS {
             let ending = if n == 1 { String::new() } else { format!("-{n}") };
@@ -214,7 +205,7 @@ impl SharedCrawl {
             Err(e) => return Err(at(&e)),
         };
         let worker: Worker = serde_json::from_slice(&text).map_err(|e| at(&e))?;
-        if worker.crawl == self.crawl && worker.store == self.url.to_string() {
+        if worker.crawl == self.crawl && worker.store == self.database.to_string() {
             return Ok(Some(worker));
         }
         Err(Failure::usage(format!(
@@ -226,7 +217,7 @@ impl SharedCrawl {
     }
 
     fn new_worker(&self) -> Worker {
-        Worker { name: new_name(), crawl: self.crawl.clone(), store: self.url.to_string() }
+        Worker { name: new_name(), crawl: self.crawl.clone(), store: self.database.to_string() }
     }
 }
 

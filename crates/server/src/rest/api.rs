@@ -200,7 +200,7 @@ async fn boilerplate_stats(
     responses(
         (status = 200, body = ProjectAnalysisResult),
         (status = 202, body = Job, description = "Under way", headers(("Location" = String, description = "The job"))),
-        (status = 409, description = "Another analysis of the project is under way", body = Problem,
+        (status = 409, description = "Another analysis of the project runs or waits", body = Problem,
             content_type = "application/problem+json"),
     ))]
 async fn analyze_boilerplate(

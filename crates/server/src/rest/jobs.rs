@@ -162,7 +162,7 @@ impl Jobs {
     /// Starts an analysis, or puts it in the queue.
     ///
     /// # Errors
-    /// 409 while another one of the same project is under way, 503 while too many are.
+    /// 409 while another analysis of the project runs or waits, 503 while the queue is full.
     pub fn start(&self, projects: &Projects, analysis: Analysis) -> Result<Arc<Entry>, Problem> {
         let entry = self.enter(analysis.project.0)?;
         let (projects, pool, started) = (projects.clone(), self.pool.clone(), Arc::clone(&entry));
@@ -186,7 +186,7 @@ impl Jobs {
         let active: Vec<&Arc<Entry>> =
             book.values().filter(|entry| entry.outcome.borrow().is_none()).collect();
         if let Some(other) = active.iter().find(|entry| entry.project == project) {
-            let detail = format!("an analysis of this project is under way: /api/v1/jobs/{}", other.id);
+            let detail = format!("an analysis of this project runs or waits: /api/v1/jobs/{}", other.id);
             return Err(Problem::new(StatusCode::CONFLICT, detail));
         }
         if active.len() >= MAX_ACTIVE {

@@ -4,8 +4,8 @@ use super::{
     db::{Db, blocking, get},
     error::sql,
     migrate::quoted,
+    url::{PgUrl, TlsMode, chain},
 };
-use crate::store_url::{PgUrl, TlsMode, chain};
 use crawl_model::StoreError;
 use postgres::NoTls;
 use rustls::{ClientConfig, RootCertStore, crypto::CryptoProvider, pki_types::CertificateDer};

@@ -1,6 +1,6 @@
 //! Conversion of PostgreSQL errors to [`StoreError`].
 
-use crate::store_url::chain;
+use super::url::chain;
 use crawl_model::StoreError;
 use postgres::error::{Error, SqlState};
 

@@ -11,6 +11,7 @@
 mod connect;
 mod db;
 mod domain;
+mod engine;
 mod enqueue;
 mod error;
 mod frontier;
@@ -23,6 +24,7 @@ mod memory;
 mod migrate;
 mod own;
 mod parts;
+mod password;
 mod recrawl;
 mod run;
 mod settle;
@@ -31,10 +33,13 @@ mod spool;
 mod tally;
 mod texts;
 mod upkeep;
+mod url;
+
+pub(crate) use engine::PostgresEngine;
+pub use url::{PgUrl, TlsMode};
 
 use crate::{
     ledger::HostId,
-    store_url::PgUrl,
     upkeep::{Agreement, WorkerStart},
 };
 use connect::Target;
