@@ -241,3 +241,33 @@ fn a_terminated_worker_gives_its_hosts_back_within_5_s() {
     run(&mut crawl.worker("b")).expect(0);
     crawl.check();
 }
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_worker_that_joins_gets_a_host_whose_pages_wait() {
+    let crawl = Crawl::new(2, ".jsonl");
+    let start = |name: &str| {
+        let mut command = crawl.sandbox.bare();
+        let slow = crawl.worker(name);
+        let words = slow.get_args().map(|word| if word == "0s" { "400ms".as_ref() } else { word });
+        command.args(words);
+        for (key, value) in slow.get_envs() {
+            command.env(key, value.unwrap());
+        }
+        command.env("CRAWL_DEDUP_SETTLE_PAGES", "1000").env("CRAWL_DEDUP_RELEASE", "settled");
+        Run::start(&mut command)
+    };
+    let first = start("a");
+    crawl.sites.wait_for(12);
+    eventually("pages wait", || crawl.number("SELECT count(*) FROM @held") > 5);
+    let second = start("b");
+    let began = Instant::now();
+    eventually("both have a host", || {
+        crawl.number("SELECT count(DISTINCT owner) FROM @hosts WHERE active AND owner IS NOT NULL") == 2
+    });
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    [first, second].into_iter().for_each(|worker| _ = worker.wait().expect(0));
+    crawl.check();
+    let parts = crawl.parts();
+    assert_eq!(parts.len(), 2, "both wrote records: {parts:?}");
+}

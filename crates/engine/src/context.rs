@@ -303,13 +303,15 @@ fn save_retry_after(gate: &Gate, store: &dyn Store) -> Result<(), StoreError> {
         let wait = deadline.saturating_duration_since(Instant::now());
         now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
     };
-    let deadlines: BTreeMap<String, i64> = gate
-        .retry_after_deadlines()
-        .into_iter()
-        .map(|(host, deadline)| (host.to_string(), until(deadline)))
-        .collect();
+    let deadlines = gate.retry_after_deadlines();
+    let rest = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+    let rests: Vec<(HostKey, Duration)> =
+        deadlines.iter().map(|(host, deadline)| (host.clone(), rest(*deadline))).collect();
+    let deadlines: BTreeMap<String, i64> =
+        deadlines.into_iter().map(|(host, deadline)| (host.to_string(), until(deadline))).collect();
     let text = serde_json::to_string(&deadlines).map_err(|e| StoreError::Other(e.to_string()))?;
-    store.put(RETRY_AFTER_KEY, &text)
+    store.put(RETRY_AFTER_KEY, &text)?;
+    store.rest(&rests)
 }
 
 /// Least time between two writes of what hosts asked for: each writes all of it.

@@ -31,6 +31,8 @@ pub enum ShardMessage {
     Page(Box<ExtractedPage>, Share),
     /// The host has no pending or leased URL any more: its fingerprint can settle.
     Drained(HostKey),
+    /// Another process has the host: what is known of it here is no longer true.
+    HandedOver(HostKey),
 }
 
 /// The shard that owns a host.

@@ -148,6 +148,7 @@ impl Scheduler {
             let mut full: Vec<Lane> = Lane::ALL.to_vec();
             full.retain(|lane| places.iter().all(|(free, _)| free != lane));
             let leased = self.passes(places).await?;
+            self.forget_handed_over().await?;
             let drained = context.store.newly_drained()?;
             self.settle_drained(drained.into_iter()).await?;
             if leased > 0 {
@@ -342,6 +343,10 @@ impl Scheduler {
             Limit(None) => store.lease(host, lane, max, worker, now, deadline)?,
             Limit(Some(_)) => store.lease_by_level(host, lane, max, worker, now, deadline)?,
         };
+        let pause = context.network.gate.delay(host);
+        if pause > context.config.politeness.delay {
+            store.note_pause(host, pause)?;
+        }
         let leased = requests.len();
         context.stats.leased.add(leased as u64);
         let mut turns = turns.into_iter();
@@ -353,6 +358,19 @@ impl Scheduler {
         }
         turns.filter_map(|turn| turn.slot).for_each(HostSlot::give_back);
         Ok(leased)
+    }
+
+    /// Forgets hosts that another process has. Their held pages are pending there.
+    async fn forget_handed_over(&self) -> Result<(), StageError> {
+        for load in self.context.store.handed_over()? {
+            let (stats, pages) = (&self.context.stats, load.pending as u64);
+            stats.released.add(pages);
+            stats.requeued.add(pages);
+            let shard = &self.shards[shard_of(&load.host, self.shards.len())];
+            let message = ShardMessage::HandedOver(load.host);
+            shard.send(message).await.map_err(|_| StageError::Downstream)?;
+        }
+        Ok(())
     }
 
     /// Tells the shards which of these hosts have nothing pending and nothing leased.

@@ -82,6 +82,7 @@ pub async fn run(
                 }
                 shard.drained(&host).await?;
             }
+            ShardMessage::HandedOver(host) => shard.forget(&host),
         }
         shard.send_ends().await?;
     }

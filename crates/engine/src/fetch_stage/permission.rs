@@ -55,6 +55,11 @@ impl Visit<'_> {
         let policy = &looked.robots.policy;
         if let Some(delay) = policy.crawl_delay() {
             let cut = gate.set_crawl_delay(&host, delay);
+            if looked.first {
+                // before a page is asked for: another process may take the host at any time
+                let (host, pause) = (host.clone(), gate.delay(&host));
+                storage.call(move |store| store.note_pause(&host, pause)).await?;
+            }
             self.slot.take_if(|slot| slot.is_outdated()).into_iter().for_each(HostSlot::give_back);
             if cut && looked.first {
                 let most = self.context.config.politeness.max_crawl_delay;

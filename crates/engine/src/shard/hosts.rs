@@ -115,6 +115,11 @@ impl Shard {
         Some(state)
     }
 
+    /// Drops the state of a host that another process has.
+    pub(super) fn forget(&mut self, host: &HostKey) {
+        self.remove(host);
+    }
+
     /// Drops the state of a host that a page may have left half changed: it is made again from the held pages. That of a
     /// settled host stays, since the pages that wait for it are known to it alone.
     pub(super) fn forget_unsettled(&mut self, host: &HostKey) -> Result<(), StageError> {

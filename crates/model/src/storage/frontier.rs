@@ -5,6 +5,7 @@ use super::{
     StoreError,
 };
 use crate::{CrawlRequest, HostKey, KnownUrl, Lane, NewUrl, RequestId, Strategy, UrlKey};
+use std::time::Duration;
 
 /// Queue of URLs: pending, leased, held and settled.
 pub trait Frontier: Send + Sync {
@@ -243,6 +244,33 @@ pub trait Frontier: Send + Sync {
     /// # Errors
     /// When storage fails.
     fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError>;
+
+    /// Hosts that another process has since the last call, each with the number of its held pages that this one has no
+    /// more. None for a frontier of one process.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn handed_over(&self) -> Result<Vec<HostLoad>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// Notes that hosts are not to be asked for a time from now on, by no process. Nothing for a frontier of one process,
+    /// whose caller knows it.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn rest(&self, _hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Notes the pause between two requests to a host, if it is longer than the usual one. Another process takes the host
+    /// after that. Nothing for a frontier of one process.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn note_pause(&self, _host: &HostKey, _pause: Duration) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Returns true if a lease, or the held page that followed it, can still be settled.
     ///

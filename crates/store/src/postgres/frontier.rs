@@ -15,6 +15,7 @@ use crawl_model::{
     Lane, LeaseRef, NewUrl, OutputMark, PageHistory, ReadyHost, RequestId, Settlement, StoreError, Strategy,
     UrlKey,
 };
+use std::time::Duration;
 
 impl Frontier for PgStore {
     fn bring_forward(&self, latest_ms: i64, now_ms: i64) -> Result<usize, StoreError> {
@@ -208,6 +209,18 @@ impl Frontier for PgStore {
 
     fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError> {
         Ok(self.ready()?.memory.ledger.take_drained())
+    }
+
+    fn handed_over(&self) -> Result<Vec<HostLoad>, StoreError> {
+        Ok(std::mem::take(&mut self.ready()?.memory.handed_over))
+    }
+
+    fn rest(&self, hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
+        self.ready()?.rest(hosts)
+    }
+
+    fn note_pause(&self, host: &HostKey, pause: Duration) -> Result<(), StoreError> {
+        self.ready()?.note_pause(host, pause)
     }
 
     /// Checks owner and epoch of the host in the database too.

@@ -10,7 +10,7 @@ use crate::{
     codes,
     ledger::{HostId, UrlState},
 };
-use crawl_model::{HeldPage, HostKey, Lane, LeaseRef, LeaseToken, RequestId, StoreError};
+use crawl_model::{HeldPage, HostKey, Lane, LeaseRef, LeaseToken, RequestId, StoreError, instant};
 
 impl Inner {
     pub(super) fn hold(
@@ -69,6 +69,7 @@ impl Inner {
     ) -> Result<Vec<HeldPage>, StoreError> {
         let Self { db, memory, spool, .. } = self;
         let Some(host) = memory.hosts.get(held_for) else { return Ok(Vec::new()) };
+        memory.read_at.insert(host.id, instant());
         let ids: Vec<i64> =
             memory.held.iter().filter(|(_, held)| held.held_for == host.id).map(|(id, _)| *id).collect();
         let rows = db.rows(
@@ -128,6 +129,20 @@ impl Inner {
             Ok(())
         })
     }
+}
+
+/// Returns the URLs of all held pages of a host to the queue, for another worker. Returns their numbers. A host that counted
+/// them learns its fingerprint anew.
+pub(super) fn put_back_all(db: &mut Db, memory: &mut Memory, host: HostId) -> Result<Vec<i64>, StoreError> {
+    let of_host = |(id, held): (&i64, &Held)| (held.host == host).then_some((*id, *held));
+    let pages: Vec<(i64, Held)> = memory.held.iter().filter_map(of_host).collect();
+    for (id, held) in &pages {
+        put_back(db, memory, *id, *held)?;
+        memory.revoked.insert(*id, held.token);
+        let held_for = i32::try_from(held.held_for).unwrap_or(i32::MAX);
+        db.execute("DELETE FROM unsettled WHERE host = $1", &[&held_for])?;
+    }
+    Ok(pages.into_iter().map(|(id, _)| id).collect())
 }
 
 /// Returns the URL of a held page to the queue, once per round.

@@ -32,6 +32,9 @@ pub(super) const STOP: Duration = Duration::from_secs(45);
 /// Hosts that one call takes over.
 pub(super) const BATCH: i64 = 50;
 
+/// Time without a look at the held pages of a host after which none of them is on its way to the output.
+pub(super) const QUIET: Duration = Duration::from_secs(10);
+
 /// Hosts that a worker takes by their first link while there are other workers.
 const SHARE: usize = 200;
 
@@ -65,6 +68,8 @@ pub(super) fn resume(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError>
         &[&memory.worker],
     )?;
     let taken = note_owned(memory, &rows)?;
+    // the process before may have asked them a moment ago
+    memory.begun.extend(&taken);
     load(db, memory, &taken)
 }
 
@@ -82,7 +87,8 @@ pub(super) fn acquire(
                         UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM free WHERE hosts.id = free.id \
                         RETURNING hosts.id, epoch, round, active, name";
     const EXPIRED: &str = "WITH expired AS (SELECT h.id FROM workers w JOIN hosts h ON h.owner = w.id \
-                           WHERE w.id <> $1 AND w.lease_until + make_interval(secs => $3) < clock_timestamp() ORDER BY h.id LIMIT $2 \
+                           WHERE w.id <> $1 AND coalesce(h.not_before < clock_timestamp(), true) \
+                           AND w.lease_until + make_interval(secs => greatest($3, h.pause)) < clock_timestamp() ORDER BY h.id LIMIT $2 \
                            FOR UPDATE OF h SKIP LOCKED) \
                            UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM expired WHERE hosts.id = expired.id \
                            RETURNING hosts.id, epoch, round, active, name";
@@ -109,7 +115,14 @@ pub(super) fn acquire(
     memory.skip_tokens();
     forget_strategies(db, &taken)?;
     load(db, memory, &taken)?;
+    let busy = "UPDATE workers SET busy = $2 WHERE id = $1";
+    db.execute(busy, &[&memory.worker, &busy_number(memory)])?;
     Ok(taken.len())
+}
+
+/// Number of this worker's hosts with unsettled URLs.
+pub(super) fn busy_number(memory: &Memory) -> i32 {
+    i32::try_from(memory.busy_hosts()).unwrap_or(i32::MAX)
 }
 
 /// Takes hosts by name, as far as nobody owns them, and notes who owns the others.
@@ -298,8 +311,8 @@ pub(super) fn fence(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Resul
 /// Renews the lease of this worker, and drops the hosts that others took in the meantime.
 pub(super) fn renew(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
     db.execute(
-        "UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => $2) WHERE id = $1",
-        &[&memory.worker, &LEASE.as_secs_f64()],
+        "UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => $2), busy = $3 WHERE id = $1",
+        &[&memory.worker, &LEASE.as_secs_f64(), &busy_number(memory)],
     )?;
     let rows = db.rows("SELECT id, epoch FROM hosts WHERE owner = $1", &[&memory.worker])?;
     let mut owned = rustc_hash::FxHashMap::default();

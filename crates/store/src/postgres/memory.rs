@@ -9,9 +9,13 @@ use crate::{
     known::KnownUrls,
     ledger::{HostId, Ledger, UrlState},
 };
-use crawl_model::{HostBounds, HostKey, Lane, LeaseRef, StoreError, UrlKey};
+use crawl_model::{HostBounds, HostKey, HostLoad, Lane, LeaseRef, StoreError, UrlKey};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// Numbers and tokens reserved at a time, so that a URL or a lease need not write its own.
 const BLOCK: i64 = 1 << 12;
@@ -32,6 +36,12 @@ pub(super) struct Memory {
     pub(super) begun: FxHashSet<HostId>,
     /// Hosts of which nothing is leased any more, since another worker is to have them.
     pub(super) leaving: FxHashSet<HostId>,
+    /// Hosts that this worker no longer has, with the number of their held pages, until the caller asks for them.
+    pub(super) handed_over: Vec<HostLoad>,
+    /// Time of the last look at the held pages of a host.
+    pub(super) read_at: FxHashMap<HostId, Instant>,
+    /// Noted pauses of hosts that want more than the usual one.
+    pub(super) pauses: FxHashMap<HostId, Duration>,
     /// Names of this worker's hosts.
     pub(super) names: FxHashMap<HostId, HostKey>,
     /// Leased URLs.
@@ -100,6 +110,9 @@ impl Memory {
             hosts: FxHashMap::default(),
             begun: FxHashSet::default(),
             leaving: FxHashSet::default(),
+            handed_over: Vec::new(),
+            read_at: FxHashMap::default(),
+            pauses: FxHashMap::default(),
             names: FxHashMap::default(),
             out: FxHashMap::default(),
             waits: FxHashMap::default(),
@@ -137,6 +150,11 @@ impl Memory {
     /// The epoch of a host of this worker.
     pub(super) fn epoch(&self, host: HostId) -> Option<i64> {
         self.names.get(&host).and_then(|name| self.hosts.get(name)).and_then(|host| host.epoch)
+    }
+
+    /// Hosts of this worker with unsettled URLs.
+    pub(super) fn busy_hosts(&self) -> usize {
+        self.names.keys().filter(|id| self.ledger.of(**id).total() > 0).count()
     }
 
     /// Puts a URL of the queue out of reach of leases.
@@ -204,8 +222,12 @@ impl Memory {
 
     /// Drops a host that another worker has.
     pub(super) fn drop_host(&mut self, host: HostId) {
-        if let Some(known) = self.names.remove(&host).and_then(|name| self.hosts.get_mut(&name)) {
-            known.epoch = None;
+        if let Some(name) = self.names.remove(&host) {
+            let pending = self.held.values().filter(|held| held.host == host).count();
+            if let Some(known) = self.hosts.get_mut(&name) {
+                known.epoch = None;
+            }
+            self.handed_over.push(HostLoad { host: name, pending });
         }
         let leased = self.out.iter().filter(|(_, out)| out.host == host).map(|(id, out)| (*id, out.token));
         let held = self.held.iter().filter(|(_, held)| held.host == host).map(|(id, held)| (*id, held.token));
@@ -217,6 +239,8 @@ impl Memory {
         self.busy.remove(&host);
         self.begun.remove(&host);
         self.leaving.remove(&host);
+        self.read_at.remove(&host);
+        self.pauses.remove(&host);
         for held in self.held.values().filter(|held| held.host == host && held.held_for != host) {
             self.ledger.take(held.held_for, UrlState::Held, 1);
         }

@@ -7,8 +7,11 @@ use super::{
 use crawl_model::StoreError;
 
 /// Migrations, one per version. Entries are never edited, only added.
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_frontier.sql"), include_str!("migrations/0002_parts.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_frontier.sql"),
+    include_str!("migrations/0002_parts.sql"),
+    include_str!("migrations/0003_shares.sql"),
+];
 
 /// The newest version that this program knows.
 fn newest() -> u32 {

@@ -47,7 +47,7 @@ use crawl_model::{StoreError, instant};
 use db::Db;
 use heartbeat::Heartbeat;
 use memory::Memory;
-use spool::Spool;
+use spool::{Kind, Spool};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard},
@@ -356,12 +356,16 @@ impl Inner {
         self.looked = Some(now);
         self.notice_workers()?;
         if !self.memory.leaving.is_empty() {
-            let pause = self.pause;
-            self.write(Commit::Later, &[], |db, memory, _| shares::let_leave(db, memory, pause))?;
+            let (pause, leaving) = (self.pause, self.memory.leaving.iter().copied().collect::<Vec<_>>());
+            let dropped =
+                self.write(Commit::Later, &leaving, |db, memory, _| shares::let_leave(db, memory, pause))?;
+            for page in dropped {
+                self.spool.remove(Kind::Held, page)?;
+            }
         }
         self.take_inbox()?;
         // a worker without work takes what is free, whatever its share is
-        let has_room = self.share.is_none_or(|most| self.memory.names.len() < most);
+        let has_room = self.share.is_none_or(|most| self.memory.busy_hosts() < most);
         if wants_hosts && (has_room || self.memory.ledger.total().drained()) {
             self.acquire()?;
         }
@@ -372,7 +376,7 @@ impl Inner {
     fn acquire(&mut self) -> Result<(), StoreError> {
         let pause = self.pause;
         loop {
-            let room = self.share.map(|most| most.saturating_sub(self.memory.names.len()));
+            let room = self.share.map(|most| most.saturating_sub(self.memory.busy_hosts()));
             let limit = room.map_or(hosts::BATCH, |room| i64::try_from(room).unwrap_or(hosts::BATCH));
             let limit = limit.clamp(1, hosts::BATCH);
             let taken =

@@ -1,34 +1,38 @@
 //! Shares of workers: a worker gives hosts back that it has beyond its share, and all of them at its end.
 
 use super::{
+    Commit, Inner,
     db::{Db, unsigned},
-    hosts::ints,
+    held,
+    hosts::{QUIET, busy_number, ints},
     memory::Memory,
 };
 use crate::ledger::{HostId, UrlState};
-use crawl_model::{Lane, StoreError};
+use crawl_model::{HostKey, HostLoad, Lane, StoreError, instant};
 use std::time::Duration;
 
 /// Gives all hosts of this worker back and ends its lease. Hosts that it has asked rest for `pause`.
 pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<(), StoreError> {
     let all: Vec<HostId> = memory.names.keys().copied().collect();
     give_back(db, memory, &all, pause)?;
-    db.execute("UPDATE workers SET lease_until = clock_timestamp() WHERE id = $1", &[&memory.worker])
-        .map(|_| ())
+    let end = "UPDATE workers SET lease_until = clock_timestamp(), busy = 0 WHERE id = $1";
+    db.execute(end, &[&memory.worker]).map(|_| ())
 }
 
 /// Gives back surplus hosts that this worker has not begun; returns its share. If that is not enough, further hosts are
-/// marked: [`let_leave`] gives them back once they have no leased and no held pages.
+/// marked: [`let_leave`] gives them back once they have no leased pages. Hosts without unsettled URLs do not count.
 pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
+    db.execute("UPDATE workers SET busy = $2 WHERE id = $1", &[&memory.worker, &busy_number(memory)])?;
     let row = db.one(
-        "SELECT (SELECT count(*) FROM workers WHERE lease_until > clock_timestamp() OR id = $1), \
-         (SELECT count(*) FROM hosts WHERE owner IS NOT NULL) \
-         + (SELECT count(*) FROM hosts WHERE active AND owner IS NULL)",
+        "SELECT count(*), coalesce(sum(busy), 0)::int8 + (SELECT count(*) FROM hosts WHERE active AND owner IS NULL) \
+         + (SELECT count(*) FROM hosts h JOIN workers w ON w.id = h.owner \
+         WHERE h.active AND w.id <> $1 AND w.lease_until <= clock_timestamp()) \
+         FROM workers WHERE lease_until > clock_timestamp() OR id = $1",
         &[&memory.worker],
     )?;
     let (workers, hosts): (usize, usize) = (unsigned(&row, 0)?, unsigned(&row, 1)?);
     let share = hosts.div_ceil(workers.max(1));
-    let surplus = memory.names.len().saturating_sub(share).saturating_sub(memory.leaving.len());
+    let surplus = memory.busy_hosts().saturating_sub(share).saturating_sub(memory.leaving.len());
     let is_untouched = |id: &HostId| !memory.begun.contains(id) && is_only_ready(memory, *id);
     let mut given: Vec<HostId> = memory.names.keys().copied().filter(is_untouched).collect();
     given.sort_unstable();
@@ -37,28 +41,85 @@ pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreErro
     given.iter().for_each(|host| memory.drop_host(*host));
     let may_leave = |id: &HostId| {
         let places = memory.ledger.of(*id);
-        places.pending() > 0 && places.get(UrlState::Held) == 0 && !memory.leaving.contains(id)
+        places.pending() > 0 && !memory.leaving.contains(id)
     };
     let mut leaving: Vec<HostId> = memory.names.keys().copied().filter(may_leave).collect();
-    leaving.sort_unstable();
+    // held pages are fetched again by the next owner
+    leaving.sort_unstable_by_key(|id| (memory.ledger.of(*id).get(UrlState::Held), *id));
     leaving.truncate(surplus.saturating_sub(given.len()));
     memory.leaving.extend(leaving);
     Ok(share)
 }
 
-/// Gives back the marked hosts that have no leased and no held pages.
-pub(super) fn let_leave(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<(), StoreError> {
+/// Gives back the marked hosts that have no leased pages. Their held pages are dropped, unless they are on their way to the
+/// output: the next owner fetches them again. Returns the numbers of the dropped pages.
+pub(super) fn let_leave(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<Vec<i64>, StoreError> {
+    let now = instant();
+    let is_quiet =
+        |id: &HostId| memory.read_at.get(id).is_none_or(|at| now.saturating_duration_since(*at) >= QUIET);
     let is_idle = |id: &HostId| {
         let places = memory.ledger.of(*id);
-        places.get(UrlState::Leased) + places.get(UrlState::Held) == 0
+        places.get(UrlState::Leased) == 0 && (places.get(UrlState::Held) == 0 || is_quiet(id))
     };
     let idle: Vec<HostId> = memory.leaving.iter().copied().filter(is_idle).collect();
+    let mut dropped = Vec::new();
     if idle.is_empty() {
-        return Ok(());
+        return Ok(dropped);
+    }
+    for host in &idle {
+        let pages = held::put_back_all(db, memory, *host)?;
+        if let Some(name) = memory.names.get(host).filter(|_| !pages.is_empty()) {
+            tracing::info!(host = %name, pages = pages.len(), "the host goes to another worker, with its held pages");
+            memory.handed_over.push(HostLoad { host: name.clone(), pending: pages.len() });
+        }
+        dropped.extend(pages);
     }
     give_back(db, memory, &idle, pause)?;
     idle.iter().for_each(|host| memory.drop_host(*host));
-    Ok(())
+    Ok(dropped)
+}
+
+impl Inner {
+    /// Lets nobody take hosts of this worker before the end of their rests. A rest that is known is not written again.
+    pub(super) fn rest(&mut self, hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
+        let own = |(host, rest): &(HostKey, Duration)| {
+            let host = self.memory.hosts.get(host).filter(|host| host.epoch.is_some())?;
+            Some((i32::try_from(host.id).ok()?, rest.as_secs_f64()))
+        };
+        let (ids, rests): (Vec<i32>, Vec<f64>) = hosts.iter().filter_map(own).unzip();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.write(Commit::Now, &[], |db, memory, _| {
+            db.execute(
+                "UPDATE hosts SET not_before = clock_timestamp() + make_interval(secs => n.rest) \
+                 FROM unnest($2::int[], $3::double precision[]) AS n (id, rest) WHERE hosts.id = n.id AND owner = $1 \
+                 AND coalesce(not_before + interval '1 s' < clock_timestamp() + make_interval(secs => n.rest), true)",
+                &[&memory.worker, &ids, &rests],
+            )
+            .map(|_| ())
+        })
+    }
+
+    /// Notes a pause of a host that is longer than the usual one.
+    pub(super) fn note_pause(&mut self, host: &HostKey, pause: Duration) -> Result<(), StoreError> {
+        let Some(id) = self.memory.hosts.get(host).filter(|host| host.epoch.is_some()).map(|host| host.id)
+        else {
+            return Ok(());
+        };
+        if pause <= self.pause || self.memory.pauses.get(&id) == Some(&pause) {
+            return Ok(());
+        }
+        self.write(Commit::Later, &[], |db, memory, _| {
+            let note = "UPDATE hosts SET pause = $3 WHERE id = $2 AND owner = $1";
+            db.execute(
+                note,
+                &[&memory.worker, &i32::try_from(id).unwrap_or(i32::MAX), &pause.as_secs_f64()],
+            )?;
+            memory.pauses.insert(id, pause);
+            Ok(())
+        })
+    }
 }
 
 /// Returns true if all URLs of a host wait to be fetched.
@@ -73,7 +134,8 @@ fn give_back(db: &mut Db, memory: &Memory, hosts: &[HostId], pause: Duration) ->
     let asked: Vec<HostId> = hosts.iter().copied().filter(|id| memory.begun.contains(id)).collect();
     db.execute(
         "UPDATE hosts SET owner = NULL, active = active AND id <> ALL($3), \
-         not_before = CASE WHEN id = ANY($4) THEN clock_timestamp() + make_interval(secs => $5) END \
+         not_before = greatest(not_before, CASE WHEN id = ANY($4) \
+         THEN clock_timestamp() + make_interval(secs => greatest($5, pause)) END) \
          WHERE id = ANY($2) AND owner = $1",
         &[&memory.worker, &ints(hosts), &ints(&idle), &ints(&asked), &pause.as_secs_f64()],
     )

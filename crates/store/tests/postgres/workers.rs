@@ -197,3 +197,78 @@ fn a_host_that_was_asked_rests_before_another_worker_asks_it() {
     let third = open("third");
     assert!(ready(&third).is_empty(), "nor does it take b before the lease and the pause have ended");
 }
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_host_with_held_pages_moves_to_a_worker_that_joins() {
+    let (clock, _guard) = Clock::start();
+    let server = Server::start();
+    let first = open(&server, "first");
+    first.begin_round().unwrap();
+    first
+        .enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1", "https://b/2", "https://b/3"]))
+        .unwrap();
+    // a drained host is nobody's share
+    first.enqueue(&urls(&["https://c/1"])).unwrap();
+    first.settle(&records(&lease(&first, "c", 1)), &[]).unwrap();
+    let (a, b) = (lease(&first, "a", 1), lease(&first, "b", 2));
+    for page in [&a[0], &b[0], &b[1]] {
+        first.hold(page.into(), &HostKey::of(&page.url).unwrap(), b"page").unwrap().unwrap();
+    }
+    assert_eq!(first.held(&host("a"), 0, 9).unwrap().len(), 1);
+    let second = open(&server, "second");
+    assert!(ready(&second).is_empty());
+    assert_eq!(
+        ready(&first),
+        ["a", "b"],
+        "pages of a were read back: they may be on their way to the output"
+    );
+    clock.pass(5);
+    assert!(lease(&first, "a", 1).is_empty(), "nothing of a is leased any more");
+    assert!(ready(&first) == ["b"] && ready(&second).is_empty());
+    clock.pass(6);
+    assert_eq!(ready(&first), ["b"]);
+    let moved = first.handed_over().unwrap();
+    assert_eq!(
+        moved.iter().map(|load| (load.host.as_str(), load.pending)).collect::<Vec<_>>(),
+        [("a", 1), ("a", 0)]
+    );
+    assert!(matches!(first.settle(&records(&a), &[mark("first", 1)]), Err(StoreError::Busy(_))));
+    clock.pass(1);
+    assert_eq!(ready(&second), ["a"]);
+    assert_eq!(lease(&second, "a", 9).len(), 2, "the held page is fetched again");
+    let first = first.counts().unwrap();
+    assert_eq!((first.held, first.pending, first.records), (2, 3, 1));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn rests_and_pauses_of_a_host_hold_for_the_next_worker() {
+    let server = Server::start();
+    let first = open(&server, "first");
+    first.begin_round().unwrap();
+    first
+        .enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1", "https://b/2", "https://c/1"]))
+        .unwrap();
+    lease(&first, "b", 1);
+    first.rest(&[(host("a"), Duration::from_secs(600)), (host("unknown"), Duration::from_secs(9))]).unwrap();
+    first.note_pause(&host("b"), Duration::from_secs(300)).unwrap();
+    die(first);
+    expire(&server, "first");
+    assert_eq!(ready(&open(&server, "second")), ["c"], "after the death of the worker");
+    // a process of the same worker knows the rest of a, and gives b back after its lease
+    let first = open(&server, "first");
+    assert_eq!(ready(&first), ["a", "b", "c"]);
+    first.release().unwrap();
+    assert_eq!(ready(&open(&server, "third")), ["c"], "after it was given back");
+    let rest = |name: &str| -> f64 {
+        let select = "SELECT extract(epoch FROM not_before - clock_timestamp())::float8 FROM crawl_c.hosts WHERE name = $1";
+        server.client().query_one(select, &[&name]).unwrap().get(0)
+    };
+    assert!(
+        (590.0..600.0).contains(&rest("a")) && (290.0..300.0).contains(&rest("b")),
+        "{} {}",
+        rest("a"),
+        rest("b")
+    );
+}
