@@ -6,14 +6,14 @@ use url::Url;
 
 /// Maximum bytes of a URL: the minimum that servers should accept (RFC 9110 §4.1), and in practice the
 /// maximum.
-const LONGEST: usize = 8_000;
+const MAX_URL_BYTES: usize = 8_000;
 
 /// Resolves a URL of a page. `None` if it is neither http nor https, too long, or invalid. Drops the
 /// fragment, user name and password.
 pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
     let address = address.trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control());
     let address = &address[..memchr(b'#', address.as_bytes()).unwrap_or(address.len())];
-    if address.len() > LONGEST {
+    if address.len() > MAX_URL_BYTES {
         return None;
     }
     if is_plain_absolute(address) {

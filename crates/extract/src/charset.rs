@@ -61,7 +61,7 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
         .or_else(|| prescan(bytes).map(|e| (e, Source::Meta)));
     let valid_utf8 = std::str::from_utf8(bytes).is_ok();
     let (encoding, source, overridden) = match declared {
-        Some((encoding, source)) if fits(encoding, bytes, valid_utf8) => (encoding, source, false),
+        Some((encoding, source)) if is_credible(encoding, bytes, valid_utf8) => (encoding, source, false),
         Some(_) if valid_utf8 => (UTF_8, Source::Guess, true),
         Some(_) => (guess(bytes), Source::Guess, true),
         // Undeclared ASCII: the standard's fallback gives the same text.
@@ -74,7 +74,7 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
 }
 
 /// Returns true if a declared charset is credible.
-fn fits(encoding: &'static Encoding, bytes: &[u8], valid_utf8: bool) -> bool {
+fn is_credible(encoding: &'static Encoding, bytes: &[u8], valid_utf8: bool) -> bool {
     if encoding == UTF_8 {
         return valid_utf8 || invalid_share_is_small(bytes);
     }

@@ -45,7 +45,7 @@ pub(crate) fn clean(text: &str) -> Option<Cleaned> {
             done = at + flag;
             cleaner.out.push_str(&text[at..done]);
         } else if is_control(c) {
-            let gap = gap_for(c, rest.as_str());
+            let gap = replacement_space(c, rest.as_str());
             gap.filter(|gap| *gap != ' ' || !cleaner.out.ends_with(' '))
                 .into_iter()
                 .for_each(|gap| cleaner.push(gap));
@@ -62,7 +62,7 @@ pub(crate) fn clean(text: &str) -> Option<Cleaned> {
 
 /// Whitespace that replaces a control. CommonMark reads a carriage return as a line end. C1 controls are
 /// mostly bytes of doubly decoded text, and separate words there.
-fn gap_for(control: char, rest: &str) -> Option<char> {
+fn replacement_space(control: char, rest: &str) -> Option<char> {
     match control {
         '\r' => (!rest.starts_with('\n')).then_some('\n'),
         '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}' | '\u{80}'..='\u{9f}' => Some(' '),

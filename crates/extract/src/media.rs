@@ -80,7 +80,7 @@ fn is_icon(media: &Media) -> bool {
 
 /// Image of an `img` element, unless it is a tracking pixel or belongs to the frame of the page.
 pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
-    let (width, height) = sides(page, id);
+    let (width, height) = dimensions(page, id);
     if width.is_some_and(|width| width <= 1)
         || height.is_some_and(|height| height <= 1)
         || is_hidden_beacon(page, id)
@@ -160,16 +160,16 @@ pub(crate) fn player(page: &Page<'_>, id: u32) -> Option<Media> {
     let (kind, src) = match dom.tag(id) {
         Tag::Video => (MediaKind::Video, url),
         Tag::Audio => (MediaKind::Audio, url),
-        _ => (MediaKind::Embed, watched(page, &url)?),
+        _ => (MediaKind::Embed, player_page(page, &url)?),
     };
-    let (width, height) = sides(page, id);
+    let (width, height) = dimensions(page, id);
     let alt = said(dom.attr(id, &local_name!("title")));
     let poster = attribute(page, id, "poster").and_then(|poster| page.resolve(poster));
     Some(Media { kind, src, alt, caption: None, width, height, poster })
 }
 
 /// The page of a player's media.
-fn watched(page: &Page<'_>, url: &str) -> Option<String> {
+fn player_page(page: &Page<'_>, url: &str) -> Option<String> {
     page.rules.extraction.markdown.players.iter().find_map(|player| {
         let (_, rest) = url.split_once(player.embed.as_str())?;
         let name = rest.split(['?', '&', '#']).next().filter(|name| !name.is_empty())?;
@@ -187,7 +187,7 @@ fn said(text: Option<&str>) -> Option<String> {
 }
 
 /// Declared width and height.
-fn sides(page: &Page<'_>, id: u32) -> (Option<u32>, Option<u32>) {
+fn dimensions(page: &Page<'_>, id: u32) -> (Option<u32>, Option<u32>) {
     let side = |name| {
         let side = page.dom.attr(id, name)?.trim().trim_end_matches("px").trim_end();
         side.parse().ok().filter(|side| *side <= MAX_SIDE)

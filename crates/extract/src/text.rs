@@ -4,13 +4,13 @@ use crate::words;
 
 /// Letters per character of Chinese, Japanese or Korean. A translation into Chinese has about a third of the
 /// characters of its original, so one threshold fits both.
-const WIDE: u32 = 3;
+const LETTERS_PER_CJK: u32 = 3;
 
 /// Measures of a run of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
     /// Characters, with each inner run of whitespace as one and none at the ends. Those of U+3000 to U+DFFF
-    /// count [`WIDE`] times.
+    /// count [`LETTERS_PER_CJK`] times.
     pub(crate) chars: u32,
     /// Words.
     pub(crate) words: u32,
@@ -36,7 +36,7 @@ pub(crate) fn measure(text: &str) -> Measured {
         space = is_space;
         marks += u32::from(class & words::MARK != 0);
         if matches!(byte, 0xE3..=0xED) {
-            chars += WIDE - 1;
+            chars += LETTERS_PER_CJK - 1;
         }
     }
     marks += trimmed.chars().filter(|c| is_mark(*c)).count() as u32;

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
 /// Maximum bytes shown of a removed part.
-pub(crate) const STARTS: usize = 80;
+pub(crate) const MAX_SHOWN_BYTES: usize = 80;
 /// Maximum listed removals of one kind, since a page may have one per line.
 pub(crate) const MAX_REMOVALS: usize = 200;
 
@@ -79,7 +79,7 @@ impl Trace {
                     rule: pass.to_owned(),
                     element: kind.to_owned(),
                     words: crate::words::count_words(line),
-                    starts: text::head(line, STARTS).to_owned(),
+                    starts: text::head(line, MAX_SHOWN_BYTES).to_owned(),
                 });
             }
         });

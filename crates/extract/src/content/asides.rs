@@ -24,7 +24,7 @@ const MIN_LEFT: u32 = 250;
 /// Minimum share of links in text that leads elsewhere.
 const LINKED: f32 = 0.5;
 /// Minimum characters of an independent text without links.
-const RUNNING: u32 = 60;
+const MIN_PROSE_CHARS: u32 = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -100,7 +100,7 @@ fn boxes(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, whole: u32) -> V
     let most = ((whole as f32 * share) as u32).min(whole.saturating_sub(MIN_LEFT));
     let (found, prose) = largest(page, mask, text, kind, most);
     let is_section = kind == Kind::Comments && is_one_of_many(page, text);
-    if is_section || !dom.tag(found).is_block() && !is_set_off(page, found) {
+    if is_section || !dom.tag(found).is_block() && !is_on_own_line(page, found) {
         return Vec::new();
     }
     let mut boxes = vec![found];
@@ -128,8 +128,8 @@ fn largest(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, most: u32) -> 
             break;
         }
         let prose = prune::kept(page, up, mask).prose;
-        let says_more =
-            kind == Kind::Aside && (runs_on(page, up, text) || !leads_elsewhere(page, text + 1..dom.end(up)));
+        let says_more = kind == Kind::Aside
+            && (has_running_text(page, up, text) || !leads_elsewhere(page, text + 1..dom.end(up)));
         if prose > most || says_more {
             break;
         }
@@ -163,7 +163,7 @@ fn holds_heading(page: &Page<'_>, id: u32) -> bool {
 }
 
 /// Returns true for an inline element on its own line, or before a link.
-fn is_set_off(page: &Page<'_>, id: u32) -> bool {
+fn is_on_own_line(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let is_border = |node: u32| dom.tag(node) == Tag::Br || dom.tag(node).is_block();
     let says = |node: &u32| page.amount(*node).chars > 0 || is_border(*node);
@@ -174,10 +174,10 @@ fn is_set_off(page: &Page<'_>, id: u32) -> bool {
 }
 
 /// Returns true for a line that continues after the title with more than links.
-fn runs_on(page: &Page<'_>, id: u32, title: u32) -> bool {
+fn has_running_text(page: &Page<'_>, id: u32, title: u32) -> bool {
     let amount = page.amount(id);
     let has_block = (id + 1..page.dom.end(id)).any(|down| page.dom.tag(down).is_block());
-    !has_block && amount.chars > amount.link_chars + page.amount(title).chars + RUNNING
+    !has_block && amount.chars > amount.link_chars + page.amount(title).chars + MIN_PROSE_CHARS
 }
 
 /// Returns true if the nodes lead to other pages: they begin with a link, consist of links, or have little
@@ -185,7 +185,7 @@ fn runs_on(page: &Page<'_>, id: u32, title: u32) -> bool {
 fn leads_elsewhere(page: &Page<'_>, nodes: Range<u32>) -> bool {
     let amount = page.amount_in(nodes.clone());
     if amount.links == 0 {
-        return amount.prose == 0 && amount.chars < RUNNING;
+        return amount.prose == 0 && amount.chars < MIN_PROSE_CHARS;
     }
     let begins_with_link = || {
         let is_text = |node: &u32| page.dom.tag(*node) == Tag::Text && page.amount(*node).words > 0;
@@ -202,12 +202,12 @@ fn leads_within(page: &Page<'_>, nodes: Range<u32>) -> bool {
     links.any(|link| {
         let address = page.dom.attr(link, &local_name!("href")).and_then(|href| page.resolve(href));
         let host = address.as_deref().and_then(|address| address.split('/').nth(2));
-        host.is_some_and(|host| site(host) == site(own))
+        host.is_some_and(|host| registrable_domain(host) == registrable_domain(own))
     })
 }
 
 /// Registrable domain of a host; a public suffix or an address is returned unchanged.
-fn site(host: &str) -> &str {
+fn registrable_domain(host: &str) -> &str {
     crawl_model::registrable_domain(host).unwrap_or(host)
 }
 

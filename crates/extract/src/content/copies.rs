@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Minimum words of a box; a shorter one is a button or a label, which may occur twice.
 const MIN_WORDS: u32 = 3;
 /// Minimum words of two boxes whose equal text makes them copies, whatever their classes are.
-const SURE_WORDS: u32 = 8;
+const MIN_WORDS_ANY_CLASS: u32 = 8;
 
 /// Masks each box with the same text as an earlier sibling.
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) {
@@ -48,7 +48,7 @@ fn find(page: &Page<'_>, parent: u32, mask: &[bool], copies: &mut Vec<u32>) {
         if amount.words < MIN_WORDS || prune::kept(page, id, mask) != amount {
             continue;
         }
-        let class = |id: u32| if amount.words < SURE_WORDS { first_class(page, id) } else { "" };
+        let class = |id: u32| if amount.words < MIN_WORDS_ANY_CLASS { first_class(page, id) } else { "" };
         let key = |id: u32| (class(id), text::fold(&page.visible_text(id)));
         match seen.get_mut(&(amount.chars, amount.words, amount.marks)) {
             Some((first, texts)) => {

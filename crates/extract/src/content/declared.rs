@@ -29,7 +29,7 @@ const MIN_SINGLE: usize = 24;
 /// Maximum elements selected for one property: beyond it the text is scattered.
 const MAX_TARGETS: usize = 1000;
 /// Keys with the text of an object.
-const SAYS: [&str; 6] = ["text", "name", "itemListElement", "steps", "step", "acceptedAnswer"];
+const TEXT_KEYS: [&str; 6] = ["text", "name", "itemListElement", "steps", "step", "acceptedAnswer"];
 
 /// Adds texts that the page declares and shows, but the selection lacks.
 pub(crate) fn add(page: &Page<'_>, json: &JsonLd, selection: &mut Selection) {
@@ -93,7 +93,10 @@ fn collect(value: &Value, texts: &mut Vec<String>, depth: usize) {
             list.iter().for_each(|inner| collect(inner, texts, depth + 1));
         }
         Value::Object(map) if depth < MAX_DEPTH => {
-            SAYS.iter().filter_map(|key| map.get(*key)).for_each(|inner| collect(inner, texts, depth + 1));
+            TEXT_KEYS
+                .iter()
+                .filter_map(|key| map.get(*key))
+                .for_each(|inner| collect(inner, texts, depth + 1));
         }
         _ => {}
     }

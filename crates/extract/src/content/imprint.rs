@@ -13,9 +13,9 @@ const MAX_BOX: u32 = 2000;
 /// Maximum bytes of an imprint.
 const MAX_TEXT: usize = 2000;
 /// Minimum share of the page's text or prose before an imprint.
-const BEHIND: f32 = 0.6;
+const MIN_SHARE_BEFORE: f32 = 0.6;
 /// Minimum share of the page's prose in an element that holds the text.
-const HOLDS_TEXT: f32 = 0.5;
+const MIN_PROSE_SHARE: f32 = 0.5;
 
 /// Masks the boxes that begin with an imprint after an article; returns them.
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) -> Vec<u32> {
@@ -31,7 +31,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) -> Vec<u32> {
         let text = if dom.tag(id) == Tag::Text { dom.text(id) } else { "" };
         if (1..=MAX_TEXT).contains(&text.len())
             && sign.find(text.as_bytes()).is_some()
-            && let Some(imprint) = around(page, mask, id)
+            && let Some(imprint) = enclosing_box(page, mask, id)
         {
             mask[imprint as usize] = true;
             page.trace.mark(imprint, "an imprint behind the article");
@@ -45,12 +45,12 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) -> Vec<u32> {
 }
 
 /// The largest box that begins with the block around this text, if it follows the article.
-fn around(page: &Page<'_>, mask: &[bool], text: u32) -> Option<u32> {
+fn enclosing_box(page: &Page<'_>, mask: &[bool], text: u32) -> Option<u32> {
     let dom = &page.dom;
     let block = dom.ancestors(text).find(|up| dom.tag(*up).is_block())?;
     let whole = prune::kept(page, page.body, mask);
     let before = whole.minus(prune::kept_in(page, text..dom.end(page.body), mask));
-    let is_late = |before: u32, whole: u32| before as f32 >= whole as f32 * BEHIND;
+    let is_late = |before: u32, whole: u32| before as f32 >= whole as f32 * MIN_SHARE_BEFORE;
     let is_small = |id: u32| {
         let holds_heading = page.heading.is_some_and(|heading| (id..dom.end(id)).contains(&heading));
         id > page.body
@@ -69,6 +69,6 @@ fn around(page: &Page<'_>, mask: &[bool], text: u32) -> Option<u32> {
     }
     // A paragraph beside those of the text is the text's own note on its rights.
     let beside_text = dom.tag(found) == Tag::P
-        && prune::kept(page, dom.parent(found), mask).prose as f32 > whole.prose as f32 * HOLDS_TEXT;
+        && prune::kept(page, dom.parent(found), mask).prose as f32 > whole.prose as f32 * MIN_PROSE_SHARE;
     (!beside_text).then_some(found)
 }

@@ -10,7 +10,7 @@ const LENGTH: RangeInclusive<u32> = 130..=900;
 /// Maximum share of links in a lead.
 const MAX_LINKS: f32 = 0.4;
 /// Minimum bytes of the page's description at the start of a matching paragraph.
-const AGREES: usize = 50;
+const MIN_COMMON_BYTES: usize = 50;
 /// Maximum words between heading and container; more are another part of the page.
 const MAX_BETWEEN: u32 = 400;
 
@@ -68,8 +68,8 @@ fn is_lead(page: &Page<'_>, id: u32, description: Option<&str>) -> bool {
     let agrees = || {
         description.is_some_and(|description| {
             let text = text::fold_lower(&page.visible_text(id));
-            let start = text::head(&text, AGREES);
-            text.len() >= AGREES && description.starts_with(start)
+            let start = text::head(&text, MIN_COMMON_BYTES);
+            text.len() >= MIN_COMMON_BYTES && description.starts_with(start)
         })
     };
     !(id + 1..dom.end(id)).any(|down| dom.tag(down).is_block() && page.amount(down).chars * 3 > amount.chars)

@@ -16,7 +16,7 @@ use html5ever::local_name;
 use std::ops::Range;
 
 /// Names of boilerplate at any position.
-const UNWANTED: Roles = Roles::NAVIGATION
+const BOILERPLATE_ROLES: Roles = Roles::NAVIGATION
     .and(Roles::FOOTER)
     .and(Roles::SIDEBAR)
     .and(Roles::WIDGET)
@@ -44,7 +44,7 @@ const MAX_META: u32 = 200;
 /// A name that would remove much of the page's prose does not count on this page, since page builders call
 /// every paragraph a widget.
 pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: PruneSettings) -> Vec<bool> {
-    let mut unwanted = if how.article { UNWANTED.and(Roles::CALL) } else { UNWANTED };
+    let mut unwanted = if how.article { BOILERPLATE_ROLES.and(Roles::CALL) } else { BOILERPLATE_ROLES };
     if how.declared && !how.product {
         unwanted = unwanted.and(Roles::UNSEEN);
     }

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 /// Minimum characters of a paragraph that gives points.
 const MIN_PARAGRAPH: u32 = 25;
 /// Ancestor levels that get points from a paragraph.
-const LEVELS: usize = 5;
+const MAX_ANCESTORS: usize = 5;
 
 /// The best container with its siblings; `None` if no element scores.
 pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> Option<Selection> {
@@ -45,7 +45,7 @@ fn score(page: &Page<'_>, mask: &[bool]) -> FxHashMap<u32, f32> {
             let amount = page.amount(id);
             if amount.chars >= MIN_PARAGRAPH {
                 let points = 1.0 + amount.marks as f32 + (amount.chars as f32 / 100.0).min(3.0);
-                for (level, up) in dom.ancestors(id).take(LEVELS).enumerate() {
+                for (level, up) in dom.ancestors(id).take(MAX_ANCESTORS).enumerate() {
                     if up < page.body {
                         break;
                     }

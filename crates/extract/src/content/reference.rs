@@ -8,7 +8,7 @@ use crate::{explain, page::Page, polish::Polish, selection::Selection};
 use crawl_model::PageMetadata;
 
 /// Minimum share of the words in an element that holds the text.
-const MOST: f32 = 0.9;
+const MIN_TEXT_SHARE: f32 = 0.9;
 
 /// Container of a documentation page without boilerplate by name; `None` for other pages or without one.
 pub(super) fn candidate(page: &Page<'_>, metadata: &PageMetadata, mask: &[bool]) -> Option<Chosen> {
@@ -43,7 +43,7 @@ fn main_element(page: &Page<'_>, mask: &[bool]) -> u32 {
         let inside = left_out[dom.end(id) as usize] - left_out[id as usize];
         page.amount(id).words.saturating_sub(inside) as f32
     };
-    let least = words(page.body) * MOST;
+    let least = words(page.body) * MIN_TEXT_SHARE;
     let mut at = page.body;
     while let Some(child) = dom.children(at).find(|child| !mask[*child as usize] && words(*child) >= least) {
         at = child;

@@ -70,7 +70,7 @@ pub(super) fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
 /// Returns true for the URL of the page itself, to which many programs link the heading of an article.
 fn is_own_address(page: &Page<'_>, href: &str) -> bool {
     let Some(own) = page.url else { return false };
-    page.resolve(href).is_some_and(|address| bare(&address) == bare(own.as_str()))
+    page.resolve(href).is_some_and(|address| page_address(&address) == page_address(own.as_str()))
 }
 
 /// Target of a link, if that is another page of the host.
@@ -83,12 +83,12 @@ pub(super) fn target(page: &Page<'_>, id: u32) -> Option<String> {
         return None;
     }
     let (own, address) = (page.url?, page.resolve(href)?);
-    let host = bare(&address).split('/').next();
-    (host == bare(own.as_str()).split('/').next()).then(|| bare(&address).to_owned())
+    let host = page_address(&address).split('/').next();
+    (host == page_address(own.as_str()).split('/').next()).then(|| page_address(&address).to_owned())
 }
 
 /// A URL without its scheme, query, fragment and other variants of the same page.
-fn bare(address: &str) -> &str {
+fn page_address(address: &str) -> &str {
     let address = address.split_once("://").map_or(address, |(_, rest)| rest);
     let address = address.strip_prefix("www.").unwrap_or(address);
     address.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/')

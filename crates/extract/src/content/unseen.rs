@@ -51,7 +51,7 @@ pub(crate) fn hide(page: &mut Page<'_>, selection: &mut Selection) -> u32 {
         }
     }
     if is_changed {
-        page.sum_again();
+        page.recompute_sums();
         let empty = Selection { roots: Vec::new(), drop: Vec::new(), words: 0 };
         let Selection { roots, drop, .. } = std::mem::replace(selection, empty);
         *selection = Selection::new(page, roots, drop);

@@ -10,7 +10,7 @@ use crate::{
     rules::Hit,
     selection::Selection,
     text,
-    trace::{MAX_REMOVALS, STARTS, Trace},
+    trace::{MAX_REMOVALS, MAX_SHOWN_BYTES, Trace},
 };
 use crawl_model::Extractor;
 use html5ever::local_name;
@@ -177,7 +177,7 @@ fn removal(page: &Page<'_>, id: u32, rule: String, words: u32, text: &str) -> Re
         rule,
         element: described(page, id),
         words,
-        starts: text::head(&text::fold(text::head(text, 8 * STARTS)), STARTS).to_owned(),
+        starts: text::head(&text::fold(text::head(text, 8 * MAX_SHOWN_BYTES)), MAX_SHOWN_BYTES).to_owned(),
     }
 }
 
@@ -197,5 +197,5 @@ fn described(page: &Page<'_>, id: u32) -> String {
         out.push('.');
         out.push_str(class);
     }
-    text::head(&out, STARTS).to_owned()
+    text::head(&out, MAX_SHOWN_BYTES).to_owned()
 }

@@ -18,7 +18,7 @@ pub(super) fn detect_language(content: &str) -> Option<String> {
 
 /// Divisor of a text's letters: with more than this part in another script, the language is one of that
 /// script.
-const OWN_LETTERS: usize = 5;
+const FOREIGN_SCRIPT_DIVISOR: usize = 5;
 
 /// Sample for language identification: without Latin letters if a fifth of all is of another script. Manuals
 /// in any language are full of commands and names in Latin letters.
@@ -28,7 +28,7 @@ fn own_letters(sample: &str) -> Cow<'_, str> {
     for c in sample.chars().filter(|c| c.is_alphabetic()) {
         if is_latin(c) { latin += 1 } else { other += 1 }
     }
-    if latin == 0 || other * OWN_LETTERS < latin + other {
+    if latin == 0 || other * FOREIGN_SCRIPT_DIVISOR < latin + other {
         return Cow::Borrowed(sample);
     }
     Cow::Owned(sample.chars().filter(|c| !(c.is_alphabetic() && is_latin(*c))).collect())

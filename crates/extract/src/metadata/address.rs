@@ -14,7 +14,7 @@ pub(super) struct Slug(Vec<String>);
 impl Slug {
     /// Words of a URL that has enough of them.
     pub(super) fn of(url: &Url) -> Option<Self> {
-        let parts = url.path_segments()?.rev().filter(|part| !part.is_empty()).take(PARTS);
+        let parts = url.path_segments()?.rev().filter(|part| !part.is_empty()).take(MAX_PATH_PARTS);
         let longest = parts
             .map(words_of_part)
             .reduce(|best, next| if next.len() > best.len() { next } else { best })?;
@@ -28,7 +28,7 @@ impl Slug {
         let best = names.iter().map(|name| (self.share_in(name), *name));
         // Among equals the first.
         let (share, name) = best.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-        (share >= self.share_in(chosen) + CLEARLY).then_some(name)
+        (share >= self.share_in(chosen) + MIN_LEAD).then_some(name)
     }
 
     /// Share of the URL's words in a name.
@@ -61,13 +61,13 @@ fn words_of_part(part: &str) -> Vec<String> {
 }
 
 /// Minimum lead of a name in its share of the URL's words.
-const CLEARLY: f32 = 0.25;
+const MIN_LEAD: f32 = 0.25;
 /// Minimum words of a URL that is used.
 const MIN_WORDS: usize = 4;
 /// Maximum words of a URL that are compared.
 const MAX_WORDS: usize = 40;
 /// Parts of a path, from its end, that are used.
-const PARTS: usize = 2;
+const MAX_PATH_PARTS: usize = 2;
 /// Maximum bytes of a file extension.
 const MAX_ENDING: usize = 5;
 

@@ -34,7 +34,7 @@ const METAS: [&str; 14] = [
     "byline",
 ];
 /// Nodes before and after the heading that are searched for a byline with more names than the data.
-const BESIDE: u32 = 250;
+const NODES_AROUND_HEADING: u32 = 250;
 const MAX_AUTHORS: usize = 20;
 /// Maximum authors of a list in JSON-LD that are read.
 const MAX_LISTED: usize = 5 * MAX_AUTHORS;
@@ -64,8 +64,8 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     let marked = || everywhere.get_or_init(|| visible(s, s.page.body..s.page.dom.end(s.page.body))).clone();
     let beside_heading = || {
         let at = s.page.heading.unwrap_or(s.page.body);
-        let to = s.page.dom.end(at).saturating_add(BESIDE).min(s.page.dom.end(s.page.body));
-        visible(s, at.saturating_sub(BESIDE).max(s.page.body)..to)
+        let to = s.page.dom.end(at).saturating_add(NODES_AROUND_HEADING).min(s.page.dom.end(s.page.body));
+        visible(s, at.saturating_sub(NODES_AROUND_HEADING).max(s.page.body)..to)
     };
     let found = super::first(&[
         (Rule::JsonLd, &|| {
@@ -101,7 +101,7 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
     let places =
         data.iter().chain([&shown]).filter(|place| place.iter().any(|name| holds(&names, name))).count();
     s.note(Field::Authors, rule, places > 1 || (places == 1 && rule.is_of_text()));
-    let names = more_of(names, &[&|| shown.clone(), &in_lines]);
+    let names = fuller_names(names, &[&|| shown.clone(), &in_lines]);
     distinct(names)
 }
 
@@ -138,7 +138,7 @@ fn distinct(names: Vec<String>) -> Vec<String> {
 
 /// Visible names, if they include all those found and add further names, the family name, or the name of a
 /// person for an account.
-fn more_of(found: Vec<String>, shown: &[&dyn Fn() -> Vec<String>]) -> Vec<String> {
+fn fuller_names(found: Vec<String>, shown: &[&dyn Fn() -> Vec<String>]) -> Vec<String> {
     if found.is_empty() {
         return found;
     }

@@ -49,7 +49,7 @@ fn is_strong(word: &str) -> bool {
 /// Names of a list, up to the first part that is none.
 fn list(s: &Sources<'_>, text: &str) -> Vec<String> {
     let Some(text) = text.split(['(', '|']).next() else { return Vec::new() };
-    let parts = text.split([',', ';', '&']).flat_map(|part| BETWEEN.iter().fold(vec![part], split_all));
+    let parts = text.split([',', ';', '&']).flat_map(|part| CONJUNCTIONS.iter().fold(vec![part], split_all));
     let mut names: Vec<String> = Vec::new();
     for part in parts.map(str::trim).filter(|part| !part.is_empty()) {
         let name = may_be_name(part).then(|| clean(s, part)).flatten();
@@ -68,7 +68,7 @@ fn split_all<'a>(parts: Vec<&'a str>, word: &&'static str) -> Vec<&'a str> {
 }
 
 /// Words between the names of a list.
-const BETWEEN: [&str; 6] = [" and ", " und ", " et ", " y ", " og ", " och "];
+const CONJUNCTIONS: [&str; 6] = [" and ", " und ", " et ", " y ", " og ", " och "];
 
 /// Returns true for at most five words, half of them with a capital or in a script without capitals.
 fn may_be_name(text: &str) -> bool {
@@ -109,7 +109,7 @@ const MAX_PARTS: usize = 5;
 const NO_NAME: [char; 6] = [':', '?', '!', ',', '&', '+'];
 
 /// Roles of elements in which a line names the author of another text.
-const ELSEWHERE: Roles = Roles::COMMENTS
+const FOREIGN_ROLES: Roles = Roles::COMMENTS
     .and(Roles::RELATED)
     .and(Roles::SIDEBAR)
     .and(Roles::NAVIGATION)
@@ -140,7 +140,7 @@ pub(super) fn labelled(s: &Sources<'_>) -> Vec<String> {
     let lines = (page.body..dom.end(page.body)).take_while(|_| !page.budget.is_over()).filter(may_begin);
     let mut found = lines.filter(|id| page.is_visible(*id)).filter_map(|id| {
         let names = after_word(s, &line_of(page, id), true);
-        (!names.is_empty() && !near::is_inside_role(page, id, ELSEWHERE)).then_some(names)
+        (!names.is_empty() && !near::is_inside_role(page, id, FOREIGN_ROLES)).then_some(names)
     });
     found.next().unwrap_or_default()
 }
@@ -202,7 +202,7 @@ pub(super) fn signature(s: &Sources<'_>) -> Option<String> {
         let closes =
             at > 0 && is_prose(siblings[at - 1]) && !siblings[at + 1..].iter().any(|id| is_prose(*id));
         let name = closes.then(|| clean(s, &page.visible_text(id)))??;
-        (is_name(s, &name) && !near::is_inside_role(page, id, ELSEWHERE)).then_some(name)
+        (is_name(s, &name) && !near::is_inside_role(page, id, FOREIGN_ROLES)).then_some(name)
     })
 }
 

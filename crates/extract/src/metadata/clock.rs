@@ -15,10 +15,10 @@ use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 ///
 /// Programs stamp in UTC. Readers in another zone may see another day.
 pub(super) fn in_zone_of_page(s: &Sources<'_>, stamp: String, order: Order) -> String {
-    zoned(s, &stamp, order).unwrap_or(stamp)
+    with_zone(s, &stamp, order).unwrap_or(stamp)
 }
 
-fn zoned(s: &Sources<'_>, stamp: &str, order: Order) -> Option<String> {
+fn with_zone(s: &Sources<'_>, stamp: &str, order: Order) -> Option<String> {
     let instant: Timestamp = stamp.ends_with('Z').then(|| stamp.parse().ok())??;
     let utc = instant.to_zoned(TimeZone::UTC).datetime();
     let rules = &s.page.rules.dates;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
 
 /// Types of objects that a record includes, best first: <https://schema.org/docs/full.html>.
-const PASSED_ON: [&str; 12] = [
+const INCLUDED_TYPES: [&str; 12] = [
     "Recipe",
     "Product",
     "ProductGroup",
@@ -24,7 +24,7 @@ const PASSED_ON: [&str; 12] = [
 ];
 
 /// Properties of an object that repeat the page's text, or describe other pages.
-const LEFT_OUT: [&str; 13] = [
+const EXCLUDED_PROPERTIES: [&str; 13] = [
     "@context",
     "@id",
     "articleBody",
@@ -148,8 +148,8 @@ fn address_of(person: &Value) -> Option<&str> {
 /// product from meta elements.
 pub(super) fn structured(s: &Sources<'_>) -> Option<String> {
     let of = |kind: &&str| s.nodes.iter().copied().find(|node| types(node).contains(kind));
-    let object = PASSED_ON.iter().find_map(of).and_then(|node| trimmed(node, 0));
-    let in_attributes = || trimmed(&microdata::object(s, &PASSED_ON)?, 0);
+    let object = INCLUDED_TYPES.iter().find_map(of).and_then(|node| trimmed(node, 0));
+    let in_attributes = || trimmed(&microdata::object(s, &INCLUDED_TYPES)?, 0);
     let text = object.or_else(in_attributes).or_else(|| product(s))?.to_string();
     (text.len() <= MAX_BYTES).then_some(text)
 }
@@ -158,7 +158,7 @@ pub(super) fn structured(s: &Sources<'_>) -> Option<String> {
 fn trimmed(value: &Value, depth: usize) -> Option<Value> {
     match value {
         Value::Object(map) => {
-            let kept = map.iter().filter(|(key, _)| !LEFT_OUT.contains(&key.as_str()));
+            let kept = map.iter().filter(|(key, _)| !EXCLUDED_PROPERTIES.contains(&key.as_str()));
             let kept: Map<String, Value> =
                 kept.filter_map(|(key, value)| Some((key.clone(), nested(value, depth)?))).collect();
             (!kept.is_empty()).then_some(Value::Object(kept))

@@ -61,21 +61,22 @@ pub(super) fn agreeing<'a>(headings: &'a [String], named: &[String], declared: b
     let agrees = |heading: &str, name: &str| {
         let share = shared(heading, name);
         // A heading with few common words both ways is that of a section, or an advertisement.
-        share >= CLEARLY_AGREES || share >= AGREES && (!declared || shared(name, heading) >= COVERS)
+        share >= CLEAR_AGREEMENT
+            || share >= MIN_AGREEMENT && (!declared || shared(name, heading) >= MIN_COVERAGE)
     };
     headings
         .iter()
         .filter(|heading| named.iter().any(|name| agrees(heading, name)))
         // Among equals the first.
-        .reduce(|best, next| if both(named, next) > both(named, best) { next } else { best })
+        .reduce(|best, next| if mutual_share(named, next) > mutual_share(named, best) { next } else { best })
 }
 
 /// Minimum share of a heading's words in a name of the page for an agreement.
-const AGREES: f32 = 0.5;
+const MIN_AGREEMENT: f32 = 0.5;
 /// Share from which a heading agrees, however little of the name it covers.
-const CLEARLY_AGREES: f32 = 0.6;
+const CLEAR_AGREEMENT: f32 = 0.6;
 /// Below that, minimum share of a declared name's words in the heading.
-const COVERS: f32 = 0.4;
+const MIN_COVERAGE: f32 = 0.4;
 
 /// A declared name of the page that an element of the heading ends with, or that starts after an element. The
 /// rest of the heading is a kicker, a date or a subtitle.
@@ -127,7 +128,7 @@ fn is_element(s: &Sources<'_>, heading: u32, whole: &str, part: &str) -> bool {
 const MIN_PART: usize = 8;
 
 /// Mutual share of words of a heading and the most similar name.
-fn both(named: &[String], heading: &str) -> f32 {
+fn mutual_share(named: &[String], heading: &str) -> f32 {
     named.iter().map(|name| shared(heading, name) * shared(name, heading)).fold(0.0, f32::max)
 }
 
@@ -144,7 +145,7 @@ pub(super) fn share(words: impl Iterator<Item = impl AsRef<str>>, name: &FxHashS
     let (mut all, mut found) = (0.0, 0.0);
     for word in words {
         let word = word.as_ref();
-        let weight = if word.chars().count() >= LONG { 1.0 } else { 0.3 };
+        let weight = if word.chars().count() >= LONG_WORD { 1.0 } else { 0.3 };
         all += weight;
         if name.contains(word) {
             found += weight;
@@ -154,7 +155,7 @@ pub(super) fn share(words: impl Iterator<Item = impl AsRef<str>>, name: &FxHashS
 }
 
 /// Shorter words count less (characters).
-const LONG: usize = 4;
+const LONG_WORD: usize = 4;
 
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase)

@@ -9,11 +9,11 @@ use crate::{
 };
 
 /// Maximum lines before the heading, and after it.
-const BEFORE: usize = 12;
-const AFTER: usize = 24;
+const MAX_BEFORE: usize = 12;
+const MAX_AFTER: usize = 24;
 /// Lines after and before the heading that come first.
-const CLOSE_BEHIND: usize = 6;
-const CLOSE_BEFORE: usize = 2;
+const NEAR_AFTER: usize = 6;
+const NEAR_BEFORE: usize = 2;
 /// Maximum characters of a line; a longer one is text of the page.
 const MAX_CHARS: u32 = 120;
 
@@ -24,7 +24,7 @@ const MAX_PROSE: u32 = 1500;
 const MAX_BESIDE: u32 = 200;
 
 /// Roles of elements about other pages, or by other people.
-const ELSEWHERE: Roles = Roles::COMMENTS
+const FOREIGN_ROLES: Roles = Roles::COMMENTS
     .and(Roles::RELATED)
     .and(Roles::SIDEBAR)
     .and(Roles::NAVIGATION)
@@ -49,7 +49,7 @@ pub(super) fn is_elsewhere(page: &Page<'_>, id: u32) -> bool {
         |up| {
             matches!(page.dom.tag(up), Tag::Nav | Tag::Pre | Tag::Code | Tag::Samp)
                 || matches!(page.dom.tag(up), Tag::Footer | Tag::Aside) && !beside(up)
-                || page.roles[up as usize].has(ELSEWHERE)
+                || page.roles[up as usize].has(FOREIGN_ROLES)
         },
     )
 }
@@ -102,7 +102,7 @@ pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
     let mut out = Vec::new();
     let mut id = dom.end(heading);
     let mut prose = 0;
-    while id < dom.end(page.body) && out.len() < AFTER && prose <= MAX_PROSE {
+    while id < dom.end(page.body) && out.len() < MAX_AFTER && prose <= MAX_PROSE {
         if dom.tag(id) == Tag::P && page.is_visible(id) && page.amount(id).chars > MAX_CHARS {
             prose += page.amount(id).chars;
         }
@@ -114,10 +114,10 @@ pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
         id = take(page, id, &mut before);
     }
     let mut out = with_labels(page, out);
-    let mut before: Vec<String> = with_labels(page, before).into_iter().rev().take(BEFORE).collect();
+    let mut before: Vec<String> = with_labels(page, before).into_iter().rev().take(MAX_BEFORE).collect();
     // The lines next to the heading come first, on both sides of it.
-    let far = out.split_off(out.len().min(CLOSE_BEHIND));
-    let far_before = before.split_off(before.len().min(CLOSE_BEFORE));
+    let far = out.split_off(out.len().min(NEAR_AFTER));
+    let far_before = before.split_off(before.len().min(NEAR_BEFORE));
     out.extend(before);
     out.extend(far);
     out.extend(far_before);
@@ -125,7 +125,7 @@ pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
 }
 
 /// Maximum lines on a page without headings.
-const FIRST: usize = 60;
+const MAX_WITHOUT_HEADING: usize = 60;
 
 /// The first short lines of a page without headings, up to its first long paragraph.
 pub(super) fn first_lines(page: &Page<'_>) -> Option<Vec<String>> {
@@ -135,7 +135,7 @@ pub(super) fn first_lines(page: &Page<'_>) -> Option<Vec<String>> {
         return None;
     }
     let (mut out, mut id) = (Vec::new(), page.body);
-    while id < dom.end(page.body) && out.len() < FIRST {
+    while id < dom.end(page.body) && out.len() < MAX_WITHOUT_HEADING {
         if dom.tag(id) == Tag::P && page.amount(id).chars > MAX_CHARS {
             break;
         }

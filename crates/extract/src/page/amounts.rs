@@ -135,7 +135,7 @@ impl Page<'_> {
     }
 
     /// Recomputes the prefix sums without nodes that were hidden since.
-    pub(crate) fn sum_again(&mut self) {
+    pub(crate) fn recompute_sums(&mut self) {
         let mut sum = Amount::default();
         let mut old = self.sums[0];
         for at in 0..self.gone.len() {

@@ -9,7 +9,7 @@ impl Page<'_> {
     /// their text. Long elements, most of the page, articles and their parts are exempt. An overlay with a
     /// button may be most of the page: then the page is a consent wall. Returns true if it removed an
     /// element.
-    pub(crate) fn sweep_consent(&mut self) -> bool {
+    pub(crate) fn remove_consent(&mut self) -> bool {
         let sweep = &self.rules.consent.sweep;
         let total = self.amount(self.body).words;
         let limit = sweep.max_words.min((total as f32 * sweep.max_share) as u32);

@@ -46,7 +46,7 @@ impl Page<'_> {
         };
         let by_control = || {
             let own_id = self.dom.attr(id, &local_name!("id")).filter(|own_id| !own_id.is_empty());
-            !roles.has(LAID_OVER) && own_id.is_some_and(|own_id| controlled.has(&self.dom, own_id))
+            !roles.has(OVERLAY_ROLES) && own_id.is_some_and(|own_id| controlled.has(&self.dom, own_id))
         };
         roles.has(Roles::FOLDED) || by_role() || by_control()
     }
@@ -72,7 +72,7 @@ pub(super) fn by_attributes(dom: &Dom, id: u32) -> (HiddenReason, &str, &str) {
 }
 
 /// Roles of parts that open on a click and are no content: menus, dialogs, searches.
-const LAID_OVER: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).and(Roles::SIDEBAR);
+const OVERLAY_ROLES: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).and(Roles::SIDEBAR);
 
 /// Hides the children beside a shadow root that have no slot in it.
 pub(super) fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [HiddenReason]) {

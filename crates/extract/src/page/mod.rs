@@ -102,8 +102,8 @@ impl<'a> Page<'a> {
         };
         page.look_at_elements();
         page.measure();
-        if page.sweep_consent() {
-            page.sum_again();
+        if page.remove_consent() {
+            page.recompute_sums();
         }
         let all = page.body..page.dom.end(page.body);
         page.heading = all
@@ -177,7 +177,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Hides ranges of visible nodes; the amounts stay until [`Self::sum_again`].
+    /// Hides ranges of visible nodes; the amounts stay until [`Self::recompute_sums`].
     pub(crate) fn leave_out(&mut self, ranges: &[Range<u32>], why: HiddenReason) {
         for range in ranges {
             let nodes = &mut self.gone[range.start as usize..range.end as usize];

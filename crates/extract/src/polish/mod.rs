@@ -147,13 +147,13 @@ fn is_aside(piece: &Piece, rules: &Rules) -> bool {
     }
     let text = text::fold_lower(piece.bare());
     text.len() <= MAX_CREDIT && rules.boilerplate.credits.begin(&text)
-        || piece.link_density() >= LEAD && rules.boilerplate.leads.begin(&text)
+        || piece.link_density() >= MIN_LINKED_LEAD && rules.boilerplate.leads.begin(&text)
 }
 
 /// Maximum bytes of a credit.
 const MAX_CREDIT: usize = 100;
 /// Minimum share of a lead line inside a link.
-const LEAD: f32 = 0.5;
+const MIN_LINKED_LEAD: f32 = 0.5;
 /// Maximum characters of a line of links.
 const MAX_LINK_LINE: u32 = 200;
 /// Minimum share of a line of links inside of them.
@@ -292,7 +292,7 @@ fn is_update_line(piece: &Piece, rules: &Rules) -> bool {
     }
     let Some(key) = key(piece) else { return false };
     is_dated(&key, rules)
-        || rules.boilerplate.update_starts.rests(&key).any(|(_, rest)| {
+        || rules.boilerplate.update_starts.matches_with_rest(&key).any(|(_, rest)| {
             let date = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
             let words = date.split_whitespace().count();
             date.bytes().any(|b| b.is_ascii_digit()) && words <= 8 || rest.is_empty()
@@ -301,7 +301,7 @@ fn is_update_line(piece: &Piece, rules: &Rules) -> bool {
 
 /// Returns true for a common word with only a date after it: "Updated: April 10, 2025".
 fn is_dated(key: &str, rules: &Rules) -> bool {
-    rules.boilerplate.date_starts.rests(key).any(|(start, rest)| {
+    rules.boilerplate.date_starts.matches_with_rest(key).any(|(start, rest)| {
         let date = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
         let apart = date.len() < rest.len() || start.chars().next_back().is_some_and(|c| !c.is_ascii());
         apart && metadata::is_bare_date(&rules.dates, date)

@@ -62,12 +62,12 @@ pub(super) struct Loaded<T> {
 }
 
 /// Files of a directory of rules that the crate `crawl-quality` reads.
-const OF_QUALITY: [&str; 2] = ["quality.toml", "stop_words.toml"];
+const QUALITY_FILES: [&str; 2] = ["quality.toml", "stop_words.toml"];
 
 impl Files {
     pub(super) fn load(overlay: Option<&Path>, problems: &mut Vec<String>) -> Option<Self> {
         if let Some(dir) = overlay {
-            super::source::report_unknown_files(dir, &[&NAMES[..], &OF_QUALITY].concat(), problems);
+            super::source::report_unknown_files(dir, &[&NAMES[..], &QUALITY_FILES].concat(), problems);
         }
         let consent = read(file!("consent.toml"), overlay, problems);
         let frameworks = read(file!("frameworks.toml"), overlay, problems);

@@ -24,11 +24,11 @@ impl From<Vec<String>> for Starts {
 impl Starts {
     /// One of them begins the line.
     pub(crate) fn begin(&self, line: &str) -> bool {
-        self.rests(line).next().is_some()
+        self.matches_with_rest(line).next().is_some()
     }
 
     /// Each matching start of a line with the rest of the line.
-    pub(crate) fn rests<'a>(&'a self, line: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub(crate) fn matches_with_rest<'a>(&'a self, line: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let with_letter = line.chars().next().and_then(|first| self.0.get(&first));
         with_letter
             .into_iter()
@@ -68,7 +68,10 @@ mod tests {
         assert!(
             starts.begin("by ada") && starts.begin("автор: ада") && !starts.begin("") && !starts.begin("bye")
         );
-        assert_eq!(starts.rests("by the sea").map(|(_, rest)| rest).collect::<Vec<_>>(), ["the sea", " sea"]);
+        assert_eq!(
+            starts.matches_with_rest("by the sea").map(|(_, rest)| rest).collect::<Vec<_>>(),
+            ["the sea", " sea"]
+        );
     }
 
     #[test]

@@ -21,21 +21,21 @@ use crate::{content::Chosen, dom::Tag, page::Page, selection::Selection};
 use crawl_model::{BySite, Extractor, PageMetadata};
 
 /// Minimum share of a position's words in the extractions for taking it on all pages.
-const TAKEN: f64 = 0.5;
+const MIN_EXTRACTED_SHARE: f64 = 0.5;
 /// Minimum share of a title position's pages with one heading there.
-const TITLE_ONCE: f64 = 0.8;
+const MIN_ONE_HEADING_SHARE: f64 = 0.8;
 /// Minimum share of a position's pages with a text of the frame there.
 const REPEATED: f64 = 0.7;
 /// Minimum pages with a text of the frame: on fewer it may be chance.
 const REPEATED_PAGES: u32 = 10;
 /// Minimum share of the site's pages with it.
-const OF_THE_SITE: f64 = 0.4;
+const MIN_SITE_SHARE: f64 = 0.4;
 /// Minimum characters of a frame text: a shorter one is a label of the next text.
 const REPEATED_CHARS: u32 = 30;
 /// Maximum share of an extraction's words in dropped blocks: a name or a ratio may rank, but not destroy.
 const DROPPED: f64 = HALF;
 /// Minimum share of the page's own words in the replacing element.
-const HELD: f64 = 0.9;
+const MIN_HELD_SHARE: f64 = 0.9;
 
 /// Rules for correcting an extraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl KnownBlock {
     }
 
     pub(super) fn is_title(&self) -> bool {
-        self.block.may_be_title && self.differs() && self.place.once >= TITLE_ONCE
+        self.block.may_be_title && self.differs() && self.place.once >= MIN_ONE_HEADING_SHARE
     }
 
     /// Returns true for a text of a site template, not only of a few similar pages.
@@ -74,7 +74,7 @@ impl KnownBlock {
         !self.block.may_be_title
             && self.place.repeated() >= REPEATED
             && self.place.pages_with_text >= REPEATED_PAGES
-            && f64::from(self.place.pages_with_text) >= OF_THE_SITE * f64::from(pages_of_site)
+            && f64::from(self.place.pages_with_text) >= MIN_SITE_SHARE * f64::from(pages_of_site)
             && self.block.amount.chars >= REPEATED_CHARS
     }
 }
@@ -152,7 +152,7 @@ pub(super) fn root_of(page: &Page<'_>, blocks: &[KnownBlock], is_one: impl Fn(&K
         words_before[last] - words_before[first]
     };
     let all = f64::from(words_in(page.body));
-    let holds = |id: &u32| page.dom.tag(*id) != Tag::Text && f64::from(words_in(*id)) >= HELD * all;
+    let holds = |id: &u32| page.dom.tag(*id) != Tag::Text && f64::from(words_in(*id)) >= MIN_HELD_SHARE * all;
     let mut root = page.body;
     while !page.budget.is_over()
         && let Some(child) = page.dom.children(root).find(holds)
@@ -196,7 +196,9 @@ fn corrected(
             if at_edge && known.is_frame(evidence.pages()) {
                 frame.push(known);
             }
-        } else if known.is_content() && known.place.taken >= TAKEN || known.is_title() && id < first {
+        } else if known.is_content() && known.place.taken >= MIN_EXTRACTED_SHARE
+            || known.is_title() && id < first
+        {
             take(page, &mut chosen.selection, id);
             added += 1;
         }

@@ -24,7 +24,7 @@ pub use site_use::CountedExtraction;
 pub(crate) use site_use::SiteUse;
 
 /// Share of the page's own words below which the extraction has missed the content.
-const MISSED: f64 = 0.2;
+const MISSED_SHARE: f64 = 0.2;
 /// Minimum own words of a page with content.
 const MISSED_WORDS: u32 = 20;
 /// Half of the pages, or of the words.
@@ -37,7 +37,7 @@ const CLASS_CHARS: usize = 40;
 /// Returns true if an extraction missed the content of a page. Both values are words: non-repeated extracted
 /// ones, and the page's own.
 fn is_missed(taken_words: u32, own_words: u32) -> bool {
-    own_words >= MISSED_WORDS && f64::from(taken_words) < MISSED * f64::from(own_words)
+    own_words >= MISSED_WORDS && f64::from(taken_words) < MISSED_SHARE * f64::from(own_words)
 }
 
 /// Returns true if a page has much text outside links and outside of the extraction, so that its site may
@@ -45,7 +45,7 @@ fn is_missed(taken_words: u32, own_words: u32) -> bool {
 fn is_doubtful(page: &Page<'_>, selection: &Selection) -> bool {
     let visible = page.amount(page.body);
     let outside_links = f64::from(visible.words) * f64::from(1.0 - visible.link_density());
-    outside_links >= f64::from(MISSED_WORDS) && f64::from(selection.words) < MISSED * outside_links
+    outside_links >= f64::from(MISSED_WORDS) && f64::from(selection.words) < MISSED_SHARE * outside_links
 }
 
 /// Blocks of a page for the evidence, with those marked that a selection takes. The title is a block without

@@ -10,7 +10,7 @@ use crate::{page::Page, selection::Selection};
 /// Maximum words of a small particular text: a title, a date, an author, a price.
 const PARTICULAR_WORDS: u32 = 12;
 /// Minimum share of the pages with one such text at its position.
-const PARTICULAR_ONCE: f64 = 0.8;
+const MIN_SINGLE_SHARE: f64 = 0.8;
 /// Maximum characters shown of a block's text.
 const SHOWN_CHARS: usize = 240;
 
@@ -72,7 +72,7 @@ fn area(known: &KnownBlock) -> SiteArea {
     let place = &known.place;
     let words = known.block.amount.words;
     match () {
-        () if known.is_content() && words <= PARTICULAR_WORDS && place.once >= PARTICULAR_ONCE => {
+        () if known.is_content() && words <= PARTICULAR_WORDS && place.once >= MIN_SINGLE_SHARE => {
             SiteArea::Particular
         }
         () if known.is_content() => SiteArea::Content,

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Position of titles in the counts; no path of elements has this hash.
 pub(super) const PLACE: u64 = 2;
 /// Minimum share of the pages with one text at a position.
-const ONCE: f64 = 0.8;
+const MIN_SINGLE_SHARE: f64 = 0.8;
 /// Maximum characters of a title.
 const MAX_CHARS: u32 = 160;
 /// Minimum letters of a title.
@@ -61,7 +61,7 @@ fn particular(page: &Page<'_>, blocks: &[KnownBlock]) -> Option<String> {
             || text.as_deref().is_some_and(|text| !is_date_line(&page.rules.dates, text))
     });
     let (known, text) = first?;
-    text.filter(|_| known.place.once >= ONCE)
+    text.filter(|_| known.place.once >= MIN_SINGLE_SHARE)
 }
 
 fn title_text(page: &Page<'_>, known: &KnownBlock) -> Option<String> {

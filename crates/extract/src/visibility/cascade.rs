@@ -197,7 +197,7 @@ impl<'a> Cascade<'a> {
     }
 
     /// Sets the properties that decide about hiding.
-    pub(super) fn want(&self, properties: Group) {
+    pub(super) fn require(&self, properties: Group) {
         self.wanted.set(properties);
     }
 

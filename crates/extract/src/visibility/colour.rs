@@ -1,6 +1,6 @@
 //! Colours, as far as the contrast of text and background requires.
 
-use super::value::FAINT;
+use super::value::MAX_FAINT_OPACITY;
 use cssparser::{ParseError, Parser, Token, color};
 
 /// Minimum contrast of a visible text with its background (ratio of luminances).
@@ -23,7 +23,7 @@ impl Colour {
 
     /// Returns true if the colour is transparent.
     pub(super) fn is_clear(self) -> bool {
-        self.alpha <= FAINT
+        self.alpha <= MAX_FAINT_OPACITY
     }
 
     /// Returns true if the colour is opaque.

@@ -72,7 +72,7 @@ pub(crate) fn find<'a>(dom: &'a Dom, rules: &RevealRules, budget: &'a Budget) ->
         let examined = with_surroundings(dom, by_attributes.iter().copied());
         let (sheets, _) = read_sheets(dom, &sheets_of(dom), &examined, budget);
         let cascade = Cascade::new(dom, sheets, has_sheets, budget);
-        cascade.want(Group::MAX);
+        cascade.require(Group::MAX);
         let exemptions = Exemptions::new(&cascade, rules);
         return Judge::new(&cascade, &exemptions).run(&elements, may_hide);
     }

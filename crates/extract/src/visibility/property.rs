@@ -323,7 +323,7 @@ impl Property {
         let hides = |hides: bool| if hides { Value::Hides } else { Value::Shows };
         match self {
             Self::Opacity | Self::Scale => {
-                let least = if self == Self::Scale { 0.02 } else { value::FAINT };
+                let least = if self == Self::Scale { 0.02 } else { value::MAX_FAINT_OPACITY };
                 hides(
                     value::lengths(value)
                         .iter()

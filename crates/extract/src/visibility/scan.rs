@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 type Bytes = [bool; 256];
 
 /// Bytes that end a declaration, or that hide such bytes.
-const STOPS: Bytes = set(b"{};\"'\\/(");
+const STOP_BYTES: Bytes = set(b"{};\"'\\/(");
 /// The same without semicolons.
 const BRACES: Bytes = set(b"{}\"'\\/(");
 /// The same in parentheses.
@@ -35,7 +35,7 @@ fn next_of(set: &Bytes, css: &[u8], at: usize) -> Option<usize> {
 
 /// The next brace or semicolon outside of strings, comments and parentheses; the end counts as a semicolon.
 pub(super) fn next_stop(css: &[u8], at: usize) -> (usize, u8) {
-    next_in(&STOPS, css, at)
+    next_in(&STOP_BYTES, css, at)
 }
 
 fn next_in(stops: &Bytes, css: &[u8], mut at: usize) -> (usize, u8) {

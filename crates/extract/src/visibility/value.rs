@@ -3,7 +3,7 @@
 use cssparser::{ParseError, Parser, Token};
 
 /// Maximum opacity of an unreadable element.
-pub(super) const FAINT: f32 = 0.05;
+pub(super) const MAX_FAINT_OPACITY: f32 = 0.05;
 /// Maximum size of an unreadable font (pixels).
 const TINY_FONT: f32 = 2.0;
 /// Maximum size of an unreadable font, relative to the outer font.
@@ -357,7 +357,9 @@ pub(super) fn filters_away(value: &str) -> bool {
     any_function(value, |name, all| {
         let first = all.first();
         match name {
-            "opacity" => first.and_then(|length| length.number()).is_some_and(|share| share <= FAINT),
+            "opacity" => {
+                first.and_then(|length| length.number()).is_some_and(|share| share <= MAX_FAINT_OPACITY)
+            }
             "blur" => first.is_some_and(|radius| radius.pixels() >= BLURRED),
             _ => false,
         }

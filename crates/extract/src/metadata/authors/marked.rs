@@ -27,12 +27,12 @@ fn author_rank(page: &Page<'_>, id: u32) -> Option<u8> {
 }
 
 /// Ancestors of a link that may mark it as the author.
-const MARKED_ABOVE: usize = 2;
+const MAX_ANCESTORS: usize = 2;
 
 /// Returns true if the link, or a close ancestor, is marked as the author.
 pub(in crate::metadata) fn is_marked_link(s: &Sources<'_>, id: u32) -> bool {
     let marked = |id: &u32| author_rank(s.page, *id).is_some();
-    marked(&id) || s.page.dom.ancestors(id).take(MARKED_ABOVE).any(|up| marked(&up))
+    marked(&id) || s.page.dom.ancestors(id).take(MAX_ANCESTORS).any(|up| marked(&up))
 }
 
 /// Returns true if the value contains the letters of "author" or "byline" after the first, in any case.

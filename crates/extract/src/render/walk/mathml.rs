@@ -81,7 +81,7 @@ fn node(dom: &Dom, id: u32, depth: usize) -> String {
         // The inner part is written once: twice per level would be exponential.
         "mover" | "munder" => {
             let inner = node_of(dom, at(0), depth);
-            over(&node_of(dom, at(1), depth), &inner, if name == "mover" { "^" } else { "_" })
+            accent(&node_of(dom, at(1), depth), &inner, if name == "mover" { "^" } else { "_" })
         }
         "mtable" => table(dom, id, depth),
         "mfenced" => {
@@ -105,7 +105,7 @@ fn node_of(dom: &Dom, id: Option<&u32>, depth: usize) -> String {
 }
 
 /// An accent, or a script above or below.
-fn over(mark: &str, inner: &str, script: &str) -> String {
+fn accent(mark: &str, inner: &str, script: &str) -> String {
     let accent = match (mark, script) {
         ("^" | "ˆ", "^") => "\\hat",
         ("~" | "˜" | "∼", "^") => "\\tilde",
@@ -134,7 +134,7 @@ fn table(dom: &Dom, id: u32, depth: usize) -> String {
 }
 
 /// Signs with a TeX command.
-const SIGNS: [(&str, &str); 66] = [
+const TEX_COMMANDS: [(&str, &str); 66] = [
     ("α", "\\alpha"),
     ("β", "\\beta"),
     ("γ", "\\gamma"),
@@ -211,7 +211,7 @@ const FUNCTIONS: [&str; 16] = [
 
 /// A sign, a name or a number.
 fn symbol(text: &str, name: &str) -> String {
-    if let Some((_, tex)) = SIGNS.iter().find(|(sign, _)| *sign == text) {
+    if let Some((_, tex)) = TEX_COMMANDS.iter().find(|(sign, _)| *sign == text) {
         return (*tex).to_owned();
     }
     if FUNCTIONS.contains(&text) {

@@ -20,7 +20,7 @@ impl Walk<'_> {
         };
         let alt = text::fold(self.page.dom.attr(id, &local_name!("alt")).unwrap_or_default());
         self.inline.space();
-        self.inline.push_raw(&picture(&alt, &url));
+        self.inline.push_raw(&markdown_image(&alt, &url));
         self.last_image = Some(url);
     }
 
@@ -45,11 +45,11 @@ impl Walk<'_> {
     /// Writes a video, a sound or a player in a frame on its own line.
     pub(super) fn media(&mut self, id: u32) {
         let Some(media) = media::player(self.page, id) else { return };
-        self.own_line(&picture(media.alt.as_deref().unwrap_or_default(), &media.src));
+        self.write_block(&markdown_image(media.alt.as_deref().unwrap_or_default(), &media.src));
     }
 
     /// Writes a block that is Markdown already.
-    pub(super) fn own_line(&mut self, markdown: &str) {
+    pub(super) fn write_block(&mut self, markdown: &str) {
         if self.table.is_some() {
             self.inline.space();
             self.inline.push_raw(&markdown.replace('\n', " "));
@@ -66,7 +66,7 @@ impl Walk<'_> {
 const MAX_NOSCRIPT: usize = 4;
 
 /// An image of Markdown.
-fn picture(alt: &str, url: &str) -> String {
+fn markdown_image(alt: &str, url: &str) -> String {
     let alt = markdown::write_label(alt, BlockContext::default());
     format!("![{alt}]({})", links::destination(url))
 }

@@ -24,7 +24,7 @@ const MAX_TRIES: usize = 5_000;
 /// Maximum nodes of a link with its brackets.
 const MAX_AROUND: u32 = 50;
 /// Ancestors of a reference to which a note may link back.
-const AROUND: usize = 3;
+const MAX_BACKLINK_ANCESTORS: usize = 3;
 
 /// The footnotes of a selection.
 #[derive(Debug, Default)]
@@ -186,7 +186,7 @@ impl<'a> Finder<'a, '_> {
             let href = dom.attr(node, &local_name!("href")).and_then(|href| href.rsplit_once('#'));
             let Some((_, name)) = href else { return false };
             let near = |id: u32| names_of(dom, id).any(|own| own == name);
-            near(link) || dom.ancestors(link).take(AROUND).any(near) || name.contains("ref")
+            near(link) || dom.ancestors(link).take(MAX_BACKLINK_ANCESTORS).any(near) || name.contains("ref")
         });
         let starts = marker_starts(dom, body, &marker);
         let is_note = back || self.is_note(body, &name) && (raised || named || starts);
@@ -298,7 +298,7 @@ impl<'a> Finder<'a, '_> {
         let names = &self.page.rules.extraction.markdown.notes;
         names.iter().any(|note| name.contains(note.as_str()))
             || self.is_named(body)
-            || self.page.dom.ancestors(body).take(AROUND).any(|up| self.is_named(up))
+            || self.page.dom.ancestors(body).take(MAX_BACKLINK_ANCESTORS).any(|up| self.is_named(up))
             || name.starts_with("fn")
     }
 }

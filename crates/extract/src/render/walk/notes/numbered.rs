@@ -1,6 +1,6 @@
 //! Notes with superscript numbers instead of links.
 
-use super::{AROUND, Found, MAX_AROUND, MAX_NODES, MAX_TRIES, marker_of};
+use super::{Found, MAX_AROUND, MAX_BACKLINK_ANCESTORS, MAX_NODES, MAX_TRIES, marker_of};
 use crate::{
     dom::{Dom, Tag},
     page::Page,
@@ -109,7 +109,7 @@ fn named_bodies<'a>(page: &Page<'_>, raised: &'a [(u32, String)]) -> Vec<(u32, &
         .filter(|id| dom.tag(*id) == Tag::Li && dom.end(*id) - *id <= MAX_NODES && page.is_visible(*id));
     items
         .filter_map(|id| {
-            let aside = dom.ancestors(id).take(AROUND).any(|up| dom.tag(up) == Tag::Aside);
+            let aside = dom.ancestors(id).take(MAX_BACKLINK_ANCESTORS).any(|up| dom.tag(up) == Tag::Aside);
             let Some(own) = dom.attr(id, &local_name!("id")).filter(|_| !aside) else {
                 let number = aside.then(|| list_number(dom, id))??;
                 return markers.get(number.to_string().as_str()).map(|marker| (id, *marker));

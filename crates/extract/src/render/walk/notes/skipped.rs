@@ -1,6 +1,6 @@
 //! Unwritten parts of a note: its own number, and backlinks to its references.
 
-use super::{AROUND, MAX_MARKER, Notes, marker_of, names_of};
+use super::{MAX_BACKLINK_ANCESTORS, MAX_MARKER, Notes, marker_of, names_of};
 use crate::{
     dom::{Dom, Tag},
     page::Page,
@@ -48,7 +48,10 @@ impl Notes {
         let dom = &page.dom;
         let mut names: FxHashSet<&str> = FxHashSet::default();
         for &reference in references {
-            let around = dom.ancestors(reference).take(AROUND).take_while(|up| !dom.tag(*up).is_block());
+            let around = dom
+                .ancestors(reference)
+                .take(MAX_BACKLINK_ANCESTORS)
+                .take_while(|up| !dom.tag(*up).is_block());
             let before = reference.checked_sub(1).into_iter().chain(reference.checked_sub(2));
             let inside = reference..dom.end(reference);
             for node in inside.chain(around).chain(before).filter(|node| dom.tag(*node) != Tag::Text) {
