@@ -8,7 +8,7 @@ use std::{io::Write, process::ExitCode};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    descriptors::raise();
+    descriptors::raise_limit();
     let exit = match Cli::of_process() {
         Ok(cli) => crawl::dispatch(cli),
         Err(error) => {

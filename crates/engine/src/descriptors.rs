@@ -5,21 +5,21 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors that a run opens besides its connections: state, outputs, archive, project, runtime, pipes, and what SQLite and
 /// the outputs open for a moment.
-const OWN: usize = 36;
-/// Part of [`OWN`] that is opened for a moment, or after the connections were planned.
-const LATER: usize = 24;
+const OWN_DESCRIPTORS: usize = 36;
+/// Part of [`OWN_DESCRIPTORS`] that is opened for a moment, or after the connections were planned.
+const LATE_DESCRIPTORS: usize = 24;
 /// Descriptors of the proxy of a browser: two for each connection of a tab, and the pipes of its processes.
 const TAB_CONNECTIONS: usize = 32;
 const BROWSER_PIPES: usize = 12;
 /// A request has a connection, and for a moment a second one or a socket of the name resolver.
-const A_REQUEST: usize = 2;
+const PER_REQUEST: usize = 2;
 /// Idle connections that are kept at the most.
-const MOST_IDLE: usize = 4_096;
+const MAX_IDLE: usize = 4_096;
 /// Minimum of idle connections; below it none is kept.
-const FEWEST_IDLE: usize = 64;
+const MIN_IDLE: usize = 64;
 
 /// Raises the soft limit of open files to the hard one. A limit that cannot be raised stays as it is.
-pub fn raise() {
+pub fn raise_limit() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current != maximum {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
@@ -44,7 +44,7 @@ fn open() -> usize {
 /// # Errors
 /// When there are too few descriptors. The message names the number that is needed.
 pub fn check() -> Result<(), Failure> {
-    let (limit, needed) = (limit(), open() + OWN + A_REQUEST + 2);
+    let (limit, needed) = (limit(), open() + OWN_DESCRIPTORS + PER_REQUEST + 2);
     if limit < needed {
         return Err(Failure::new(
             Exit::Storage,
@@ -75,17 +75,17 @@ pub fn plan(requests: usize, tabs: usize) -> Plan {
 }
 
 fn divide(left: usize, requests: usize, tabs: usize) -> Plan {
-    let left = left.saturating_sub(LATER);
+    let left = left.saturating_sub(LATE_DESCRIPTORS);
     let connections = tabs.saturating_mul(TAB_CONNECTIONS);
     let for_browser = if tabs == 0 { 0 } else { connections.saturating_mul(2).saturating_add(BROWSER_PIPES) };
     let for_browser = for_browser.min(left / 2);
     let most = connections.max(2);
     let left = left - for_browser;
-    let connections = left.saturating_sub(requests.saturating_mul(A_REQUEST).min(left / 2)) / 2;
+    let connections = left.saturating_sub(requests.saturating_mul(PER_REQUEST).min(left / 2)) / 2;
     // a new generation costs as much as some handshakes
-    let connections = if connections < FEWEST_IDLE { 0 } else { connections.min(MOST_IDLE) };
+    let connections = if connections < MIN_IDLE { 0 } else { connections.min(MAX_IDLE) };
     Plan {
-        requests: requests.min((left - 2 * connections) / A_REQUEST).max(1),
+        requests: requests.min((left - 2 * connections) / PER_REQUEST).max(1),
         connections,
         browser: (for_browser.saturating_sub(BROWSER_PIPES) / 2).clamp(2, most),
     }
@@ -97,10 +97,10 @@ mod tests {
 
     #[test]
     fn no_plan_uses_more_than_is_left() {
-        for left in (LATER + 4..2_000).chain([100_000, usize::MAX]) {
+        for left in (LATE_DESCRIPTORS + 4..2_000).chain([100_000, usize::MAX]) {
             for tabs in [0, 1, 2, 64, usize::MAX] {
                 let plan = divide(left, 64, tabs);
-                let used = LATER + plan.requests * A_REQUEST + 2 * plan.connections;
+                let used = LATE_DESCRIPTORS + plan.requests * PER_REQUEST + 2 * plan.connections;
                 assert!(used <= left, "{left}: {plan:?}");
                 assert!(plan.requests >= 1 && plan.browser >= 2);
             }
@@ -109,9 +109,9 @@ mod tests {
 
     #[test]
     fn plenty_bounds_nothing_but_idle_connections() {
-        let few = divide(LATER + 20, 64, 0);
+        let few = divide(LATE_DESCRIPTORS + 20, 64, 0);
         assert_eq!((few.requests, few.connections), (10, 0), "idle connections come last");
         let plan = divide(20_000, 64, 2);
-        assert_eq!(plan, Plan { requests: 64, connections: MOST_IDLE, browser: 2 * TAB_CONNECTIONS });
+        assert_eq!(plan, Plan { requests: 64, connections: MAX_IDLE, browser: 2 * TAB_CONNECTIONS });
     }
 }

@@ -81,7 +81,7 @@ mod tests {
 
     const DOCS: &str = include_str!("../../../docs/errors.md");
 
-    /// The cell of a kind's row that says what can be done.
+    /// Cell with the remedy in the row of a kind.
     fn documented(kind: &str) -> &'static str {
         let row = DOCS.lines().find(|line| line.starts_with(&format!("| `{kind}` |")));
         let row = row.unwrap_or_else(|| panic!("docs/errors.md has no row for {kind}"));

@@ -6,7 +6,7 @@ use crawl_model::KeptBody;
 use std::io;
 
 /// Level of compression: bodies are kept for minutes.
-const LEVEL: i32 = 1;
+const COMPRESSION_LEVEL: i32 = 1;
 /// A body that is larger, compressed, is not kept.
 const MAX_KEPT: usize = 1 << 20;
 /// A body that is larger is not compressed.
@@ -16,7 +16,9 @@ const MAX_BODY: usize = 16 << 20;
 #[must_use]
 pub fn keep(input: &Input<'_>, is_doubtful: bool) -> Option<KeptBody> {
     let url = input.url.filter(|_| input.bytes.len() <= MAX_BODY)?.clone();
-    let packed = zstd::bulk::compress(input.bytes, LEVEL).ok().filter(|packed| packed.len() <= MAX_KEPT)?;
+    let packed = zstd::bulk::compress(input.bytes, COMPRESSION_LEVEL)
+        .ok()
+        .filter(|packed| packed.len() <= MAX_KEPT)?;
     let content_type = input.content_type.map(str::to_owned);
     Some(KeptBody { zstd: STANDARD.encode(packed), content_type, url, is_doubtful })
 }

@@ -59,7 +59,7 @@ pub struct LargePagePermit {
     _permit: OwnedSemaphorePermit,
 }
 
-/// Shares that are held, and the allocator's delay from before the first.
+/// Number of held permits, and the allocator's delay before the first.
 static HELD: Mutex<(usize, c_long)> = Mutex::new((0, 0));
 
 /// `mi_option_purge_delay` of mimalloc 2, which the crate does not name: milliseconds until freed memory is returned.

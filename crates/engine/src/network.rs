@@ -15,8 +15,8 @@ pub struct Network {
     pub slow: SlowLane,
     /// Retries of failed requests.
     pub retry: RetryPolicy,
-    /// Present lack of this machine for requests.
+    /// Present lack of a local resource that requests need.
     pub outage: Outage,
-    /// The product token that robots.txt and meta robots are asked for.
+    /// Product token that is looked up in robots.txt and meta robots.
     pub product_token: String,
 }

@@ -10,7 +10,7 @@
 //! milliseconds. A page that is to be fetched again by another strategy goes back to the frontier, with what there is so far.
 //!
 //! All channels are bounded, and none leads back, so a full one can only slow down the stages before it.
-//! Memory is bounded while the sink stands still. Bodies: one for each of the N fetch places and T tabs,
+//! Memory is bounded while the sink is blocked. Bodies: one for each of the N fetch places and T tabs,
 //! [`ChannelSizes::fetched`], and one for each extract thread while it parses. Pages without body: one for each
 //! extract thread and each shard, [`ChannelSizes::extracted`] for each shard, [`ChannelSizes::cleaned`], and
 //! a batch of the sink. Only the scheduler and requests in flight see the cancellation; the rest ends because its senders

@@ -2,8 +2,8 @@
 //! settings.
 //!
 //! The decisions of the network stay: the pages, their strategies, the reservations of their sites.
-//! Everything from the bytes on is done anew, by the stages of a crawl. Of several captures of a URL the last
-//! one counts, unless the page was gone after it.
+//! The stages of a crawl repeat all work after the bytes. The last of several captures of a URL counts, unless the
+//! page was gone after it.
 //!
 //! A damaged archive is replayed as far as it can be read. Parts that cannot be read, and pages whose bytes are lost, are counted
 //! and named, and the replay ends with [`Exit::Damaged`].
@@ -43,8 +43,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 use uuid::Uuid;
 
-/// Pages are known by their canonical URLs: what was asked for may be another form of one, after a redirect from one to the
-/// other.
+/// Key of the canonical URL. The requested URL may be another form of it, after a redirect between the two.
 fn key_of(canonicalizer: &Canonicalizer, url: &Url) -> UrlKey {
     UrlKey::of(canonicalizer.canonical(url).as_str())
 }
@@ -88,7 +87,7 @@ impl Index {
             Failure::new(Exit::Storage, words)
         })?;
         let in_scratch =
-            |error: Failure| Failure { error: error.error.context(state_words(scratch.path())), ..error };
+            |error: Failure| Failure { error: error.error.context(failure_context(scratch.path())), ..error };
         // the error of an output or an archive already names its file
         let in_store =
             |error: Failure| if error.error.is::<StoreError>() { in_scratch(error) } else { error };
@@ -112,8 +111,8 @@ impl Index {
     }
 }
 
-/// Names the database of a replay and the way out of a failure of it.
-fn state_words(folder: &Path) -> String {
+/// Context of a failure: the database of the replay and the remedy.
+fn failure_context(folder: &Path) -> String {
     format!(
         "{}: the state of the replay cannot be read or written; free disk space, or name another folder with TMPDIR, then run the \
          same command again",

@@ -222,7 +222,7 @@ impl Shard {
         let waits = waits || state.waits_for_probe(&context, page);
         if counted || !(waits || waits_for_site) {
             let cleaned = state.stream.clean(&text_of(page), &read);
-            self.save_now_and_then(host)?;
+            self.save_if_due(host)?;
             self.note_bytes(host);
             return Ok(Step::Send(cleaned, claim));
         }
@@ -333,7 +333,7 @@ impl Shard {
                 // held by a run that had it on
                 None => Cleaned::untouched(page.extraction.content.clone(), BoilerplateStatus::Off),
             };
-            // made when it came; asked for again, it is the same
+            // made on arrival; a second claim returns the same
             Ok((cleaned, self.claim(&page)?))
         };
         let done: Result<Result<_, StageError>, _> = page_work::guarded(Stage::Dedup, &page.request, work);

@@ -39,7 +39,7 @@ pub struct SitePage {
 pub struct Visit<'a> {
     /// The host whose evidence is used.
     pub host: &'a HostKey,
-    /// The URL that was asked for.
+    /// The requested URL.
     pub url: &'a str,
     /// An earlier round has read the page.
     pub is_known: bool,

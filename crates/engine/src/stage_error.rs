@@ -30,7 +30,7 @@ pub enum StageError {
     Outage {
         /// Time without a request.
         lasting: Duration,
-        /// The missing resource, and the way out.
+        /// Missing resource and remedy.
         words: String,
     },
     /// A bug.
@@ -41,7 +41,7 @@ pub enum StageError {
         /// Message of the panic.
         words: String,
     },
-    /// The next stage has gone; its own error tells why.
+    /// The next stage has ended. Its own error has the reason.
     #[error("the next stage has gone")]
     Downstream,
 }

@@ -91,7 +91,7 @@ pub fn temporary() -> Result<Scratch, Failure> {
     })
 }
 
-/// Fails if a file stands in the place of a state directory.
+/// Fails if the path of a state directory is a file.
 fn check_is_directory(dir: &Path) -> Result<(), Failure> {
     if dir.is_dir() || !dir.exists() {
         return Ok(());
@@ -196,8 +196,8 @@ fn number(text: Option<String>) -> Option<u32> {
 
 impl State {
     /// Takes a state directory, creating it; `fresh` forgets its contents. An unfinished round resumes; after
-    /// a finished one a round over known URLs starts. Repeated blocks of sites are learnt anew if `rules`
-    /// differ from those of before.
+    /// a finished one a round over known URLs starts. Repeated blocks of sites are relearned if `rules`
+    /// have changed.
     ///
     /// # Errors
     /// When the output or text settings are new to it (exit 2), or it cannot be written (exit 3). Also when another run
@@ -273,7 +273,8 @@ fn in_dir(dir: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(Exit::Storage, format!("{}: {error}", dir.display()))
 }
 
-/// Removes what a state directory knows. The error log goes first: it tells that there was a database.
+/// Removes the contents of a state directory. The error log is removed first, since it proves that there was a
+/// database.
 fn forget(dir: &Path) -> Result<(), Failure> {
     let log = dir.join(ERROR_LOG);
     match std::fs::remove_file(&log) {

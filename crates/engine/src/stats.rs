@@ -193,7 +193,7 @@ impl Default for Stats {
 
 impl Stats {
     fn tables(&self) -> MutexGuard<'_, Tables> {
-        // counts stay usable whatever panicked while it held them
+        // a panic under the lock leaves usable counts
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -207,7 +207,7 @@ impl Stats {
         }
     }
 
-    /// A record is being written.
+    /// Counts a record that is being written.
     pub fn wrote(&self, page: &CleanPage) {
         let (content, removed) = (page.page.extraction.content.len() as u64, page.boilerplate.bytes_removed);
         self.content_bytes.add(content);
@@ -248,12 +248,12 @@ impl Stats {
         self.tables().changed_pages.clone()
     }
 
-    /// URLs ended without a record.
+    /// Counts URLs that ended without a record, by the kind of error.
     pub fn by_kind(&self, kind: &'static str, count: u64) {
         *self.tables().kinds.entry(kind).or_default() += count;
     }
 
-    /// A page that needed a browser was not rendered.
+    /// Counts a page that needed a browser and was not rendered.
     pub fn not_rendered_as(&self, kind: &'static str) {
         *self.tables().not_rendered.entry(kind).or_default() += 1;
     }
@@ -263,7 +263,7 @@ impl Stats {
         self.tables().not_rendered.clone()
     }
 
-    /// A URL failed; the first few are kept, those of each kind, and those of a run of which nothing else is left to tell.
+    /// Counts a failed URL. Keeps the first failures of the run, and of each kind, as examples.
     pub fn note_failure(&self, failed: &FailedPage) {
         let mut tables = self.tables();
         tables.note_host_failure(failed);

@@ -1,21 +1,21 @@
 //! Times that a state holds, read by a clock that may have been set since they were written.
 //!
-//! A clock that once stood in 2100 must put nothing off, and one that was some minutes ahead must change nothing. So a time
-//! may be ahead of the clock by a day. A later one was written by a wrong clock and counts as unknown.
+//! A time from a clock in 2100 must delay nothing. A time from a clock some minutes ahead must have no effect. A stored
+//! time may therefore be ahead of the clock by a day. A later one counts as unknown.
 
 use std::time::Duration;
 
 /// Milliseconds by which a stored time of the past may be ahead of the clock.
 const TOLERANCE_MS: i64 = 86_400_000;
 
-/// The stored time of something that has happened; none if the clock was wrong then.
+/// Stored time of a past event; `None` if the clock was wrong.
 #[must_use]
 pub const fn past(stored_ms: i64, now_ms: i64) -> Option<i64> {
     if stored_ms.saturating_sub(now_ms) > TOLERANCE_MS { None } else { Some(stored_ms) }
 }
 
-/// Time left until a stored time that was `longest` ahead at most when it was written. None if it is over, or the clock was
-/// wrong then.
+/// Remaining time until a stored time, which was written at most `longest` ahead. `None` if it has passed, or the
+/// clock was wrong.
 #[must_use]
 pub fn left(stored_ms: i64, now_ms: i64, longest: Duration) -> Option<Duration> {
     let left = Duration::from_millis(u64::try_from(stored_ms.saturating_sub(now_ms)).ok()?);

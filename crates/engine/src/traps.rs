@@ -13,7 +13,7 @@ use std::{
 };
 use url::Url;
 
-/// Lines in the error log for the links of one page; the last one says how many more there were.
+/// Maximum lines in the error log for the links of one page. The last line has the number of further links.
 pub const LINES_A_PAGE: usize = 20;
 
 /// Credits the accounts of a page's patterns with its worth. They are those of its URL, and of the URLs that
@@ -25,15 +25,15 @@ pub fn learn(traps: &Traps, request: &CrawlRequest, final_url: &Url, worth: Page
     traps.learn(final_url, worth);
 }
 
-/// Classifies a page whose text was not known. Words of links do not count: generators of mazes make them without end.
+/// Classifies a page with a new text. Words of links do not count, since mazes generate them without end.
 #[must_use]
 pub fn worth(traps: &Traps, url: &Url, extraction: &Extraction, leads_on: bool) -> PageWorth {
     // A fast hash is enough: a page whose text collides with another one only loses its own worth.
     let prose = extraction.prose.unwrap_or_else(|| prose_of(&extraction.content));
-    worth_of(traps, url, prose, leads_on)
+    worth_of_prose(traps, url, prose, leads_on)
 }
 
-fn worth_of(traps: &Traps, url: &Url, prose: Prose, leads_on: bool) -> PageWorth {
+fn worth_of_prose(traps: &Traps, url: &Url, prose: Prose, leads_on: bool) -> PageWorth {
     let again = prose.words > 0 && traps.repeats(url, prose.hash);
     match () {
         () if prose.words >= POOR_WORDS && !again => PageWorth::New,
@@ -184,7 +184,7 @@ mod tests {
     fn a_short_text_is_poor_and_said_again_a_duplicate() {
         let traps = Traps::new(TrapSettings::default(), 2026);
         let of = |n: usize, text: &str| {
-            worth_of(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), prose_of(text), false)
+            worth_of_prose(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), prose_of(text), false)
         };
         let links = "[a page of many words](http://h/p) ".repeat(50);
         assert_eq!(of(1, &"word ".repeat(30)), PageWorth::New);
@@ -195,7 +195,7 @@ mod tests {
         let long = format!("{} [session](/q/1)", "words of a page ".repeat(30));
         assert_eq!([of(7, &long), of(8, &long.replace("/1", "/2"))], [PageWorth::New, PageWorth::Duplicate]);
         let listing = Url::parse("http://h/p/9").unwrap();
-        assert_eq!(worth_of(&traps, &listing, prose_of("No results."), true), PageWorth::LeadsOn);
+        assert_eq!(worth_of_prose(&traps, &listing, prose_of("No results."), true), PageWorth::LeadsOn);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crawl_archive::{Column, ColumnKind, Value};
 use serde_json::Value as Json;
 
 /// Columns that stand first; the others follow by name.
-const FIRST: [&str; 4] = ["id", "url", "title", "text"];
+const LEADING_COLUMNS: [&str; 4] = ["id", "url", "title", "text"];
 
 /// The columns of a table of records, and their values.
 ///
@@ -62,8 +62,11 @@ impl RecordColumns {
                 RecordColumn { path, shape: field.shape, column }
             })
             .collect();
-        let place = |column: &RecordColumn| FIRST.iter().position(|name| *name == column.column.name);
-        columns.sort_by_key(|column| (place(column).unwrap_or(FIRST.len()), column.column.name.clone()));
+        let place =
+            |column: &RecordColumn| LEADING_COLUMNS.iter().position(|name| *name == column.column.name);
+        columns.sort_by_key(|column| {
+            (place(column).unwrap_or(LEADING_COLUMNS.len()), column.column.name.clone())
+        });
         Self(columns)
     }
 
@@ -130,7 +133,7 @@ mod tests {
         let leaves = schema::fields().into_iter().filter(|field| field.shape != Shape::Object).count();
         assert_eq!(columns.len(), leaves);
         let first: Vec<&str> = columns.iter().take(4).map(|column| column.name.as_str()).collect();
-        assert_eq!(first, FIRST);
+        assert_eq!(first, LEADING_COLUMNS);
         for name in ["boilerplate_status", "sourceURL", "fetchedAt", "links"] {
             assert!(names.contains(name), "{name}");
         }

@@ -10,13 +10,13 @@ use std::{collections::BTreeSet, fmt};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
     chosen: BTreeSet<String>,
-    /// All keys stand at the top, in the order of [`LEAN`].
+    /// All keys stand at the top, in the order of [`LEAN_FIELDS`].
     is_lean: bool,
     has_tombstones: bool,
 }
 
 /// Fields of lean records: the key, and the path in a whole record.
-const LEAN: [(&str, &str); 6] = [
+const LEAN_FIELDS: [(&str, &str); 6] = [
     ("id", "id"),
     ("url", "url"),
     ("text", "text"),
@@ -62,7 +62,7 @@ impl Fields {
     /// Six fields, all at the top: id, url, text, title, published, language.
     #[must_use]
     pub fn lean() -> Self {
-        let chosen = LEAN.iter().map(|(_, path)| (*path).to_owned()).collect();
+        let chosen = LEAN_FIELDS.iter().map(|(_, path)| (*path).to_owned()).collect();
         Self { chosen, is_lean: true, has_tombstones: false }
     }
 
@@ -132,7 +132,7 @@ impl Fields {
     }
 }
 
-/// Appends the fields of [`LEAN`], each with null where a record has none.
+/// Appends the fields of [`LEAN_FIELDS`], each with null where a record has none.
 fn lean(record: &RawValue, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
     let top = members(record)?;
     let find = |members: &[(String, &RawValue)], name: &str| {
@@ -140,7 +140,7 @@ fn lean(record: &RawValue, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
     };
     let metadata = top.iter().find(|(name, _)| name == "metadata");
     let metadata = metadata.map_or_else(|| Ok(Vec::new()), |(_, value)| members(value))?;
-    for (number, (key, path)) in LEAN.iter().enumerate() {
+    for (number, (key, path)) in LEAN_FIELDS.iter().enumerate() {
         out.extend_from_slice(if number == 0 { b"{" } else { b"," });
         serde_json::to_writer(&mut *out, key)?;
         out.push(b':');

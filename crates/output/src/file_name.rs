@@ -11,7 +11,7 @@ const NAMES: usize = 12;
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 /// Beginnings of the names of devices that a digit ends.
 const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
-/// Digits of the id that tell pages apart whose URLs make the same name.
+/// Digits of the id that distinguish pages with the same name.
 const ID_DIGITS: usize = 16;
 
 /// The path of a page relative to the folder, with `/` between names: `a.test/docs/pears.md` for

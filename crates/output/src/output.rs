@@ -42,7 +42,7 @@ pub trait RecordOutput: Send {
         0
     }
 
-    /// Writes the batch and makes it durable. Returns how far the output reaches now, where that can be said. An output
+    /// Writes the batch and makes it durable. Returns the length of the output, if it has one. An output
     /// without a batch has nothing to do.
     ///
     /// # Errors

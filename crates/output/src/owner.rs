@@ -11,7 +11,7 @@ use std::{
 };
 
 /// End of the name of the file that names the owner.
-const ENDING: &str = ".crawl";
+const OWNER_SUFFIX: &str = ".crawl";
 
 /// Owner of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Place {
         let marked = self.marked();
         let mut name = std::ffi::OsString::from(".");
         name.push(marked.file_name().unwrap_or_default());
-        name.push(ENDING);
+        name.push(OWNER_SUFFIX);
         marked.with_file_name(name)
     }
 

@@ -118,7 +118,7 @@ fn is_a(schema: &Value, kind: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// `crawl schema > schema/record.schema.json` makes the file anew.
+    /// `crawl schema > schema/record.schema.json` writes the file again.
     #[test]
     fn the_file_is_what_the_types_say() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/record.schema.json");

@@ -1,4 +1,4 @@
-//! Foreign text for people: what a page, a header or an address says reaches no terminal as a command.
+//! Foreign text for people. Text of a page, a header or an address never reaches a terminal as a command.
 
 use std::{borrow::Cow, fmt::Write as _};
 

@@ -9,7 +9,7 @@ use std::{
 
 /// Replaces a file as a whole: a reader sees the old one or the new one, and a full disk leaves the old one.
 /// It keeps its permissions; a new one has the default ones of the process. A pipe, a device or anything else
-/// but a file is written to as it stands.
+/// but a file is written in place.
 ///
 /// # Errors
 /// When it cannot be written; nothing is left beside it then.

@@ -2,7 +2,7 @@
 //! documents, and the crawl's decisions. Extraction and cleaning can be repeated from it without the network.
 //!
 //! An exchange is written when it is over, before its page goes on. The sink has the files synced before it
-//! settles leases, so a page of the output is in the archive, whatever kills the process. A page that is
+//! settles leases, so a page of the output is in the archive after any kill. A page that is
 //! fetched again after that is there twice.
 
 mod decision;
@@ -33,7 +33,7 @@ const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-m
 /// Payloads of this run that another may be a revisit of; about 300 bytes each.
 const KNOWN: usize = 50_000;
 /// Shorter payloads are not worth a revisit, which is longer.
-const WORTH_A_REVISIT: usize = 512;
+const MIN_REVISIT_BYTES: usize = 512;
 
 /// Archive of a run.
 #[derive(Clone)]
@@ -181,7 +181,7 @@ impl Archive {
         self.shared.check()?;
         // pages are appended meanwhile
         let unsynced = self.shared.state().files.unsynced();
-        let reach = unsynced.and_then(Unsynced::sync).map_err(|e| self.shared.lose(e))?;
+        let reach = unsynced.and_then(Unsynced::sync).map_err(|e| self.shared.record_loss(e))?;
         Ok(reach.map(|(file, length)| SyncedFile { file, length }))
     }
 
@@ -192,7 +192,7 @@ impl Archive {
     pub fn finish(&self) -> Result<(), StageError> {
         assert_may_block("the end of the archive");
         let files = self.shared.state().files.end();
-        files.sync().map(drop).map_err(|e| self.shared.lose(e))
+        files.sync().map(drop).map_err(|e| self.shared.record_loss(e))
     }
 }
 
@@ -213,7 +213,7 @@ impl Shared {
     }
 
     /// Notes an error after which nothing more is written.
-    fn lose(&self, source: io::Error) -> StageError {
+    fn record_loss(&self, source: io::Error) -> StageError {
         let failure = io::Error::new(source.kind(), source.to_string());
         self.state().failure.get_or_insert(failure);
         self.fail(source)
@@ -331,7 +331,7 @@ impl Shared {
 
     /// The capture of this run that had the same payload; the present one, from now on, if there was none.
     fn first(&self, exchange: &Exchange, digest: &str, id: Uuid, date: &str) -> Option<First> {
-        if exchange.body.len() < WORTH_A_REVISIT || exchange.truncated.is_some() {
+        if exchange.body.len() < MIN_REVISIT_BYTES || exchange.truncated.is_some() {
             return None;
         }
         let mut state = self.state();
@@ -370,7 +370,7 @@ fn warn_of_readers(folder: &Path) {
 fn warn_of_readers(_: &Path) {}
 
 /// Lost answers that are named in a warning.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// Logs what has been done with a file that a killed run has left: a torn end is normal, damage is not.
 fn warn_of_leftover(leftover: &Leftover) {
@@ -385,8 +385,8 @@ fn warn_of_leftover(leftover: &Leftover) {
         aside.display()
     );
     if !lost.is_empty() {
-        let named = lost.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(" ");
-        let more = lost.len().saturating_sub(NAMED);
+        let named = lost.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(" ");
+        let more = lost.len().saturating_sub(MAX_NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         tracing::warn!("{file}: {} answers are lost: {named}{more}", lost.len());
     }

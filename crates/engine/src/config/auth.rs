@@ -8,10 +8,10 @@ use std::fs;
 use toml::Value;
 use url::Url;
 
-/// Credentials for one origin. The secret stands elsewhere.
+/// Credentials for one origin. The secret is in a file or a variable.
 #[derive(Clone)]
 pub struct AuthEntry {
-    /// The only place that they are sent to.
+    /// The only destination of the credentials.
     origin: Origin,
     kind: Kind,
 }

@@ -53,7 +53,7 @@ pub struct Override {
 }
 
 impl Override {
-    /// A setting `section.key` that a flag gives. The flag stands in messages.
+    /// Setting `section.key` from a flag. Messages name the flag.
     #[must_use]
     pub fn new(flag: &'static str, key: &'static str, value: impl Into<Value>) -> Self {
         Self { flag, key, value: value.into() }
@@ -419,7 +419,7 @@ fn variable_key(defaults: &Table, name: &str) -> Result<(String, String, Value),
 fn parse_like(default: &Value, text: &str) -> Value {
     let as_toml = || format!("v = {text}").parse::<Table>().ok().and_then(|mut t| t.remove("v"));
     match default {
-        // numbers, or a word that says there is no limit
+        // a number, or the word for no limit
         Value::Array(items) if items.iter().any(|item| item.is_integer() || item.is_array()) => {
             as_toml().unwrap_or_else(|| text.into())
         }

@@ -1,5 +1,5 @@
-//! Keys of earlier versions, and where their values are now. A file, variable or flag that sets one is an error that
-//! says so.
+//! Keys of earlier versions and their present places. A file, variable or flag that sets one is an error, which
+//! names the present place.
 
 use Now::{Constant, Key, Quality};
 

@@ -37,7 +37,7 @@ impl OutputSection {
     /// Checks the ends of the names of outputs.
     ///
     /// # Errors
-    /// When an end stands for a format that is not written.
+    /// When a suffix names a format that crawl does not write.
     pub fn check_endings(&self) -> Result<(), ConfigError> {
         for (key, name) in [("output.append", &self.append), ("output.replace", &self.replace)] {
             if let Some(ending) = unknown_ending(Path::new(name)) {

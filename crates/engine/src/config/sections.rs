@@ -84,16 +84,16 @@ pub struct CrawlSection {
     pub source_group: String,
 }
 
-/// Known URLs of earlier rounds that are asked again.
+/// Known URLs of earlier rounds that a round fetches again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RecrawlMode {
-    /// Each when its time has come, by how often it has changed.
+    /// Due URLs. The rate of changes sets the interval.
     Auto,
     /// All.
     All,
-    /// Those of which it can be told cheaply whether they changed.
+    /// URLs whose changes can be detected cheaply.
     Changed,
     /// No known URL.
     None,

@@ -20,7 +20,8 @@ const KEYS: &[&str] = &[
 ];
 
 /// Settings of these sections that are those of a worker.
-const OWN: &[&str] = &["crawl.limit", "crawl.max_time", "crawl.max_bytes", "extract.threads", "dedup.shards"];
+const WORKER_KEYS: &[&str] =
+    &["crawl.limit", "crawl.max_time", "crawl.max_bytes", "extract.threads", "dedup.shards"];
 
 /// The shared settings, by key.
 pub(super) fn of(settings: &Table) -> BTreeMap<String, String> {
@@ -28,7 +29,7 @@ pub(super) fn of(settings: &Table) -> BTreeMap<String, String> {
     settings_of(settings, "", &mut all);
     let is_shared = |section: &str, key: &str| {
         let outer = section.split('.').next().unwrap_or(section);
-        (SECTIONS.contains(&outer) && !OWN.contains(&key)) || KEYS.contains(&key)
+        (SECTIONS.contains(&outer) && !WORKER_KEYS.contains(&key)) || KEYS.contains(&key)
     };
     let sites = settings.get(SITES).map(|sites| (SITES.to_owned(), sites.to_string()));
     all.into_iter()
@@ -65,7 +66,7 @@ mod tests {
             let (section, name) = key.split_once('.').unwrap();
             defaults[section].as_table().unwrap().contains_key(name)
         };
-        assert!(super::KEYS.iter().chain(super::OWN).all(is_setting));
+        assert!(super::KEYS.iter().chain(super::WORKER_KEYS).all(is_setting));
         assert!(super::SECTIONS.iter().all(|section| defaults.contains_key(*section)));
     }
 }

@@ -70,7 +70,7 @@ fn classify(extraction: &Extraction, url: &Url, strategy: Strategy, page_type: P
     classification
 }
 
-/// Classifies a page anew after another extraction.
+/// Classifies a page after another extraction.
 pub fn reclassify(page: &mut ExtractedPage) {
     page.classification =
         classify(&page.extraction, &page.final_url, page.strategy, page.classification.page_type);

@@ -1,5 +1,5 @@
-//! Rounds over what the state directory knows: which URLs are asked again, and what their answers mean. Where it is decided
-//! whether a page has changed stands in ARCHITECTURE.md.
+//! Rounds over known URLs: the choice of due URLs, and the meaning of their answers. docs/design/recrawl.md defines a
+//! change.
 
 mod policy;
 
@@ -18,24 +18,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rules of a round over known URLs.
 pub struct Recrawl {
-    /// The round is one; otherwise nothing here is asked.
+    /// True in a round over known URLs. In other rounds nothing here is used.
     pub on: bool,
-    /// This process began the round, so that it has counted all that is still.
+    /// True if this process began the round, so that its counts of unchanged pages are complete.
     pub whole: bool,
-    /// Each page becomes a record with its text, changed or not.
+    /// True if unchanged pages are written with their text too.
     pub writes_all: bool,
-    /// URLs that are read again, since the round before has missed their content.
+    /// URLs whose content the round before missed. They are extracted again.
     pub missed_before: FxHashSet<UrlKey>,
     /// Versions of the present rules, for pages whose links are followed.
     rules: Readings,
-    /// The depth from which on the links of a page are not followed.
+    /// Depth of the last pages, whose links are not followed.
     depth: u64,
     /// Decides which known URLs are due.
     pub policy: Policy,
     mode: RecrawlMode,
     /// Settings by site.
     sites: Arc<SiteSettings>,
-    /// Pages of a host that rest or have answered that they are unchanged, as far as this process knows.
+    /// Pages of each host that are not due or unchanged, as far as this process knows.
     still: Mutex<FxHashMap<HostKey, u64>>,
 }
 
@@ -78,7 +78,7 @@ impl Recrawl {
         self.sites.depth(host).unwrap_or(self.depth)
     }
 
-    /// Returns true if the user's seeds, and the URLs that they lead to, are asked again.
+    /// Returns true if seeds, and the URLs that they lead to, are fetched again.
     #[must_use]
     pub fn asks_seeds(&self) -> bool {
         !(self.on && self.mode == RecrawlMode::None)

@@ -1,4 +1,4 @@
-//! The hosts of a shard: their state in memory, in the store, or made anew from the pages that are held of them.
+//! Hosts of a shard: their state in memory, in the store, or rebuilt from their held pages.
 
 use super::Shard;
 use crate::{
@@ -85,7 +85,7 @@ impl Shard {
         Ok(self.hosts.get_mut(host).ok_or_else(missing)?)
     }
 
-    pub(super) fn save_now_and_then(&mut self, host: &HostKey) -> Result<(), StageError> {
+    pub(super) fn save_if_due(&mut self, host: &HostKey) -> Result<(), StageError> {
         let Some(state) = self.hosts.get_mut(host) else { return Ok(()) };
         let pages = state.stream.fingerprint().state().pages();
         let saved = state.saved_at_pages;

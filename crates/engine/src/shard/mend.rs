@@ -1,4 +1,4 @@
-//! Pages whose content was missed, as the other pages of their site show.
+//! Second extraction of pages whose content was missed, by the evidence of their site.
 
 use super::Shard;
 use crate::{
@@ -30,8 +30,8 @@ impl Shard {
         Ok(is_doubtful && self.is_unjudged(host, page)?)
     }
 
-    /// Extracts a page again that goes on, if the evidence of its site says that its content was missed. Without its body it is due in
-    /// the next round.
+    /// Extracts a released page again if the evidence of its site shows missed content. A page without its body is
+    /// due in the next round.
     pub(super) fn mend(&self, host: &HostKey, page: &mut ExtractedPage) -> Result<(), StageError> {
         let (context, kept) = (&self.context, page.kept_body.take());
         let url = page.request.url.clone();
@@ -77,7 +77,9 @@ impl Shard {
         };
         let work = || context.reading.extractor.extract_if_missed(&kept_body::input(kept, &body), &evidence);
         // a page that panics here keeps its first extraction
-        let Ok(mut new) = page_work::guarded(Stage::Extract, &page.request, work) else { return Ok(true) };
+        let Ok(mut new) = page_work::guarded(Stage::Extract, &page.request, work) else {
+            return Ok(true);
+        };
         if new.extractor != Extractor::SiteTemplate {
             return Ok(true);
         }

@@ -43,8 +43,8 @@ impl Shard {
         Ok(self.context.store.became_page(key)?.then_some(key))
     }
 
-    /// Claims a page's content when it comes, not when it is released. The account of its URL pattern has to
-    /// know at once if there was something new.
+    /// Claims a page's content on arrival, before its release: the account of its URL pattern needs to know at once
+    /// if the content is new.
     pub(super) fn arrived(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<Claim, StageError> {
         let claim = self.claim(page)?;
         let context = Arc::clone(&self.context);

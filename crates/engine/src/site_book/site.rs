@@ -12,9 +12,9 @@ const MAX_UNJUDGED: usize = 64;
 const FIRST_PAGES: u32 = 5;
 /// Maximum number of distinct templates of a host.
 const MAX_TEMPLATES: usize = 32;
-/// Factor of words by which a form of a page must exceed the one before it to be counted beside it. Otherwise
+/// Factor of words by which a second extraction of a page must exceed the first to be counted as well. Otherwise
 /// its texts would repeat.
-const MORE_WORDS: u32 = 2;
+const MIN_WORD_FACTOR: u32 = 2;
 
 /// The judgement of a page by pages that came after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Site {
         Ok(())
     }
 
-    /// Returns the evidence if it is newer than that by which a page was extracted, and says that this missed the content.
+    /// Returns evidence that is newer than the page's extraction and shows that the extraction missed the content.
     pub(super) fn missed_by_newer(
         &self,
         used: Option<&Arc<SiteEvidence>>,
@@ -106,7 +106,7 @@ impl Site {
         page: &CountedExtraction,
     ) -> Result<(), StoreError> {
         let words = page.extraction.signals.visible_word_count;
-        let is_other = |before| words > MORE_WORDS * before;
+        let is_other = |before| words > MIN_WORD_FACTOR * before;
         let is_counted = visit.is_known && self.began != self.round;
         if !is_counted && visit.words_before.is_none_or(is_other) && !page.blocks.is_empty() {
             self.counts.observe(&page.blocks);

@@ -59,7 +59,7 @@ impl Wanted {
     /// output or a text setting is new to the state. `unfinished` is the number of a round that resumes.
     ///
     /// # Errors
-    /// When the run would write only a part of the pages, and its user has not asked for that (exit 2).
+    /// When the run would write only a part of the pages without the consent of the user (exit 2).
     pub(super) fn admit(
         &self,
         store: &dyn StateStore,

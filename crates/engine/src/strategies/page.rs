@@ -7,7 +7,7 @@ use crawl_model::{ExtractedPage, PageType, Strategy, Warning};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use url::Url;
 
-/// Returns the strategies that a page asks for and has not had, in order.
+/// Returns the untried strategies that a page needs, in order.
 pub(super) fn wanted(context: &Context, page: &ExtractedPage, partial: &PartialResult) -> Vec<Strategy> {
     let of_page: &[Strategy] = match context.strategy_of(&page.request.url) {
         StrategyChoice::Auto => strategies_in_order(&page.classification),
@@ -21,8 +21,8 @@ pub(super) fn wanted(context: &Context, page: &ExtractedPage, partial: &PartialR
     of_page.iter().copied().filter(|s| new(s) && amp(s)).collect()
 }
 
-/// The page that `<link rel=amphtml>` names, if it is one of the same site. URLs of AMP pages are kept out of the frontier, not
-/// out of this strategy.
+/// Target of `<link rel=amphtml>` within the site. The frontier refuses URLs of AMP pages, this strategy does
+/// not.
 pub(super) fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
     let url = Url::parse(page.extraction.signals.amp_url.as_deref()?).ok()?;
     let here = context.admission.links.in_scope(&url)
@@ -31,7 +31,7 @@ pub(super) fn amp_page(context: &Context, page: &ExtractedPage) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && here && other).then_some(url)
 }
 
-/// Returns true if a page has its text, or all that can be had of it, so that nothing else is tried.
+/// Returns true if a page has its text, or no further strategy can add to it.
 pub(super) fn is_enough(page: &ExtractedPage) -> bool {
     page.strategy == Strategy::Chrome || is_complete(&page.classification.strategy)
 }
@@ -40,8 +40,8 @@ const fn is_complete(strategy: &Strategy) -> bool {
     matches!(strategy, Strategy::Static)
 }
 
-/// Returns true if nothing else need be tried after a page. An AMP or a mobile page can be whole and still
-/// have less text than the best one.
+/// Returns true if no further strategy is tried after a page. An AMP or mobile page may be complete and still have
+/// less text than the best page.
 pub(super) fn is_final_result(page: &ExtractedPage, best: Option<&ExtractedPage>) -> bool {
     let is_the_page = matches!(page.strategy, Strategy::Static | Strategy::Chrome);
     is_enough(page) && (is_the_page || best.is_none_or(|best| outweighs(page, best)))
@@ -55,7 +55,7 @@ pub(super) fn is_poor_choice(context: &Context, page: &ExtractedPage) -> bool {
     auto && page.strategy != Strategy::Static && (walled || page.extraction.word_count == 0)
 }
 
-/// Returns true if one of our limits has cut a page or its rendering: it says nothing of its pattern.
+/// Returns true if a limit has cut a page or its rendering. Such a page teaches nothing about its pattern.
 pub(super) fn is_cut(page: &ExtractedPage) -> bool {
     let cut = |w: &Warning| {
         matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded | Warning::PartialContent)

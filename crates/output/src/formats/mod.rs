@@ -32,7 +32,7 @@ pub(crate) const fn json_lines() -> &'static dyn Format {
     &json_lines::JsonLines
 }
 
-/// Returns true if the name of an output stands for a folder of files.
+/// Returns true if the name of an output is that of a folder of files.
 #[must_use]
 pub fn is_folder(path: &Path) -> bool {
     format_of(path).ending() == "/"
@@ -44,9 +44,9 @@ pub fn endings() -> impl Iterator<Item = &'static str> {
 }
 
 /// Ends of names of files of lines. Numbers are parts of a date.
-const LINES: [&str; 5] = ["jsonl", "ndjson", "json", "jsonlines", "log"];
+const LINE_SUFFIXES: [&str; 5] = ["jsonl", "ndjson", "json", "jsonlines", "log"];
 
-/// Returns the end of a name that stands for a format which is not written, such as `csv`. A name without an end
+/// Returns the suffix of a name if crawl does not write its format, such as `csv`. A name without an end
 /// is a file of lines.
 #[must_use]
 pub fn unknown_ending(path: &Path) -> Option<String> {
@@ -58,8 +58,9 @@ pub fn unknown_ending(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let name = name.strip_suffix(format).unwrap_or(&name);
     let (stem, ending) = name.rsplit_once('.')?;
-    let is_known =
-        stem.is_empty() || LINES.contains(&ending) || ending.bytes().all(|byte| byte.is_ascii_digit());
+    let is_known = stem.is_empty()
+        || LINE_SUFFIXES.contains(&ending)
+        || ending.bytes().all(|byte| byte.is_ascii_digit());
     (!is_known).then(|| ending.to_owned())
 }
 
