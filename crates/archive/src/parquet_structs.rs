@@ -1,6 +1,6 @@
 //! Types of the fields of Parquet's Thrift structs, as numbered in the format's `parquet.thrift`.
 //!
-//! The library reads a known field by its number alone, whatever type the file states. A file with another
+//! The library reads a known field by its number alone, and ignores the type in the file. A file with another
 //! type makes the library read the following bytes differently from a reader of the stated types.
 
 /// Type of a field, as far as it determines the number of following bytes.

@@ -1,4 +1,4 @@
-//! Watchdog with escalating deadlines. It ends whatever blocks a call into the browser, step by step, and so
+//! Watchdog with escalating deadlines. It ends, step by step, anything that blocks a call into the browser, and so
 //! the call.
 
 use crate::{cdp::Session, process::Group};

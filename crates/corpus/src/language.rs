@@ -1,6 +1,6 @@
 //! Language identification of a document by its letters.
 
-/// Characters that are looked at.
+/// Maximum characters that are read.
 const SAMPLE: usize = 1000;
 
 /// Language of a document.

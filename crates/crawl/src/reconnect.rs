@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
-/// Time after which an attempt counts as one that went well.
+/// Time after which an attempt counts as successful.
 const WENT_WELL: Duration = Duration::from_secs(60);
 
 /// Returns true if the same command may succeed later.

@@ -140,7 +140,7 @@ impl SiteFingerprint {
     }
 
     /// Restores the state that [`to_bytes`](Self::to_bytes) saved. `threshold_pct` and `min_pages` may
-    /// differ. From version 3 or 4 the counts of the host are kept; page groups are counted anew from the
+    /// differ. From version 3 or 4 the counts of the host are kept; page groups are counted again from the
     /// next page on.
     ///
     /// # Errors

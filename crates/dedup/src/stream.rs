@@ -181,7 +181,7 @@ impl<T> HostStream<T> {
         self.fingerprint.clean(page, read)
     }
 
-    /// Returns true if pages are judged on arrival, whatever the next ones change.
+    /// Returns true if pages are judged on arrival, before the next ones can change the fingerprint.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.complete

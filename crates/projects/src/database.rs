@@ -14,7 +14,7 @@ pub enum DatabaseError {
     /// The name of the run's project cannot be used.
     #[error("crawl.project: {0}")]
     Name(ProjectError),
-    /// The database cannot be read or written. The message names the way out.
+    /// The database cannot be read or written. The message has the remedy.
     #[error("{}: {error}{}", path.display(), remedy(error))]
     Store {
         /// The file.

@@ -25,7 +25,7 @@ pub enum KeepError {
 }
 
 /// The project of a run. Pages are kept by URL before their leases are settled. A page that is crawled again
-/// after a crash is kept again and stands there once.
+/// after a crash is kept again, and is stored once.
 pub struct Keeper {
     store: Arc<dyn ProjectStore>,
     project: ProjectId,

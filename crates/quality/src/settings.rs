@@ -186,7 +186,7 @@ pub struct FinewebThresholds {
     pub new_line_ratio: f64,
 }
 
-/// Longest n-gram that is looked at.
+/// Longest n-gram that is counted.
 const MAX_NGRAM: usize = 100;
 
 impl Settings {

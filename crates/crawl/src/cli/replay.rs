@@ -28,7 +28,7 @@ pub struct ReplayArgs {
 }
 
 impl ReplayArgs {
-    /// The settings that the flags stand for.
+    /// Settings of the flags.
     #[must_use]
     pub fn overrides(&self) -> Vec<Override> {
         let mut out = Overrides(Vec::new());

@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the character that an escape stands for, but for numbers.
+/// Returns the character of an escape, except for escapes with numbers.
 const fn unescaped(escape: u8) -> Option<char> {
     Some(match escape {
         b'n' => '\n',
@@ -209,7 +209,7 @@ const fn unescaped(escape: u8) -> Option<char> {
     })
 }
 
-/// All bytes are looked at, without a branch: the compiler makes vector instructions of it.
+/// Reads all bytes without a branch, so that the compiler can vectorise the loop.
 fn has_control(bytes: &[u8]) -> bool {
     bytes.iter().fold(false, |any, &byte| any | (byte < 0x20))
 }

@@ -38,7 +38,7 @@ impl NextVisits {
     /// Reads all that the store knows.
     pub(super) fn of(store: &dyn StateStore, config: &Config) -> Result<Self, StoreError> {
         let rules = rules_of(store)?.unwrap_or_else(|| rules_version::of(config));
-        // no page has links that would be followed anew
+        // no page has links that a new depth would follow
         let policy = Policy::new(&config.recrawl, Readings::of(rules, config), 0);
         let (now, mut after, mut next) = (now_ms(), RequestId(0), None::<i64>);
         let mut visits =

@@ -1,4 +1,4 @@
-//! `crawl report`: the page of the last run, made anew from its data.
+//! `crawl report`: writes the HTML report of the last run again from its data.
 
 use crate::{cli::ReportArgs, logging::say, report::Report};
 use crawl_engine::{

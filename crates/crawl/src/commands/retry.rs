@@ -1,4 +1,4 @@
-//! `crawl retry-errors`: what failed in the last round goes back to the frontier, and the crawl goes on.
+//! `crawl retry-errors`: returns the failed URLs of the last round to the frontier and resumes the crawl.
 
 use crate::{cli::RetryArgs, logging::say, run};
 use crawl_engine::{

@@ -34,7 +34,7 @@ struct SiteView {
     templates: Vec<TemplateView>,
 }
 
-/// Pages of a host whose own text stands at the same place.
+/// Pages of a host with their own text at the same position.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TemplateView {

@@ -108,7 +108,7 @@ struct Line {
     url: String,
 }
 
-/// Notes URLs that stand in the outputs as written, so that they are not written twice.
+/// Marks URLs in the outputs as written, so that they are not written twice.
 fn adopt(dir: &Path) -> Result<Adopted, Failure> {
     let store = crawl_store::open(dir).map_err(|e| Failure::from(e).in_state(dir))?;
     state::first_round::forget(&*store)?;

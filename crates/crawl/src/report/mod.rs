@@ -236,7 +236,7 @@ pub(crate) const PAGE_NAME: &str = "report.html";
 /// Name of the data in the state directory.
 const DATA: &str = "report.json";
 
-/// Makes the report of a run; one that cannot be written is not worth the run.
+/// Writes the report of a run. A failure is a warning and does not fail the run.
 pub fn leave(
     (context, samples, named): (&Context, &Samples, &Named),
     round: u32,

@@ -366,7 +366,7 @@ async fn keep(
     draft?.finish(plain, truncated).await
 }
 
-/// Drains a body that nobody needs. With an archive, the bytes read for connection reuse are recorded.
+/// Drains an unneeded body. With an archive, the bytes read for connection reuse are recorded.
 async fn drain_unwanted(response: Response, draft: Option<Draft>) {
     let (bytes, whole) = drain(response, draft.is_some()).await;
     keep(draft, Some(bytes.into()), (!whole).then_some(Truncated::Length)).await;

@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(sent(&jar, "http://a.test/"), "");
     }
 
-    /// Octets of all cookies, counted anew.
+    /// Octets of all cookies, counted again for a check.
     fn held(jar: &CookieJar) -> usize {
         let hosts = jar.0.lock().unwrap();
         hosts.jars.values().flat_map(|jar| &jar.cookies).map(|stored| stored.length).sum()

@@ -153,7 +153,7 @@ pub enum PageWorth {
     Poor,
     /// Its text was known.
     Duplicate,
-    /// It says that nothing was found, whatever its status.
+    /// It reports that nothing was found, with any status.
     NotFound,
 }
 

@@ -1,4 +1,4 @@
-//! The paths of the API. Their work stands in [`projects`](crawl_projects).
+//! Paths of the API. [`projects`](crawl_projects) does their work.
 #![expect(unused_qualifications, reason = "the code that utoipa makes names types by their paths")]
 
 use crate::rest::{
@@ -41,7 +41,7 @@ pub fn limited() -> OpenApiRouter<App> {
         .routes(routes!(get_job, stop_job))
 }
 
-/// The one that answers when it is done, however long that takes.
+/// Answers once the work is done, without a time limit.
 pub fn unlimited() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(analyze_boilerplate))
 }

@@ -131,7 +131,7 @@ impl Entry {
     }
 }
 
-/// The jobs of a server. Analyses run on threads of their own, so many at a time as those are.
+/// Jobs of a server. Analyses run on a pool of threads, one on each.
 #[derive(Clone)]
 pub struct Jobs {
     book: Arc<Mutex<Book>>,

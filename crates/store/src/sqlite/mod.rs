@@ -106,7 +106,7 @@ impl Default for StoreOptions {
 /// pages, which are fetched again and restore all of it.
 ///
 /// **After an error** uncommitted changes are rolled back, their leases are void, and each further call
-/// returns an error; open the store anew. [`StoreError::Busy`] alone changes nothing.
+/// returns an error; open the store again. [`StoreError::Busy`] alone changes nothing.
 ///
 /// Hold a [`StateLock`](crate::StateLock) on the directory while writing to a store.
 pub struct SqliteStore {

@@ -22,7 +22,7 @@ use std::{
 };
 use url::Url;
 
-/// A record that is cleaned anew, with all its members.
+/// Record to be cleaned again, with all its members.
 pub struct Record<'a> {
     /// Members as they stood, but for `content`.
     members: Members<'a>,

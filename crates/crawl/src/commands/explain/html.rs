@@ -234,7 +234,7 @@ fn class(out: &mut String, explained: &Explained) -> std::fmt::Result {
     Ok(())
 }
 
-/// Text as it may stand in an element and in a quoted attribute.
+/// Escapes a text for an element or a quoted attribute.
 pub(in crate::commands) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

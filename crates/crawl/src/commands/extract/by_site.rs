@@ -22,7 +22,7 @@ pub fn run(extractor: &PageExtractor, file: Option<&Path>) -> Result<Exit, Failu
     })
 }
 
-/// The host of a page; pages without a URL are taken for one site.
+/// Host of a page. Pages without a URL count as one site.
 fn host(page: &jsonl::Page<'_>) -> Option<HostKey> {
     page.url.as_ref().and_then(HostKey::of)
 }

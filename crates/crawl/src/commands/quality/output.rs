@@ -24,7 +24,7 @@ enum Out {
     Stdout(BufWriter<io::Stdout>),
 }
 
-/// A document that did not stand in a line of JSONL.
+/// Document from another format than JSONL.
 #[derive(Serialize)]
 struct Written<'a> {
     id: &'a str,
@@ -73,7 +73,7 @@ impl Output {
     }
 }
 
-/// The object of a line with a member `quality`, in the place of the one that it had or at its end.
+/// Object of a line with the member `quality`: replaced in place, or added at its end.
 fn annotate(line: &[u8], quality: &Quality, out: &mut Vec<u8>) -> Result<(), String> {
     let text = |e: serde_json::Error| e.to_string();
     let line = std::str::from_utf8(line).map_err(|e| e.to_string())?;
