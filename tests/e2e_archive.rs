@@ -318,11 +318,11 @@ fn what_a_browser_showed_is_replayed() {
 }
 
 #[test]
-fn only_an_archive_of_ours_is_replayed() {
+fn an_archive_without_a_page_is_refused() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("warc")).unwrap();
     let refused = run(sandbox.bare().args(["replay", "warc"])).expect(2);
-    assert!(refused.stderr.contains("name the folder of a crawl with --warc"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("name a folder of --warc"), "{}", refused.stderr);
     run(sandbox.bare().args(["replay", "nowhere"])).expect(2);
 }
 

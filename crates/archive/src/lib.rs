@@ -12,6 +12,7 @@ mod error;
 mod inputs;
 mod jsonl;
 mod lines;
+mod pages;
 mod parquet_bounds;
 mod parquet_pages;
 mod parquet_read;
@@ -26,6 +27,7 @@ pub use document::{Body, Document, Item};
 pub use error::{ArchiveError, RecordError};
 pub use inputs::{Format, expand};
 pub use lines::{Line, next_line};
+pub use pages::{ArchiveKind, Archived, read_pages};
 pub use parquet_write::{Column, ColumnKind, ParquetFile, ParquetTable, Value};
 pub use warc::{
     Leftover, NewRecord, Unsynced, WarcFiles, WarcReader, WarcRecord, digest, parse_record_id, record_id,

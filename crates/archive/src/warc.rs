@@ -15,10 +15,12 @@ use crate::{
     lines::{Line, next_line},
     read_error,
 };
+pub(crate) use document::of as document;
 use std::{
     io::{BufRead, Read, Seek},
     ops::ControlFlow,
 };
+pub(crate) use stream::DICTIONARY;
 use stream::Stream;
 
 /// Maximum bytes of a header line, and of a whole header.
@@ -141,6 +143,15 @@ impl<R: Read + Seek> WarcReader<R> {
         self.offset
     }
 
+    /// Place of the last record or damage, for messages.
+    pub(crate) fn place(&self) -> String {
+        match (self.stream.is_plain(), self.offset) {
+            (true, offset) => format!("at byte {offset}"),
+            (false, 0) => "in the compressed data that begins at byte 0".to_owned(),
+            (false, offset) => format!("in the compressed member at byte {offset}"),
+        }
+    }
+
     /// Continues after unreadable bytes, or ends if nothing follows.
     fn give_up(&mut self, error: RecordError) -> RecordError {
         self.lost = false;
@@ -153,6 +164,7 @@ impl<R: Read + Seek> WarcReader<R> {
             Ok(found) => {
                 self.lost &= !found;
                 self.ended |= !found;
+                self.offset = self.stream.member();
                 match self.stream.take_skipped() {
                     0 => Ok(found),
                     bytes => Err(RecordError::Gzip(format!("{bytes} bytes between members"))),
@@ -269,6 +281,10 @@ impl<R: Read + Seek> WarcReader<R> {
                 Err(e) => return Err(self.give_up(read_error(&e))),
             }
         }
+        if self.stream.is_zstd() {
+            // the bytes after the record are of another frame, whose damage is not its own
+            return Ok(());
+        }
         let end = self.stream.fill_buf().map(|_| ());
         end.map_err(|e| self.give_up(read_error(&e)))
     }
@@ -296,6 +312,9 @@ impl<R: Read + Seek> Iterator for WarcReader<R> {
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {
             return None;
+        }
+        if let Some(position) = self.stream.position() {
+            self.offset = position;
         }
         match self.find_record() {
             Ok(true) => Some(self.record()),

@@ -71,7 +71,7 @@ pub struct Cli {
 /// Jobs beside the main one.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Extract the main content of one page, or of a JSONL of pages.
+    /// Extract the main content of a page, or of all pages of an archive or folder.
     Extract(ExtractArgs),
     /// Show how the pages of sites are read, by template.
     ///
@@ -125,7 +125,7 @@ pub enum Command {
     ///
     /// For example `crawl state check --state-dir DIR`.
     State(StateJobArgs),
-    /// Extract the pages of an archive (--warc) again, offline.
+    /// Extract the pages of an archive (--warc, WARC, WACZ, HTML) again, offline.
     Replay(ReplayArgs),
     /// Print the JSON Schema of a record, or its types for a loader.
     Schema(SchemaArgs),

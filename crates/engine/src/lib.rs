@@ -46,6 +46,7 @@
 pub mod archive;
 pub mod bounds;
 mod browser;
+pub mod captures;
 pub mod config;
 pub mod context;
 pub mod cpu;

@@ -8,6 +8,10 @@
 //! A damaged archive is replayed as far as it can be read. Parts that cannot be read, and pages whose bytes are lost, are counted
 //! and named, and the replay ends with [`Exit::Damaged`].
 
+mod index;
+
+pub use index::{Index, open};
+
 use crate::{
     archive::{Decided, Decision},
     config::Config,
@@ -22,34 +26,17 @@ use crate::{
     stage_error::StageError,
     threads::{self, Stages, marked},
 };
-use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
-use crawl_fetch::{Canonicalizer, MAX_SITEMAP_BYTES, decode_body};
+use crawl_fetch::decode_body;
 use crawl_model::{CrawlRequest, ExtractedPage, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms};
 use crawl_output::{Before, LineRecords, OutputError, RecordOutput, StdoutOutput};
-use rustc_hash::FxHashMap;
-use std::{
-    collections::VecDeque,
-    fmt,
-    fs::File,
-    io::{self, Seek, SeekFrom},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use index::{decision, key_of, records};
+use std::{collections::VecDeque, io, path::Path, sync::Arc};
 use tokio::{
     sync::mpsc::{Sender, channel},
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
 use url::Url;
-use uuid::Uuid;
-
-/// Key of the canonical URL. The requested URL may be another form of it, after a redirect between the two.
-fn key_of(canonicalizer: &Canonicalizer, url: &Url) -> UrlKey {
-    UrlKey::of(canonicalizer.canonical(url).as_str())
-}
-
-/// Bytes of a record beyond those that a body may have: its fields.
-const FIELDS: u64 = 1 << 20;
 
 /// The outcome of a replay.
 #[derive(Debug)]
@@ -61,17 +48,10 @@ pub struct Replayed {
     pub pages: usize,
     /// Missing parts of the archive, in words; none if it is intact.
     pub damage: Option<String>,
+    /// Revisits of archives of other makers that were left out, since their pages are not there.
+    pub bodiless: usize,
     /// The replay was stopped before its end: the output is not complete.
     pub stopped: bool,
-}
-
-/// Reads what an archive holds, for a replay by these settings.
-///
-/// # Errors
-/// When the folder cannot be read, or holds no page that can be replayed.
-pub fn open(dir: &Path, config: &Config) -> Result<Index, Failure> {
-    let most = usize::try_from(MAX_SITEMAP_BYTES.max(config.fetch.max_body.as_u64()) + FIELDS);
-    Index::of(dir, most.unwrap_or(usize::MAX))
 }
 
 impl Index {
@@ -94,7 +74,8 @@ impl Index {
         let store = crawl_store::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
         store.begin_round().map_err(|e| in_scratch(e.into()))?;
         let records = output_of(&config, &stop)?;
-        let (pages, damage) = (self.pages.len(), self.damage().map(|damage| damage.to_string()));
+        let (pages, bodiless) = (self.pages.len(), self.bodiless);
+        let damage = self.damage().map(|damage| damage.to_string());
         let mut context = session::context(config, store).map_err(in_store)?;
         context.control.cancel = stop;
         let context = Arc::new(context);
@@ -107,7 +88,7 @@ impl Index {
             Err(error) => return Err(in_store(error.into())),
         }
         let (records, stopped) = (context.stats.records.get(), context.control.cancel.is_cancelled());
-        Ok(Replayed { records, pages, damage, stopped })
+        Ok(Replayed { records, pages, damage, bodiless, stopped })
     }
 }
 
@@ -156,200 +137,6 @@ async fn pipeline(
     let sink = Sink::new(context, records, Box::new(crawl_output::DiscardingOutput));
     stages.thread("sink", sink.run(finished_queue))?;
     threads::join(stages).await
-}
-
-/// Position of a capture in the archive.
-#[derive(Clone, Copy)]
-struct CapturePosition {
-    file: usize,
-    offset: u64,
-    /// The capture that has its body, if it is a revisit.
-    original: Option<Uuid>,
-}
-
-/// Missing parts of an archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Damage {
-    /// Parts of files that cannot be read.
-    unreadable: usize,
-    /// Pages whose bytes are not in the archive.
-    lost: usize,
-    /// Files with damaged bytes that a crawl has put aside.
-    put_aside: usize,
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = [
-            (self.unreadable, "unreadable parts"),
-            (self.lost, "pages without their bytes"),
-            (self.put_aside, "files of damaged bytes that a crawl has put aside"),
-        ];
-        let counts = counts.iter().filter(|(count, _)| *count > 0);
-        let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-        write!(f, "the archive is damaged: {}", counts.join(", "))
-    }
-}
-
-/// Index of an archive's contents.
-pub struct Index {
-    files: Vec<PathBuf>,
-    captures: FxHashMap<Uuid, CapturePosition>,
-    /// Captures that count, by the canonical URL of the request.
-    pages: FxHashMap<UrlKey, Uuid>,
-    canonicalizer: Canonicalizer,
-    /// Runs before the one that began the last round.
-    earlier_runs: usize,
-    most: usize,
-    /// Parts of files that cannot be read.
-    unreadable: usize,
-    /// Files with damaged bytes that a crawl has put aside.
-    put_aside: usize,
-}
-
-impl Index {
-    fn of(dir: &Path, most: usize) -> Result<Self, Failure> {
-        let fail = |e: io::Error| Failure::input(dir, &e);
-        let (mut files, mut put_aside) = (Vec::new(), 0);
-        for entry in std::fs::read_dir(dir).map_err(fail)? {
-            let path = entry.map_err(fail)?.path();
-            let name = path.to_string_lossy();
-            if [".warc.gz", ".warc", ".warc.gz.open"].iter().any(|ending| name.ends_with(ending)) {
-                files.push(path);
-            } else if name.ends_with(".warc.gz.damaged") {
-                tracing::warn!("{name} has damaged bytes of the archive");
-                put_aside += 1;
-            }
-        }
-        // their names begin with the time of their run, then count
-        files.sort();
-        let canonicalizer = Canonicalizer::default();
-        let (mut captures, mut pages) = (FxHashMap::default(), FxHashMap::default());
-        let (mut runs, mut earlier_runs, mut unreadable) = (0, 0, 0);
-        for (number, file) in files.iter().enumerate() {
-            let report = |is_damage: bool, error: &dyn fmt::Display| {
-                unreadable += usize::from(is_damage);
-                tracing::warn!(file = %file.display(), "a record cannot be read: {error}");
-            };
-            for (offset, record) in records(file, most, report).map_err(|e| Failure::input(file, &e))? {
-                let Some(id) = parse_record_id(record.header("WARC-Record-ID")) else { continue };
-                if matches!(record.record_type(), "response" | "resource" | "revisit") {
-                    captures
-                        .insert(id, CapturePosition { file: number, offset, original: original_of(&record) });
-                    continue;
-                }
-                match decision(&record) {
-                    Some(Decision::Page(page)) => {
-                        pages.insert(key_of(&canonicalizer, &page.request.url), page.capture);
-                    }
-                    Some(Decision::Gone { url }) => {
-                        pages.remove(&key_of(&canonicalizer, &url));
-                    }
-                    Some(Decision::Run { new_round }) => {
-                        earlier_runs = if new_round { runs } else { earlier_runs };
-                        runs += 1;
-                    }
-                    Some(Decision::HostDrained { .. }) | None => {}
-                }
-            }
-        }
-        if pages.is_empty() && unreadable + put_aside > 0 {
-            let words = "no page can be read, the archive is damaged: restore it from a copy, or crawl the sites again";
-            return Err(Failure::new(Exit::Damaged, format!("{}: {words}", dir.display())));
-        }
-        if pages.is_empty() {
-            let words =
-                "no page in it: name the folder of a crawl with --warc; only such archives can be replayed";
-            return Err(Failure::usage(format!("{}: {words}", dir.display())));
-        }
-        Ok(Self { files, captures, pages, canonicalizer, earlier_runs, most, unreadable, put_aside })
-    }
-
-    /// Missing parts; none if the archive is intact.
-    fn damage(&self) -> Option<Damage> {
-        let has_bytes = |id: &Uuid| {
-            let place = self.captures.get(id);
-            place.is_some_and(|place| place.original.is_none_or(|first| self.captures.contains_key(&first)))
-        };
-        let lost = self.pages.values().filter(|capture| !has_bytes(capture)).count();
-        let damage = Damage { unreadable: self.unreadable, lost, put_aside: self.put_aside };
-        (damage.unreadable + damage.lost + damage.put_aside > 0).then_some(damage)
-    }
-
-    /// A capture by its id.
-    fn capture(&self, id: Uuid) -> io::Result<Option<WarcRecord>> {
-        let Some(place) = self.captures.get(&id) else { return Ok(None) };
-        let Some(path) = self.files.get(place.file) else { return Ok(None) };
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(place.offset))?;
-        let record = WarcReader::new(file, self.most)?.next().and_then(Result::ok);
-        Ok(record.filter(|record| parse_record_id(record.header("WARC-Record-ID")) == Some(id)))
-    }
-
-    /// Returns the capture from which a page is extracted.
-    fn page(&self, id: Uuid) -> io::Result<Option<Capture>> {
-        let Some(record) = self.capture(id)? else { return Ok(None) };
-        let url = record.target_uri();
-        if record.record_type() == "resource" {
-            let content_type = record.header("Content-Type").to_owned();
-            return Ok(Some(Capture { url, content_type, encoding: String::new(), body: record.block }));
-        }
-        let content_type = record.http_field("content-type");
-        let encoding = record.http_fields("content-encoding").join(",");
-        let body = match original_of(&record) {
-            Some(first) => self.capture(first)?.map(|first| first.http_body().to_vec()),
-            None => Some(record.http_body().to_vec()),
-        };
-        Ok(body.map(|body| Capture { url, content_type, encoding, body }))
-    }
-}
-
-/// The capture that has the body of a revisit.
-fn original_of(record: &WarcRecord) -> Option<Uuid> {
-    let refers = Some(record).filter(|record| record.record_type() == "revisit");
-    refers.and_then(|record| parse_record_id(record.header("WARC-Refers-To")))
-}
-
-/// The readable records of a file, with their offsets. `report` is called for each unreadable part, with true
-/// if it is damaged and false if it is longer than `most` bytes. The last record of a file that is being
-/// written, or was when its crawl was killed, may be unfinished.
-fn records(
-    path: &Path,
-    most: usize,
-    mut report: impl FnMut(bool, &dyn fmt::Display),
-) -> io::Result<impl Iterator<Item = (u64, WarcRecord)>> {
-    let mut reader = WarcReader::new(File::open(path)?, most)?;
-    let is_open = path.to_string_lossy().ends_with(".open");
-    let mut unfinished = None;
-    Ok(std::iter::from_fn(move || {
-        loop {
-            let next = reader.next()?;
-            // a record follows the unfinished one
-            if let Some(error) = unfinished.take() {
-                report(true, &error);
-            }
-            match next {
-                Ok(record) if record.is_intact() => return Some((reader.offset(), record)),
-                Ok(_) => report(true, &"its digest does not match its bytes"),
-                Err(error @ RecordError::Truncated) if is_open => unfinished = Some(error),
-                Err(error) => report(!matches!(error, RecordError::TooLarge(_)), &error),
-            }
-        }
-    }))
-}
-
-fn decision(record: &WarcRecord) -> Option<Decision> {
-    let ours = record.record_type() == "metadata" && record.header("Content-Type") == "application/json";
-    if ours { serde_json::from_slice(&record.block).ok() } else { None }
-}
-
-/// A page's bytes as they came, with the headers to decode them.
-struct Capture {
-    /// Base URL of links.
-    url: String,
-    content_type: String,
-    encoding: String,
-    body: Vec<u8>,
 }
 
 /// A step of the crawl, on its way to its shard.

@@ -4,7 +4,7 @@ use super::{WarcRecord, http::Message};
 use crate::{Body, Document, RecordError};
 
 /// Document of a record; none for requests, revisits, metadata, images, and unsuccessful answers.
-pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>, RecordError> {
+pub(crate) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>, RecordError> {
     let (content_type, body) = match record.record_type() {
         "response" if record.is_http() => {
             let message = Message::parse(&record.block)?;
@@ -16,7 +16,7 @@ pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>
         }
         "resource" | "response" => {
             let content_type = record.header("Content-Type").to_owned();
-            if content_type.is_empty() || !is_page(&content_type) {
+            if content_type.is_empty() || !is_page(&content_type) || is_note(&record.target_uri()) {
                 return Ok(None);
             }
             (content_type, Body::Html(std::mem::take(&mut record.block)))
@@ -45,6 +45,11 @@ pub(super) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>
         decoded_from: None,
         line: Vec::new(),
     }))
+}
+
+/// Returns true for notes of a crawler about its work: a log of wget, a text or list of browsertrix.
+fn is_note(uri: &str) -> bool {
+    uri.starts_with("metadata:") || uri.starts_with("urn:")
 }
 
 /// Returns true for HTML, XHTML and plain text, and without a declared type, since extraction detects it.

@@ -5,6 +5,12 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 const BUFFER: usize = 1 << 16;
 
+/// First bytes of a zstd frame that holds the dictionary of the frames after it.
+pub(crate) const DICTIONARY: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
+
+/// Most bytes of a dictionary.
+const MAX_DICTIONARY: u64 = 16 << 20;
+
 /// First bytes of a gzip member: magic number and the only compression method.
 const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
@@ -24,6 +30,8 @@ pub(super) struct Stream<R: Read + Seek> {
 enum Source<R: Read + Seek> {
     Plain(BufReader<R>),
     Member(Box<GzDecoder<BufReader<R>>>),
+    /// All frames of a zstd file, read as one; reading cannot continue after damage.
+    Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<R>>>),
     /// State between two members.
     None,
 }
@@ -33,10 +41,28 @@ impl<R: Read + Seek> Stream<R> {
     pub(super) fn new(mut file: R) -> io::Result<Self> {
         let start = file.stream_position()?;
         let mut raw = BufReader::with_capacity(BUFFER, file);
-        let compressed = raw.fill_buf()?.starts_with(&MEMBER[..2]);
-        let source =
-            if compressed { Source::Member(Box::new(GzDecoder::new(raw))) } else { Source::Plain(raw) };
+        let head = raw.fill_buf()?;
+        let source = if head.starts_with(&MEMBER[..2]) {
+            Source::Member(Box::new(GzDecoder::new(raw)))
+        } else if head.starts_with(&crate::ZSTD) {
+            Source::Zstd(Box::new(zstd::stream::read::Decoder::with_buffer(raw)?))
+        } else if head.starts_with(&DICTIONARY) {
+            let dictionary = dictionary(&mut raw)?;
+            Source::Zstd(Box::new(zstd::stream::read::Decoder::with_dictionary(raw, &dictionary)?))
+        } else {
+            Source::Plain(raw)
+        };
         Ok(Self { source, buffer: Vec::new(), at: 0, member: start, plain_at: start, skipped: 0 })
+    }
+
+    /// Returns true if the file is not compressed.
+    pub(super) const fn is_plain(&self) -> bool {
+        matches!(self.source, Source::Plain(_))
+    }
+
+    /// Returns true if the file is compressed by zstd.
+    pub(super) const fn is_zstd(&self) -> bool {
+        matches!(self.source, Source::Zstd(_))
     }
 
     /// Start of the current member in the file.
@@ -127,6 +153,26 @@ impl<R: Read + Seek> Stream<R> {
     }
 }
 
+/// The dictionary in the first frame of a zstd file, which may be compressed itself.
+fn dictionary(raw: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = [0; 8];
+    raw.read_exact(&mut head)?;
+    let [.., a, b, c, d] = head;
+    let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+    if length > MAX_DICTIONARY {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the dictionary is too large"));
+    }
+    let mut dictionary = Vec::new();
+    raw.take(length).read_to_end(&mut dictionary)?;
+    if dictionary.starts_with(&crate::ZSTD) {
+        let mut unpacked = Vec::new();
+        let decoder = zstd::stream::read::Decoder::new(&*dictionary)?;
+        decoder.take(MAX_DICTIONARY).read_to_end(&mut unpacked)?;
+        return Ok(unpacked);
+    }
+    Ok(dictionary)
+}
+
 impl<R: Read + Seek> Read for Stream<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let available = self.fill_buf()?;
@@ -149,6 +195,7 @@ impl<R: Read + Seek> BufRead for Stream<R> {
             let read = match &mut self.source {
                 Source::Plain(raw) => raw.read(&mut self.buffer),
                 Source::Member(decoder) => decoder.read(&mut self.buffer),
+                Source::Zstd(decoder) => decoder.read(&mut self.buffer),
                 Source::None => Ok(0),
             };
             self.buffer.truncate(*read.as_ref().unwrap_or(&0));

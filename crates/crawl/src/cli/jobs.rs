@@ -37,10 +37,12 @@ pub struct RulesArgs {
 /// `crawl extract`
 #[derive(Debug, Args)]
 pub struct ExtractArgs {
-    /// The page, or with --jsonl the lines; - or none for standard input. An https:// URL is fetched, as robots.txt allows
+    /// The page, or with --jsonl the lines; - or none for standard input. An https:// URL is fetched, as robots.txt allows.
+    /// A WARC or WACZ, or a folder of HTML gives a record a line for each page
     #[arg(value_name = "FILE|URL")]
     pub file: Option<PathBuf>,
-    /// The page's address, for dates and for links that are relative, which have no target without it
+    /// The page's address, for dates and for links that are relative, which have no target without it. For a folder the
+    /// address of its first level
     #[arg(long, value_parser = super::page_url)]
     pub url: Option<url::Url>,
     /// The Content-Type header, for the charset

@@ -8,8 +8,11 @@ use std::path::PathBuf;
 /// `crawl replay`
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// The folder that --warc has filled
-    pub dir: PathBuf,
+    /// A folder that --warc has filled, a WARC or WACZ of any maker, or a file or folder of HTML
+    pub input: PathBuf,
+    /// The address of a file or folder of HTML, which completes the paths of its files
+    #[arg(long, value_parser = super::page_url)]
+    pub url: Option<url::Url>,
     /// Configuration file, as of the crawl
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

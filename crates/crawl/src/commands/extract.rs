@@ -1,11 +1,12 @@
-//! `crawl extract`: one page of a file or the web, or a JSONL of pages.
+//! `crawl extract`: one page of a file or the web, or all pages of a JSONL, an archive or a folder.
 
 pub(super) mod by_site;
+mod captures;
 mod of_url;
 
 use super::{
     explain, jsonl,
-    page_file::read_page,
+    page_file::{self, read_page},
     rules,
     select::{self, Select},
     write_json, write_out,
@@ -53,6 +54,18 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         rules = Select::rules(rules)?;
     }
     let extractor = PageExtractor::from_rules(rules, options);
+    // lines are asked for by name
+    let input = if args.jsonl { captures::Input::One(None) } else { captures::of(args.file.as_deref())? };
+    let bytes = match input {
+        captures::Input::Many(_) if args.explain.is_some() || args.content_type.is_some() => {
+            return Err(Failure::usage("--explain and --content-type need one page: the input has many"));
+        }
+        captures::Input::Many(pages) => return captures::run(args, &extractor, select.as_ref(), pages),
+        captures::Input::One(Some(_)) if args.explain.is_some() => {
+            return Err(Failure::usage("--explain needs the page unpacked: write it to a file"));
+        }
+        captures::Input::One(bytes) => bytes,
+    };
     if let Some(form) = args.explain {
         return explain::run(args, form, &extractor);
     }
@@ -68,15 +81,29 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
             line(&extractor, page, None)
         });
     }
-    let bytes = read_page(args.file.as_deref())?;
+    one_page(args, &extractor, select.as_ref(), bytes)
+}
+
+/// Prints one page. `bytes` are those that were read from standard input.
+fn one_page(
+    args: &ExtractArgs,
+    extractor: &PageExtractor,
+    select: Option<&Select>,
+    bytes: Option<Vec<u8>>,
+) -> Result<Exit, Failure> {
+    let bytes = match bytes {
+        Some(bytes) => page_file::page_of(bytes)
+            .map_err(|problem| Failure::usage(format!("standard input: {problem}")))?,
+        None => read_page(args.file.as_deref())?,
+    };
     let mut input =
         Input::new(&bytes).with_url(args.url.as_ref()).with_content_type(args.content_type.as_deref());
-    let marked = select.as_ref().map(|select| select.mark(&input));
+    let marked = select.map(|select| select.mark(&input));
     if let Some(marked) = &marked {
         (input.bytes, input.content_type) = (marked, Some(select::CONTENT_TYPE));
     }
-    let record = extract(&extractor, &input, None);
-    warn_if_empty(&extractor, &record, || {
+    let record = extract(extractor, &input, None);
+    warn_if_empty(extractor, &record, || {
         let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
         args.url.as_ref().map(Url::to_string).or_else(|| Some(file?.display().to_string()))
     });

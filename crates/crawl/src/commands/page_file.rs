@@ -20,7 +20,8 @@ pub fn read_page(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     page_of(read_document(path)?).map_err(|problem| Failure::usage(format!("{name}: {problem}")))
 }
 
-fn page_of(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+/// The page of a file's bytes, unpacked; else the reason why it is none.
+pub fn page_of(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     let bytes = match bytes.as_slice() {
         [0x1f, 0x8b, ..] => unpacked("gzip", MultiGzDecoder::new(bytes.as_slice()))?,
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {

@@ -9,13 +9,13 @@ use crawl_engine::{
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Runs `crawl replay DIR`.
+/// Runs `crawl replay INPUT`.
 pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
     crawl_engine::memory::check_address_space(config.extract.threads)?;
     let began = Instant::now();
-    let archive = replay::open(&args.dir, &config)?;
+    let archive = replay::open(&args.input, args.url.as_ref(), &config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -36,12 +36,15 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
             "replayed: {} records from {} pages in {seconds:.1} s",
             replayed.records, replayed.pages
         ));
+        if replayed.bodiless > 0 {
+            say(&format!("{} revisits left out: the archive lacks their pages", replayed.bodiless));
+        }
     }
     match replayed.damage {
         None => Ok(Exit::Done),
         Some(damage) => Err(Failure::new(
             Exit::Damaged,
-            format!("{}: {damage}; the output has the readable part", args.dir.display()),
+            format!("{}: {damage}; the output has the readable part", args.input.display()),
         )),
     }
 }

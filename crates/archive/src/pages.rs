@@ -1,0 +1,225 @@
+//! Pages of web archives of any maker: WARC, plain or compressed, and WACZ.
+
+mod wacz;
+
+use crate::{
+    Body, Document, RecordError, WarcReader, WarcRecord, ZSTD, read_error,
+    warc::{self, DICTIONARY},
+};
+use flate2::read::GzDecoder;
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    ops::ControlFlow,
+};
+
+/// First bytes of a record.
+const RECORD: &[u8] = b"WARC/";
+/// First bytes of a zip file.
+const ZIP: &[u8] = b"PK\x03\x04";
+
+/// Formats of web archives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArchiveKind {
+    /// WARC 1.0 or 1.1: plain, gzip by record or as a whole, zstd.
+    Warc,
+    /// WACZ: a zip file with WARC files in `archive/`.
+    Wacz,
+}
+
+impl ArchiveKind {
+    /// Finds the format by the content; none for other files. The file is at its start afterwards.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of(file: &mut File) -> io::Result<Option<Self>> {
+        let mut head = Vec::new();
+        file.seek(SeekFrom::Start(0))?;
+        file.by_ref().take(4096).read_to_end(&mut head)?;
+        file.seek(SeekFrom::Start(0))?;
+        let kind = match Self::of_head(&head) {
+            Some(Self::Wacz) => wacz::is_one(file).then_some(Self::Wacz),
+            // its first block may be longer than the head
+            None if head.starts_with(&ZSTD) => {
+                zstd::stream::read::Decoder::new(&*file).is_ok_and(begins_record).then_some(Self::Warc)
+            }
+            kind => kind,
+        };
+        file.seek(SeekFrom::Start(0))?;
+        Ok(kind)
+    }
+
+    /// Finds the format by the first bytes. Any zip file may be a WACZ, and a zstd file may need more bytes.
+    #[must_use]
+    pub fn of_head(head: &[u8]) -> Option<Self> {
+        let is_packed = || head.starts_with(&[0x1f, 0x8b]) && begins_record(GzDecoder::new(head));
+        if head.starts_with(RECORD) || head.starts_with(&DICTIONARY) || is_packed() {
+            return Some(Self::Warc);
+        }
+        head.starts_with(ZIP).then_some(Self::Wacz)
+    }
+}
+
+fn begins_record(mut unpacked: impl Read) -> bool {
+    let mut head = [0; RECORD.len()];
+    unpacked.read_exact(&mut head).is_ok() && head == *RECORD
+}
+
+/// A thing that an archive holds.
+#[derive(Debug)]
+pub enum Archived {
+    /// A page with its bytes.
+    Page(Document),
+    /// A capture without its body, which is not in this file.
+    Bodiless {
+        /// Address of the page.
+        url: String,
+    },
+    /// A part that cannot be read.
+    Unreadable {
+        /// Number of the record, and its place in the file.
+        place: String,
+        /// Reason.
+        error: RecordError,
+    },
+}
+
+/// Passes each page of an archive to `each`, until that stops it. A revisit is the page that it refers to, if the
+/// same WARC file has it. Revisits of the same address as their original are no second page.
+///
+/// # Errors
+/// When the file cannot be read at all.
+pub fn read_pages(
+    kind: ArchiveKind,
+    file: File,
+    most: usize,
+    each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
+) -> io::Result<()> {
+    match kind {
+        ArchiveKind::Warc => of_warc(file, most, "", each).map(drop),
+        ArchiveKind::Wacz => wacz::read(file, most, each),
+    }
+}
+
+/// Returns true for a robots.txt, which crawlers keep beside the pages.
+fn is_robots(url: &str) -> bool {
+    url.split_once("://")
+        .and_then(|(_, rest)| rest.split_once('/'))
+        .is_some_and(|(_, path)| path == "robots.txt")
+}
+
+/// The pages of a WARC file; messages name a place in it after `inside`.
+fn of_warc(
+    mut file: File,
+    most: usize,
+    inside: &str,
+    each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
+) -> io::Result<ControlFlow<()>> {
+    let start = file.stream_position()?;
+    let mut again = file.try_clone()?;
+    let mut revisits = Revisits::default();
+    let mut reader = match WarcReader::new(file, most) {
+        Ok(reader) => reader,
+        Err(e) => {
+            let place = format!("{inside}the first bytes");
+            return Ok(each(Archived::Unreadable { place, error: read_error(&e) }));
+        }
+    };
+    for number in 1_u64.. {
+        let Some(record) = reader.next() else { break };
+        let found = match record {
+            Ok(record) if record.record_type() == "revisit" => {
+                revisits.note(&record);
+                continue;
+            }
+            Ok(record) => warc::document(record, most),
+            Err(error) => Err(error),
+        };
+        let item = match found {
+            Ok(Some(document)) if !is_robots(&document.url) => Archived::Page(document),
+            Ok(_) => continue,
+            Err(error) => {
+                let place = format!("{inside}record {number}, {}", reader.place());
+                Archived::Unreadable { place, error }
+            }
+        };
+        if each(item).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    if revisits.wanted.is_empty() {
+        return Ok(ControlFlow::Continue(()));
+    }
+    again.seek(SeekFrom::Start(start))?;
+    revisits.resolve(again, most, each)
+}
+
+/// Captures that refer to the body of another one.
+#[derive(Default)]
+struct Revisits {
+    /// By what they refer to: a record id, a digest of the payload, or an address.
+    wanted: HashMap<String, Vec<Revisit>>,
+}
+
+struct Revisit {
+    url: String,
+    date: String,
+}
+
+impl Revisits {
+    fn note(&mut self, record: &WarcRecord) {
+        let url = record.target_uri();
+        let refers = ["WARC-Refers-To", "WARC-Payload-Digest", "WARC-Refers-To-Target-URI"];
+        let key = refers.iter().map(|field| record.header(field)).find(|value| !value.is_empty());
+        let key = key.map_or_else(|| url.clone(), str::to_owned);
+        let date = record.header("WARC-Date").to_owned();
+        self.wanted.entry(key).or_default().push(Revisit { url, date });
+    }
+
+    /// Reads the file again for the bodies.
+    fn resolve(
+        mut self,
+        file: File,
+        most: usize,
+        each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
+    ) -> io::Result<ControlFlow<()>> {
+        for record in WarcReader::new(file, most)?.flatten() {
+            if record.record_type() == "revisit" {
+                continue;
+            }
+            let url = record.target_uri();
+            let keys = [record.header("WARC-Record-ID"), record.header("WARC-Payload-Digest"), &url];
+            let found: Vec<Revisit> =
+                keys.iter().filter_map(|key| self.wanted.remove(*key)).flatten().collect();
+            let other: Vec<Revisit> = found.into_iter().filter(|revisit| revisit.url != url).collect();
+            if other.is_empty() {
+                continue;
+            }
+            let Ok(Some(original)) = warc::document(record, most) else { continue };
+            for Revisit { url, date } in other {
+                let page = Document { id: String::new(), url, date, ..original.clone() };
+                if each(Archived::Page(page)).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        for Revisit { url, .. } in self.wanted.into_values().flatten() {
+            if each(Archived::Bodiless { url }).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+impl Body {
+    /// Its bytes; those of a text are UTF-8.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.into_bytes(),
+            Self::Html(bytes) => bytes,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Captures of pages by any maker: web archives, HTML files, and folders of both.
+
+mod address;
+mod converted;
+
+pub use converted::convert;
+
+use crate::exit::Failure;
+use crawl_archive::{ArchiveKind, Archived, RecordError, read_pages};
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+use url::Url;
+
+/// Bytes of a file that show whether it is a page.
+const HEAD: usize = 1024;
+
+/// A page as it was captured.
+#[derive(Debug)]
+pub struct Capture {
+    /// Its address, if it is known.
+    pub url: Option<Url>,
+    /// Its file, for one that is a file.
+    pub path: Option<PathBuf>,
+    /// Declared type, with parameters; empty for a file.
+    pub content_type: String,
+    /// Time of the capture in RFC 3339; empty for a file.
+    pub date: String,
+    /// The page.
+    pub bytes: Vec<u8>,
+}
+
+/// Counts of a reading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Pages.
+    pub pages: u64,
+    /// Parts that cannot be read.
+    pub unreadable: u64,
+    /// Revisits whose page is not in their archive.
+    pub bodiless: u64,
+    /// Files of folders that are neither page nor archive.
+    pub others: u64,
+}
+
+impl Tally {
+    /// Damage in words; none if all was readable.
+    #[must_use]
+    pub fn damage(&self) -> Option<String> {
+        (self.unreadable > 0).then(|| format!("{} parts cannot be read", self.unreadable))
+    }
+}
+
+/// Finds the format of an archive by its content; none for other files and for folders.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn archive_kind(path: &Path) -> Result<Option<ArchiveKind>, Failure> {
+    let fail = |e: io::Error| Failure::input(path, &e);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    ArchiveKind::of(&mut File::open(path).map_err(fail)?).map_err(fail)
+}
+
+/// Reads captures of pages.
+pub struct CaptureReader<'a> {
+    /// Address of the file, or of the folder that is read, if it is known.
+    pub base: Option<&'a Url>,
+    /// Most bytes of a page or record.
+    pub most: usize,
+    /// Hears of each part that cannot be read, and of each missing body.
+    pub report: &'a dyn Fn(&str),
+    /// Takes the pages in order.
+    pub each: &'a mut dyn FnMut(Capture) -> Result<(), Failure>,
+    /// Counts so far.
+    pub tally: Tally,
+}
+
+impl CaptureReader<'_> {
+    /// Reads an archive, an HTML file or a folder. The content decides which it is.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or `each` fails.
+    pub fn path(&mut self, path: &Path) -> Result<(), Failure> {
+        if !path.is_dir() {
+            return self.file(path, self.base.cloned());
+        }
+        let root = fs::canonicalize(path).map_err(|e| Failure::input(path, &e))?;
+        let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
+        let base = self.base.cloned().or_else(|| address::of_host(&name.unwrap_or_default()));
+        self.folder(path, path, base.as_ref())
+    }
+
+    /// Reads an archive.
+    ///
+    /// # Errors
+    /// When it cannot be read at all, or `each` fails.
+    pub fn archive(&mut self, kind: ArchiveKind, file: File, name: &str) -> Result<(), Failure> {
+        let mut failed = None;
+        let Self { most, report, each, tally, .. } = self;
+        let mut take = |found| {
+            match found {
+                Archived::Page(document) => {
+                    tally.pages += 1;
+                    let capture = Capture {
+                        url: Url::parse(&document.url).ok(),
+                        path: None,
+                        content_type: document.content_type,
+                        date: document.date,
+                        bytes: document.body.into_bytes(),
+                    };
+                    if let Err(failure) = each(capture) {
+                        failed = Some(failure);
+                        return ControlFlow::Break(());
+                    }
+                }
+                Archived::Bodiless { url } => {
+                    tally.bodiless += 1;
+                    report(&format!("{name}: {url}: a revisit of a page that this archive lacks; left out"));
+                }
+                Archived::Unreadable { place, error } => {
+                    tally.unreadable += 1;
+                    report(&format!("{name}: {place}: {error}; left out"));
+                }
+            }
+            ControlFlow::Continue(())
+        };
+        let read = read_pages(kind, file, *most, &mut take);
+        failed.map_or(Ok(()), Err)?;
+        read.map_err(|e| Failure::input(Path::new(name), &e))
+    }
+
+    fn folder(&mut self, root: &Path, folder: &Path, base: Option<&Url>) -> Result<(), Failure> {
+        let fail = |e: io::Error| Failure::input(folder, &e);
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries = entries.map_err(fail)?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let (path, kind) = (entry.path(), entry.file_type().map_err(fail)?);
+            if kind.is_dir() {
+                self.folder(root, &path, base)?;
+            } else if kind.is_file() {
+                let url = path.strip_prefix(root).ok().and_then(|path| address::of_file(base, path));
+                self.file(&path, url)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, url: Option<Url>) -> Result<(), Failure> {
+        let fail = |e: io::Error| Failure::input(path, &e);
+        let mut file = File::open(path).map_err(fail)?;
+        if let Some(kind) = ArchiveKind::of(&mut file).map_err(fail)? {
+            return self.archive(kind, file, &path.display().to_string());
+        }
+        let mut bytes = Vec::new();
+        file.take(self.most as u64 + 1).read_to_end(&mut bytes).map_err(fail)?;
+        if !is_page(path, &bytes) {
+            self.no_page(path, bytes.is_empty());
+            return Ok(());
+        }
+        if bytes.len() > self.most {
+            self.tally.unreadable += 1;
+            (self.report)(&format!("{}: {}", path.display(), RecordError::TooLarge(self.most as u64)));
+            return Ok(());
+        }
+        self.tally.pages += 1;
+        let (content_type, date) = (String::new(), String::new());
+        (self.each)(Capture { url, path: Some(path.to_owned()), content_type, date, bytes })
+    }
+
+    /// Counts a file that is no page: as damage, if its name is that of an archive.
+    fn no_page(&mut self, path: &Path, is_empty: bool) {
+        let name = path.to_string_lossy().to_ascii_lowercase();
+        let endings = [".warc", ".warc.gz", ".warc.zst", ".warc.gz.open", ".wacz"];
+        if is_empty || !endings.iter().any(|ending| name.ends_with(ending)) {
+            self.tally.others += 1;
+            return;
+        }
+        self.tally.unreadable += 1;
+        (self.report)(&format!("{}: the first bytes are not those of an archive; left out", path.display()));
+    }
+}
+
+/// Returns true for a file whose name or first bytes are those of HTML.
+fn is_page(path: &Path, bytes: &[u8]) -> bool {
+    let head = bytes.get(..HEAD).unwrap_or(bytes);
+    if crawl_fetch::foreign_format(head).is_some() {
+        return false;
+    }
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    if ending.is_some_and(|ending| ["html", "htm", "xhtml", "shtml"].contains(&ending.as_str())) {
+        return true;
+    }
+    let head = head.to_ascii_lowercase();
+    ["<html", "<!doctype html"].iter().any(|mark| memchr::memmem::find(&head, mark.as_bytes()).is_some())
+}

@@ -1,0 +1,121 @@
+//! Captures as an archive of this program, which a replay reads.
+
+use super::{Capture, CaptureReader, Tally};
+use crate::{
+    archive::{Decided, Decision},
+    exit::{Exit, Failure},
+};
+use crawl_archive::{NewRecord, digest, record_id};
+use crawl_fetch::Canonicalizer;
+use crawl_model::{
+    CrawlRequest, Discovery, LeaseToken, PageType, RequestId, Strategy, Timings, UrlKey, rfc3339,
+};
+use rustc_hash::FxHashMap;
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+use url::Url;
+use uuid::Uuid;
+
+/// Writes the captures of an input as one file of `folder`. Of several captures of an address the latest
+/// counts, and the last one of those without a time.
+///
+/// # Errors
+/// When the input cannot be read, a page has no address, or the file cannot be written.
+pub fn convert(input: &Path, base: Option<&Url>, most: usize, folder: &Path) -> Result<Tally, Failure> {
+    let full = |e: &io::Error| Failure::new(Exit::Storage, format!("{}: {e}", folder.display()));
+    let file = File::create(folder.join("converted.warc.gz")).map_err(|e| full(&e))?;
+    let mut out = BufWriter::new(file);
+    let canonicalizer = Canonicalizer::default();
+    let mut latest: FxHashMap<UrlKey, i64> = FxHashMap::default();
+    let mut each = |capture: Capture| {
+        let url = capture.url.as_ref().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let Some(url) = url else {
+            return match capture.path {
+                Some(path) => Err(Failure::usage(format!(
+                    "{}: the address of this page is not known: name that of the folder or file with --url",
+                    path.display()
+                ))),
+                None => Ok(()),
+            };
+        };
+        let url = canonicalizer.canonical(url);
+        let taken = capture.date.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_millisecond);
+        let before = latest.entry(UrlKey::of(url.as_str())).or_insert(taken);
+        if *before <= taken {
+            *before = taken;
+            write(&mut out, &capture, url, taken).map_err(|e| full(&e))?;
+        }
+        Ok(())
+    };
+    let report = |words: &str| tracing::warn!("{words}");
+    let tally = Tally::default();
+    let mut reader = CaptureReader { base, most, report: &report, each: &mut each, tally };
+    reader.path(input)?;
+    let tally = reader.tally;
+    out.flush().map_err(|e| full(&e))?;
+    Ok(tally)
+}
+
+/// Writes a capture and the decision about its page.
+fn write(out: &mut impl Write, capture: &Capture, url: Url, taken: i64) -> io::Result<()> {
+    let (id, date) = (Uuid::new_v4(), rfc3339(taken));
+    let page = NewRecord {
+        kind: "resource",
+        id,
+        date: &date,
+        target_uri: url.as_str(),
+        content_type: &capture.content_type,
+        payload_digest: &digest(&[&capture.bytes]),
+        payload: &capture.bytes,
+        ..NewRecord::default()
+    };
+    out.write_all(&page.member()?)?;
+    let decided = decided(capture, url, taken, id);
+    let decision = NewRecord {
+        kind: "metadata",
+        id: Uuid::new_v4(),
+        date: &date,
+        content_type: "application/json",
+        fields: &[("WARC-Refers-To", &record_id(id))],
+        payload: &serde_json::to_vec(&Decision::Page(Box::new(decided)))?,
+        ..NewRecord::default()
+    };
+    out.write_all(&decision.member()?)
+}
+
+/// The page as a static one that was fetched at the time of its capture.
+fn decided(capture: &Capture, url: Url, taken: i64, id: Uuid) -> Decided {
+    let declared = capture.content_type.split(';').next().unwrap_or_default().trim();
+    Decided {
+        capture: id,
+        final_url: url.clone(),
+        request: CrawlRequest {
+            id: RequestId(0),
+            token: LeaseToken(0),
+            url,
+            depth: 0,
+            discovery: Discovery::Seed,
+            attempt: 0,
+            strategy: None,
+            redirects: Vec::new(),
+            etag: None,
+            last_modified: None,
+            sitemap_lastmod: None,
+            before: None,
+            project: "".into(),
+            source_group: None,
+        },
+        status: 200,
+        content_type: Some(declared.to_owned()).filter(|declared| !declared.is_empty()),
+        strategy: Strategy::Static,
+        attempts: Vec::new(),
+        page_type: PageType::Unknown,
+        timings: Timings { started_at_ms: taken, first_byte_ms: 0, total_ms: 0 },
+        wire_bytes: capture.bytes.len() as u64,
+        warnings: Vec::new(),
+        ai_opt_out: Vec::new(),
+    }
+}

@@ -1,0 +1,272 @@
+//! The contents of an archive, for a replay.
+
+use crate::{
+    archive::Decision,
+    captures,
+    config::Config,
+    exit::{Exit, Failure},
+    scratch::Scratch,
+};
+use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
+use crawl_fetch::{Canonicalizer, MAX_SITEMAP_BYTES};
+use crawl_model::UrlKey;
+use rustc_hash::FxHashMap;
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+use url::Url;
+use uuid::Uuid;
+
+/// Key of the canonical URL. The requested URL may be another form of it, after a redirect between the two.
+pub(super) fn key_of(canonicalizer: &Canonicalizer, url: &Url) -> UrlKey {
+    UrlKey::of(canonicalizer.canonical(url).as_str())
+}
+
+/// Bytes of a record beyond those that a body may have: its fields.
+const FIELDS: u64 = 1 << 20;
+
+/// Reads what an archive holds, for a replay by these settings. Archives and pages of other makers are converted first; `base` is the
+/// address of a folder or file of HTML.
+///
+/// # Errors
+/// When the input cannot be read, or holds no page that can be replayed.
+pub fn open(input: &Path, base: Option<&Url>, config: &Config) -> Result<Index, Failure> {
+    let most = usize::try_from(MAX_SITEMAP_BYTES.max(config.fetch.max_body.as_u64()) + FIELDS);
+    let most = most.unwrap_or(usize::MAX);
+    if input.is_dir() {
+        let index = Index::of(input, most)?;
+        if index.is_ours {
+            return index.checked(input);
+        }
+    }
+    let temporary = std::env::temp_dir();
+    let scratch = Scratch::new(&temporary, "crawl-converted-")
+        .map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", temporary.display())))?;
+    let tally = captures::convert(input, base, most, scratch.path())?;
+    let mut index = Index::of(scratch.path(), most)?;
+    index.unreadable += usize::try_from(tally.unreadable).unwrap_or(usize::MAX);
+    index.bodiless = usize::try_from(tally.bodiless).unwrap_or(usize::MAX);
+    index.converted = Some(scratch);
+    index.checked(input)
+}
+
+/// Position of a capture in the archive.
+#[derive(Clone, Copy)]
+struct CapturePosition {
+    file: usize,
+    offset: u64,
+    /// The capture that has its body, if it is a revisit.
+    original: Option<Uuid>,
+}
+
+/// Missing parts of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Damage {
+    /// Parts of files that cannot be read.
+    unreadable: usize,
+    /// Pages whose bytes are not in the archive.
+    lost: usize,
+    /// Files with damaged bytes that a crawl has put aside.
+    put_aside: usize,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [
+            (self.unreadable, "unreadable parts"),
+            (self.lost, "pages without their bytes"),
+            (self.put_aside, "files of damaged bytes that a crawl has put aside"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+        write!(f, "the archive is damaged: {}", counts.join(", "))
+    }
+}
+
+/// Index of an archive's contents.
+pub struct Index {
+    pub(super) files: Vec<PathBuf>,
+    captures: FxHashMap<Uuid, CapturePosition>,
+    /// Captures that count, by the canonical URL of the request.
+    pub(super) pages: FxHashMap<UrlKey, Uuid>,
+    pub(super) canonicalizer: Canonicalizer,
+    /// Runs before the one that began the last round.
+    pub(super) earlier_runs: usize,
+    pub(super) most: usize,
+    /// Parts of files that cannot be read.
+    unreadable: usize,
+    /// Files with damaged bytes that a crawl has put aside.
+    put_aside: usize,
+    /// A crawl has written it: its decisions stand in it.
+    is_ours: bool,
+    /// Revisits in archives of other makers, whose pages are not there.
+    pub(super) bodiless: usize,
+    /// The folder of a converted archive, for the time of the replay.
+    converted: Option<Scratch>,
+}
+
+impl Index {
+    fn of(dir: &Path, most: usize) -> Result<Self, Failure> {
+        let fail = |e: io::Error| Failure::input(dir, &e);
+        let (mut files, mut put_aside) = (Vec::new(), 0);
+        for entry in std::fs::read_dir(dir).map_err(fail)? {
+            let path = entry.map_err(fail)?.path();
+            let name = path.to_string_lossy();
+            if [".warc.gz", ".warc", ".warc.gz.open"].iter().any(|ending| name.ends_with(ending)) {
+                files.push(path);
+            } else if name.ends_with(".warc.gz.damaged") {
+                tracing::warn!("{name} has damaged bytes of the archive");
+                put_aside += 1;
+            }
+        }
+        // their names begin with the time of their run, then count
+        files.sort();
+        let canonicalizer = Canonicalizer::default();
+        let (mut captures, mut pages) = (FxHashMap::default(), FxHashMap::default());
+        let (mut runs, mut earlier_runs, mut unreadable) = (0, 0, 0);
+        for (number, file) in files.iter().enumerate() {
+            let report = |is_damage: bool, error: &dyn fmt::Display| {
+                unreadable += usize::from(is_damage);
+                tracing::warn!(file = %file.display(), "a record cannot be read: {error}");
+            };
+            for (offset, record) in records(file, most, report).map_err(|e| Failure::input(file, &e))? {
+                let Some(id) = parse_record_id(record.header("WARC-Record-ID")) else { continue };
+                if matches!(record.record_type(), "response" | "resource" | "revisit") {
+                    captures
+                        .insert(id, CapturePosition { file: number, offset, original: original_of(&record) });
+                    continue;
+                }
+                match decision(&record) {
+                    Some(Decision::Page(page)) => {
+                        pages.insert(key_of(&canonicalizer, &page.request.url), page.capture);
+                    }
+                    Some(Decision::Gone { url }) => {
+                        pages.remove(&key_of(&canonicalizer, &url));
+                    }
+                    Some(Decision::Run { new_round }) => {
+                        earlier_runs = if new_round { runs } else { earlier_runs };
+                        runs += 1;
+                    }
+                    Some(Decision::HostDrained { .. }) | None => {}
+                }
+            }
+        }
+        let is_ours = !pages.is_empty() || runs + put_aside > 0;
+        let (bodiless, converted) = (0, None);
+        Ok(Self {
+            files,
+            captures,
+            pages,
+            canonicalizer,
+            earlier_runs,
+            most,
+            unreadable,
+            put_aside,
+            is_ours,
+            bodiless,
+            converted,
+        })
+    }
+
+    /// The index, if it has a page; `input` is the name of the archive.
+    fn checked(self, input: &Path) -> Result<Self, Failure> {
+        if !self.pages.is_empty() {
+            return Ok(self);
+        }
+        if self.unreadable + self.put_aside > 0 {
+            let words = "no page can be read, the archive is damaged: restore it from a copy, or crawl the sites again";
+            return Err(Failure::new(Exit::Damaged, format!("{}: {words}", input.display())));
+        }
+        let words = "no page in it: name a folder of --warc, a WARC or WACZ, or a file or folder of HTML";
+        Err(Failure::usage(format!("{}: {words}", input.display())))
+    }
+
+    /// Missing parts; none if the archive is intact.
+    pub(super) fn damage(&self) -> Option<Damage> {
+        let has_bytes = |id: &Uuid| {
+            let place = self.captures.get(id);
+            place.is_some_and(|place| place.original.is_none_or(|first| self.captures.contains_key(&first)))
+        };
+        let lost = self.pages.values().filter(|capture| !has_bytes(capture)).count();
+        let damage = Damage { unreadable: self.unreadable, lost, put_aside: self.put_aside };
+        (damage.unreadable + damage.lost + damage.put_aside > 0).then_some(damage)
+    }
+
+    /// A capture by its id.
+    fn capture(&self, id: Uuid) -> io::Result<Option<WarcRecord>> {
+        let Some(place) = self.captures.get(&id) else { return Ok(None) };
+        let Some(path) = self.files.get(place.file) else { return Ok(None) };
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(place.offset))?;
+        let record = WarcReader::new(file, self.most)?.next().and_then(Result::ok);
+        Ok(record.filter(|record| parse_record_id(record.header("WARC-Record-ID")) == Some(id)))
+    }
+
+    /// Returns the capture from which a page is extracted.
+    pub(super) fn page(&self, id: Uuid) -> io::Result<Option<Capture>> {
+        let Some(record) = self.capture(id)? else { return Ok(None) };
+        let url = record.target_uri();
+        if record.record_type() == "resource" {
+            let content_type = record.header("Content-Type").to_owned();
+            return Ok(Some(Capture { url, content_type, encoding: String::new(), body: record.block }));
+        }
+        let content_type = record.http_field("content-type");
+        let encoding = record.http_fields("content-encoding").join(",");
+        let body = match original_of(&record) {
+            Some(first) => self.capture(first)?.map(|first| first.http_body().to_vec()),
+            None => Some(record.http_body().to_vec()),
+        };
+        Ok(body.map(|body| Capture { url, content_type, encoding, body }))
+    }
+}
+
+/// The capture that has the body of a revisit.
+fn original_of(record: &WarcRecord) -> Option<Uuid> {
+    let refers = Some(record).filter(|record| record.record_type() == "revisit");
+    refers.and_then(|record| parse_record_id(record.header("WARC-Refers-To")))
+}
+
+/// The readable records of a file, with their offsets. `report` is called for each unreadable part, with true
+/// if it is damaged and false if it is longer than `most` bytes. The last record of a file that is being
+/// written, or was when its crawl was killed, may be unfinished.
+pub(super) fn records(
+    path: &Path,
+    most: usize,
+    mut report: impl FnMut(bool, &dyn fmt::Display),
+) -> io::Result<impl Iterator<Item = (u64, WarcRecord)>> {
+    let mut reader = WarcReader::new(File::open(path)?, most)?;
+    let is_open = path.to_string_lossy().ends_with(".open");
+    let mut unfinished = None;
+    Ok(std::iter::from_fn(move || {
+        loop {
+            let next = reader.next()?;
+            // a record follows the unfinished one
+            if let Some(error) = unfinished.take() {
+                report(true, &error);
+            }
+            match next {
+                Ok(record) if record.is_intact() => return Some((reader.offset(), record)),
+                Ok(_) => report(true, &"its digest does not match its bytes"),
+                Err(error @ RecordError::Truncated) if is_open => unfinished = Some(error),
+                Err(error) => report(!matches!(error, RecordError::TooLarge(_)), &error),
+            }
+        }
+    }))
+}
+
+pub(super) fn decision(record: &WarcRecord) -> Option<Decision> {
+    let ours = record.record_type() == "metadata" && record.header("Content-Type") == "application/json";
+    if ours { serde_json::from_slice(&record.block).ok() } else { None }
+}
+
+/// A page's bytes as they came, with the headers to decode them.
+pub(super) struct Capture {
+    /// Base URL of links.
+    pub(super) url: String,
+    pub(super) content_type: String,
+    pub(super) encoding: String,
+    pub(super) body: Vec<u8>,
+}

@@ -1,0 +1,174 @@
+//! `crawl extract` and `crawl replay` on archives of wget and warcio, and on folders of HTML.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+
+use run::{Sandbox, lines, run};
+use serde_json::Value;
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+fn archive(name: &str) -> PathBuf {
+    fixtures().join("archives").join(name)
+}
+
+/// URL, title and charset-dependent words of records, in order.
+fn told(records: &[Value]) -> Vec<(String, String)> {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    records.iter().map(|record| (word(&record["url"]), word(&record["metadata"]["title"]))).collect()
+}
+
+const WGET: [&str; 3] = [
+    "http://127.0.0.1:47391/about/index.html",
+    "http://127.0.0.1:47391/news/ferry-timetable-summer.html",
+    "http://127.0.0.1:47391/ja/tides.html",
+];
+/// The last one is a revisit of the second.
+const WARCIO: [&str; 4] = [
+    "https://www.harbour.example/about/",
+    "https://www.harbour.example/news/ferry",
+    "https://www.harbour.example/tides",
+    "https://www.harbour.example/news/ferry?print=1",
+];
+
+const ARCHIVES: [(&str, &[&str]); 6] = [
+    ("wget.warc.gz", &WGET),
+    ("wget-plain.warc", &WGET),
+    ("warcio.warc.gz", &WARCIO),
+    ("warcio-whole.warc.gz", &WARCIO),
+    ("warcio.warc.zst", &WARCIO),
+    ("collection.wacz", &WARCIO),
+];
+
+#[test]
+fn extract_reads_archives_of_other_makers() {
+    for (name, urls) in ARCHIVES {
+        let sandbox = Sandbox::new();
+        let done = run(sandbox.bare().arg("extract").arg(archive(name))).expect(0);
+        let records = lines(&done.stdout);
+        let told = told(&records);
+        assert_eq!(told.iter().map(|(url, _)| url.as_str()).collect::<Vec<_>>(), urls, "{name}");
+        assert!(told[1].1.contains("Summer ferry"), "{name}: {told:?}");
+        // the record declares no charset: it is found
+        assert!(records[2]["text"].as_str().unwrap().chars().any(|c| ('ぁ'..='ん').contains(&c)), "{name}");
+        assert!(records.iter().all(|record| !record["text"].as_str().unwrap().contains("WARC-")), "{name}");
+        assert!(records[0]["metadata"]["fetchedAt"].as_str().unwrap().starts_with("2026-11-27T"), "{name}");
+
+        // the content shows the format: neither a name nor a path is needed
+        let mut reading = sandbox.bare();
+        reading.args(["extract", "-"]).stdin(File::open(archive(name)).unwrap());
+        assert_eq!(run(&mut reading).expect(0).stdout, done.stdout, "{name}");
+        let other = sandbox.path("page.html");
+        fs::copy(archive(name), &other).unwrap();
+        assert_eq!(run(sandbox.bare().arg("extract").arg(&other)).expect(0).stdout, done.stdout, "{name}");
+    }
+}
+
+#[test]
+fn replay_reads_archives_of_other_makers() {
+    for (name, urls) in ARCHIVES {
+        let sandbox = Sandbox::new();
+        run(sandbox.bare().arg("replay").arg(archive(name)).args(["-O", "out.jsonl"])).expect(0);
+        let mut told = told(&sandbox.records("out.jsonl"));
+        told.sort();
+        let mut urls: Vec<&str> = urls.to_vec();
+        urls.sort_unstable();
+        assert_eq!(told.iter().map(|(url, _)| url.as_str()).collect::<Vec<_>>(), urls, "{name}");
+    }
+}
+
+#[test]
+fn a_truncated_archive_gives_its_whole_records() {
+    for (name, place) in [
+        ("wget.warc.gz", "in the compressed member at byte "),
+        ("wget-plain.warc", "at byte "),
+        ("warcio.warc.gz", "in the compressed member at byte "),
+        ("warcio-whole.warc.gz", "in the compressed data that begins at byte 0"),
+        ("warcio.warc.zst", "in the compressed data that begins at byte 0"),
+    ] {
+        let sandbox = Sandbox::new();
+        let bytes = fs::read(archive(name)).unwrap();
+        let cut = sandbox.write("cut.warc", &bytes[..bytes.len() * 6 / 10]);
+        let done = run(sandbox.bare().arg("extract").arg(&cut)).expect(7);
+        let records = lines(&done.stdout);
+        assert!(!records.is_empty() && records.len() < 4, "{name}: {}", records.len());
+        assert!(done.stderr.contains("cut.warc: record ") && done.stderr.contains(place), "{}", done.stderr);
+        let replayed = run(sandbox.bare().arg("replay").arg(&cut).args(["-O", "out.jsonl"])).expect(7);
+        assert_eq!(sandbox.records("out.jsonl").len(), records.len(), "{name}: {}", replayed.stderr);
+    }
+}
+
+#[test]
+fn a_revisit_without_its_page_is_counted() {
+    let sandbox = Sandbox::new();
+    // the records of wget, after a revisit of a page of another archive
+    let revisit = "WARC/1.0\r\nWARC-Type: revisit\r\nWARC-Target-URI: http://a.test/again\r\n\
+         WARC-Payload-Digest: sha1:AAAA\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: 0\r\n\r\n\r\n\r\n";
+    let whole = fs::read(archive("wget-plain.warc")).unwrap();
+    let file = sandbox.write("a.warc", [revisit.as_bytes(), &whole].concat());
+    let done = run(sandbox.bare().arg("extract").arg(&file)).expect(0);
+    assert_eq!(lines(&done.stdout).len(), 3, "{}", done.stderr);
+    assert!(
+        done.stderr.contains("http://a.test/again: a revisit of a page that this archive lacks"),
+        "{}",
+        done.stderr
+    );
+    let done = run(sandbox.bare().arg("replay").arg(&file).args(["-O", "out.jsonl"])).expect(0);
+    assert!(done.stderr.contains("1 revisits left out"), "{}", done.stderr);
+}
+
+#[test]
+fn folders_of_html_are_read_with_their_addresses() {
+    let sandbox = Sandbox::new();
+    let mirror = sandbox.path("mirror/www.harbour.example");
+    fs::create_dir_all(mirror.join("about")).unwrap();
+    let site = fixtures().join("sites/harbour");
+    fs::copy(site.join("about/index.html"), mirror.join("about/index.html")).unwrap();
+    fs::copy(site.join("ja/tides.html"), mirror.join("tides?year=2026")).unwrap();
+    fs::copy(site.join("style.css"), mirror.join("style.css")).unwrap();
+    fs::copy(archive("warcio.warc.gz"), mirror.join("zz")).unwrap();
+    let own = ["https://www.harbour.example/about/", "https://www.harbour.example/tides?year=2026"];
+    let mirrored: Vec<&str> = own.iter().chain(&WARCIO).copied().collect();
+
+    for folder in ["mirror", "mirror/www.harbour.example"] {
+        let done = run(sandbox.bare().arg("extract").arg(sandbox.path(folder))).expect(0);
+        let told = told(&lines(&done.stdout));
+        assert_eq!(told.iter().map(|(url, _)| url.as_str()).collect::<Vec<_>>(), mirrored, "{folder}");
+    }
+    run(sandbox.bare().arg("replay").arg(sandbox.path("mirror")).args(["-O", "out.jsonl"])).expect(0);
+    // the page of the folder and that of the archive have one address
+    assert_eq!(sandbox.records("out.jsonl").len(), 5);
+
+    fs::rename(sandbox.path("mirror/www.harbour.example/about"), sandbox.path("pages")).unwrap();
+    let nameless = run(sandbox.bare().args(["replay", "pages", "-O", "b.jsonl"])).expect(2);
+    assert!(nameless.stderr.contains("--url"), "{}", nameless.stderr);
+    let base = ["--url", "https://docs.example.org/en/"];
+    run(sandbox.bare().args(["replay", "pages", "-O", "b.jsonl"]).args(base)).expect(0);
+    assert_eq!(told(&sandbox.records("b.jsonl"))[0].0, "https://docs.example.org/en/");
+}
+
+#[test]
+fn an_input_without_a_page_is_a_usage_error() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("empty")).unwrap();
+    for job in ["extract", "replay"] {
+        let done = run(sandbox.bare().args([job, "empty"])).expect(2);
+        assert!(done.stderr.contains("no page"), "{}", done.stderr);
+    }
+    // the name is that of an archive, and the content is none: damage, while the rest is read
+    sandbox.write("empty/b.warc.gz", [0_u8; 400]);
+    fs::copy(archive("wget.warc.gz"), sandbox.path("empty/a.warc.gz")).unwrap();
+    let done = run(sandbox.bare().args(["extract", "empty"])).expect(7);
+    assert_eq!(lines(&done.stdout).len(), 3, "{}", done.stderr);
+    assert!(done.stderr.contains("empty/b.warc.gz: the first bytes are not"), "{}", done.stderr);
+    let zip = sandbox.write("a.zip", b"PK\x03\x04 and no more");
+    run(sandbox.bare().arg("extract").arg(&zip)).expect(2);
+    run(sandbox.bare().arg("extract").arg(sandbox.path("missing.warc.gz"))).expect(2);
+}
