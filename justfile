@@ -11,6 +11,10 @@ demo:
 check:
     ./check
 
+# the tests of extraction in one process, without the three slow suites
+test-extract:
+    cargo test --quiet --locked -p crawl-extract --lib --test all -- --skip mutated:: --skip hostile:: --skip linear::
+
 # score extraction against the pinned baseline; with EVAL_BENCH=DIR also against other programs
 eval *args:
     ./benches/eval {{args}}

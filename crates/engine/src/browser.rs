@@ -64,7 +64,7 @@ pub fn check(config: &Config) -> Result<(), Failure> {
 }
 
 impl Browser {
-    /// A browser with the run's settings, address policy and consent rules, and at most so many connections. Nothing is started.
+    /// A browser with the settings, address policy and consent rules of the run. Its process starts with the first page.
     #[must_use]
     pub fn new(config: &Config, http: &HttpSettings, rules: &Rules, connections: usize) -> Self {
         let unavailable = OnceLock::new();
@@ -152,7 +152,7 @@ impl Browser {
     fn learn(&self, error: &RenderError) {
         let for_good = match error {
             RenderError::Missing(_) | RenderError::Sandbox => true,
-            // the first one may be told by a moment without memory
+            // the first failure may come from a short lack of memory
             RenderError::Launch { .. } => self.failed_starts.fetch_add(1, Relaxed) + 1 >= STARTS,
             _ => false,
         };

@@ -8,7 +8,7 @@ use crate::{
     ending::Ending,
     exit::Exit,
     feed_book::FeedBook,
-    judge::Judge,
+    judge::QualityJudge,
     lease_fence::LeaseFence,
     lessons::Lessons,
     links::LinkPolicy,
@@ -96,7 +96,7 @@ pub struct Admission {
     pub sitemaps: SitemapBook,
     /// Hosts outside of the scope for which the scope of other workers was read.
     pub scope_asked: Mutex<FxHashSet<HostKey>>,
-    /// Makes this run's probes ones that were never asked for.
+    /// Random part of the probes' URLs, so that no cache has an answer to them.
     pub nonce: u64,
 }
 
@@ -127,7 +127,7 @@ pub struct Reading {
     /// The evidence of sites, by which pages are extracted whose content the rules miss.
     pub sites: SiteBook,
     /// Judges texts, if `quality.enabled` asks for it.
-    pub quality: Option<Judge>,
+    pub quality: Option<QualityJudge>,
     /// Sketches by which texts are compared, if they are.
     pub sketcher: Option<Sketcher>,
 }
@@ -158,7 +158,7 @@ pub struct Control {
     pub worker: String,
 }
 
-/// Name in the store of the hosts that asked to be left alone, each with the time until which.
+/// Name in the store of the `Retry-After` deadlines by host.
 pub const RETRY_AFTER_KEY: &str = "retry_after";
 
 /// Name in the store of the end of the last successful run, in milliseconds since the epoch.
@@ -247,7 +247,7 @@ impl Context {
         self.network.gate.on_retry_after(move |gate| kept.keep(gate, &storage));
     }
 
-    /// Writes down which hosts asked to be left alone, and until when.
+    /// Stores the `Retry-After` deadlines of hosts.
     ///
     /// # Errors
     /// When storage fails.
@@ -255,7 +255,7 @@ impl Context {
         save_retry_after(&self.network.gate, &*self.store)
     }
 
-    /// Takes up what hosts asked of earlier runs.
+    /// Restores the `Retry-After` deadlines of earlier runs.
     ///
     /// # Errors
     /// When storage fails.
@@ -314,7 +314,7 @@ fn save_retry_after(gate: &Gate, store: &dyn Store) -> Result<(), StoreError> {
     store.rest(&rests)
 }
 
-/// Least time between two writes of what hosts asked for: each writes all of it.
+/// Minimum time between two writes of the deadlines, since each writes all of them.
 const TOLD_PAUSE: Duration = Duration::from_secs(1);
 
 /// Time of the last write of the hosts' requests.

@@ -15,7 +15,7 @@ pub struct Panicked(pub String);
 /// bounded channel and never in the pool.
 #[derive(Clone)]
 pub struct CpuPool {
-    /// `None` runs work where it is asked for.
+    /// `None` runs work on the caller's thread.
     pool: Option<Arc<rayon::ThreadPool>>,
     free: Arc<Semaphore>,
     threads: usize,

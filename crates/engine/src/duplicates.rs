@@ -53,9 +53,9 @@ pub struct Duplicates {
     new: Vec<NewText>,
 }
 
-/// A text that is like the one that is judged.
+/// A text that is similar to the compared one.
 #[derive(Clone, Copy)]
-struct Like {
+struct SimilarText {
     page: UrlKey,
     /// Its place in the order of texts; none for one of this batch, which comes last.
     place: Option<i64>,
@@ -64,7 +64,7 @@ struct Like {
     estimate: Option<f64>,
 }
 
-impl Like {
+impl SimilarText {
     fn order(&self) -> i64 {
         self.place.unwrap_or(i64::MAX)
     }
@@ -113,7 +113,7 @@ impl Duplicates {
                 return Ok(false);
             }
         }
-        // a copy needs no entry of its own: whatever is like it is like the first one
+        // a copy needs no entry, since a text that is similar to it is similar to the first one
         if let Some(sketch) = page.sketch.take().filter(|s| s.content.is_some() || !s.bands.is_empty()) {
             self.new.push(NewText { page: key, sketch, place: own });
         }
@@ -149,7 +149,7 @@ impl Duplicates {
             .iter()
             .filter(|known| known.page != key && self.counts(known, own))
             .min_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.order().cmp(&b.order())));
-        let duplicate = |first: &Like| Duplicate {
+        let duplicate = |first: &SimilarText| Duplicate {
             of: first.page,
             similarity: Some(first.similarity),
             estimate: first.estimate,
@@ -160,15 +160,15 @@ impl Duplicates {
     /// Returns true if a page can repeat this text. A page that was there before the text repeats nothing, so
     /// that two pages do not name each other in the next round. If repeated pages are left out, only texts of
     /// this round's records count, since an older page may be gone.
-    fn counts(&self, known: &Like, own: Option<i64>) -> bool {
+    fn counts(&self, known: &SimilarText, own: Option<i64>) -> bool {
         if self.context.config.near_duplicates.drop && self.context.records.keeper.is_none() {
             return known.this_round;
         }
         own.is_none_or(|own| known.order() < own)
     }
 
-    /// Texts of this batch and of the index that are as similar as it takes.
-    fn like(&self, sketch: &Sketch) -> Result<Vec<Like>, StageError> {
+    /// Texts of this batch and of the index above the threshold of similarity.
+    fn like(&self, sketch: &Sketch) -> Result<Vec<SimilarText>, StageError> {
         if sketch.content.is_none() && sketch.bands.is_empty() {
             return Ok(Vec::new());
         }
@@ -181,10 +181,10 @@ impl Duplicates {
         let comparison = Comparison::new(sketch);
         let compared = |page, place, this_round, other: &Sketch| {
             let similarity = comparison.similarity(other, least)?;
-            Some(Like { page, place, this_round, similarity, estimate: comparison.estimate(other) })
+            Some(SimilarText { page, place, this_round, similarity, estimate: comparison.estimate(other) })
         };
         let new = new.filter_map(|new| compared(new.page, new.place, true, &new.sketch));
-        // what is written anew in this batch is no longer what the index says
+        // a record of this batch replaces its entry of the index
         let known = known.iter().filter(|known| self.new.iter().all(|new| new.page != known.page));
         let known = known.filter_map(|k| compared(k.page, Some(k.place), k.this_round, &k.sketch));
         Ok(known.chain(new).collect())

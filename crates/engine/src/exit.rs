@@ -9,7 +9,7 @@ use crate::{
 use crawl_archive::ArchiveError;
 use crawl_corpus::CorpusError;
 use crawl_model::{FrontierCounts, StoreError};
-use crawl_output::{OutputError, WAY_OUT};
+use crawl_output::{OutputError, WRITE_ADVICE};
 use crawl_projects::{DatabaseError, KeepError, ProjectError};
 use std::{io, path::Path};
 
@@ -100,8 +100,8 @@ impl From<Ending> for Exit {
     }
 }
 
-/// Advice for an input that the system cannot read now; none for an error that is not the system's.
-fn way_in(error: &io::Error) -> Option<&'static str> {
+/// Advice for an input that the system cannot read now; `None` for any other error.
+fn advice_for_input(error: &io::Error) -> Option<&'static str> {
     let code = error.raw_os_error()?;
     let is = |number: rustix::io::Errno| number.raw_os_error() == code;
     Some(if is(rustix::io::Errno::MFILE) || is(rustix::io::Errno::NFILE) {
@@ -141,7 +141,7 @@ impl Failure {
                  without it"
             ),
             Some(StoreError::Full(_)) => {
-                format!("{dir}: the state cannot be written; {WAY_OUT}")
+                format!("{dir}: the state cannot be written; {WRITE_ADVICE}")
             }
             _ => return self,
         };
@@ -159,7 +159,7 @@ impl Failure {
             _ => Exit::Usage,
         };
         let path = path.display();
-        match way_in(error).filter(|_| exit == Exit::Storage) {
+        match advice_for_input(error).filter(|_| exit == Exit::Storage) {
             Some(way_out) => {
                 Self::new(exit, format!("{path}: {error}; {way_out}, then run the same command again"))
             }
@@ -258,7 +258,7 @@ impl From<StageError> for Failure {
 pub fn exit_code(ending: Ending, counts: &FrontierCounts, stats: &Stats) -> Exit {
     let fetched = counts.records + counts.unchanged + counts.held + stats.pages.get();
     match ending {
-        // a round in which pages were asked for and none came at all: the seeds are unreachable, gone, disallowed, or no pages
+        // no request of the round brought a page: the seeds are unreachable, gone, disallowed, or no pages
         Ending::Drained if fetched == 0 && stats.leased.get() > 0 => Exit::NoSeed,
         ending => ending.into(),
     }

@@ -91,7 +91,7 @@ pub async fn run(
             tokio::select! {
                 biased;
                 // an error must not wait for the next page, of which there may be none
-                Some(done) = in_hand.join_next() => joined(done)?,
+                Some(done) = in_hand.join_next() => outcome_of_task(done)?,
                 page = pages.recv() => break page,
             }
         };
@@ -100,7 +100,7 @@ pub async fn run(
             Arrival::Page(page) => *page,
             Arrival::Kept(page) => {
                 let kept = Extracted { end: End::Page(page), trapped: Vec::new() };
-                hand_on(kept, None, &shards, &finished).await?;
+                send_onward(kept, None, &shards, &finished).await?;
                 continue;
             }
         };
@@ -113,7 +113,7 @@ pub async fn run(
         let work = async move {
             let outcome = one(&shared, page).await?;
             drop(usual);
-            hand_on(outcome, share, &shards, &finished).await?;
+            send_onward(outcome, share, &shards, &finished).await?;
             drop(permit);
             Ok(())
         };
@@ -123,16 +123,16 @@ pub async fn run(
         };
     }
     while let Some(done) = in_hand.join_next().await {
-        joined(done)?;
+        outcome_of_task(done)?;
     }
     Ok(())
 }
 
-fn joined(done: Result<Result<(), StageError>, tokio::task::JoinError>) -> Result<(), StageError> {
+fn outcome_of_task(done: Result<Result<(), StageError>, tokio::task::JoinError>) -> Result<(), StageError> {
     done.unwrap_or_else(|e| Err(StageError::Panicked { stage: "extract", words: e.to_string() }))
 }
 
-async fn hand_on(
+async fn send_onward(
     outcome: Extracted,
     share: Share,
     shards: &[Sender<ShardMessage>],

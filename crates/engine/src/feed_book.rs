@@ -5,7 +5,7 @@ use crawl_model::{HostKey, UrlKey};
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Hosts whose feeds are counted; beyond that all are counted anew.
+/// Maximum hosts whose feeds are counted. Beyond that the counts start again from zero.
 const MAX_HOSTS: usize = 50_000;
 
 /// The feeds of each host that were taken. A site with a feed for each of its pages is not asked for all of
@@ -16,7 +16,7 @@ pub struct FeedBook {
 }
 
 impl FeedBook {
-    /// A book in which each host may have so many feeds.
+    /// An empty book with a limit of feeds per host.
     #[must_use]
     pub fn new(limit: Limit) -> Self {
         Self { limit, taken: Mutex::default() }

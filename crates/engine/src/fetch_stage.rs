@@ -16,7 +16,7 @@ use crate::{
     finished::Finished,
     lessons::TrialGuard,
     messages::{Arrival, Job},
-    slow_lane::{SLOW_AFTER, SlowPlace},
+    slow_lane::{SLOW_AFTER, SlowPermit},
     soft404,
     stage_error::StageError,
     storage_door::OpenCalls,
@@ -33,8 +33,8 @@ use payment::Payment;
 use std::{future::pending, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, mpsc};
 
-/// Maximum wait of a further request of a page for its turn.
-const MAX_TURN: Duration = Duration::from_secs(10);
+/// Maximum wait for a slot of the second and later requests of a page.
+const MAX_TURN_WAIT: Duration = Duration::from_secs(10);
 
 /// Maximum redirects from one URL. Browsers follow 20; sites need at most three or four.
 const MAX_REDIRECTS: usize = 10;
@@ -142,14 +142,14 @@ async fn until_displaced(
     context: &Context,
     watch: &SlowWatch,
     host: Option<&HostKey>,
-    slow: &mut Option<SlowPlace>,
+    slow: &mut Option<SlowPermit>,
 ) {
     watch.slow().await;
     let Some(host) = host else { return pending().await };
     if slow.is_some() {
         context.network.slow.was_slow(host);
     } else {
-        match context.network.slow.turn_slow(host) {
+        match context.network.slow.admit_slow(host) {
             Ok(place) => *slow = Some(place),
             Err(_) => {
                 tracing::info!(%host, "the host is slow and all places for slow hosts are taken; its URL is fetched later");
@@ -189,7 +189,7 @@ impl Visit<'_> {
         let (context, request) = (self.context, self.request.clone());
         let partial = self.partial_result().await?;
         self.was_tried = partial.is_some();
-        // before another strategy is at work, an end says nothing of it: there is nothing to go back from
+        // an end before the strategy's own request is no result of that strategy
         let mut chosen = request.strategy.filter(|_| self.was_tried);
         let (payment, calls) = (self.payment, self.calls);
         let answer = self.visit(partial.as_ref(), &mut chosen).await?;
@@ -234,7 +234,7 @@ impl Visit<'_> {
             return self.probe().await;
         }
         if self.slot.is_none() {
-            return Ok(self.given_up());
+            return Ok(self.end_for_given_up_host());
         }
         if let Some(answer) = self.locate().await? {
             return Ok(answer);
@@ -263,7 +263,7 @@ impl Visit<'_> {
         if let Some(answer) = self.choose().await? {
             return Ok(answer);
         }
-        // a URL pays once, whatever is tried for it
+        // a URL pays once, for all its strategies
         if !self.was_tried
             && let Some(answer) = self.pay()
         {
@@ -289,7 +289,7 @@ impl Visit<'_> {
         let header = tdm_header(&page.headers);
         let there =
             self.alternative_opt_outs.as_ref().and_then(|files| files.reserves(&page.final_url, header));
-        // what the response frees is the address that gave it, not the page that was asked for
+        // the response frees the slot of its address, not that of the requested page
         let here = header.filter(|reserved| *reserved || self.alternative_opt_outs.is_none());
         let asked = self.opt_outs.as_ref().and_then(|files| files.reserves(&page.request.url, here));
         let found = match (asked, there) {
@@ -368,8 +368,8 @@ impl Visit<'_> {
         }
         let host = HostKey::of(&self.request.url)
             .ok_or_else(|| FetchError::Url(format!("the scheme is {}", self.request.url.scheme())))?;
-        let slot = self.context.network.gate.acquire_within(&host, MAX_TURN).await;
-        slot.map_err(|_| FetchError::Timeout { phase: Phase::Turn, limit: MAX_TURN })
+        let slot = self.context.network.gate.acquire_within(&host, MAX_TURN_WAIT).await;
+        slot.map_err(|_| FetchError::Timeout { phase: Phase::Turn, limit: MAX_TURN_WAIT })
     }
 
     fn count(&self, fetched: &Fetched) {

@@ -14,7 +14,7 @@ pub enum Finished {
     /// A line for the error log.
     Failed(Box<FailedPage>, Box<PageHistory>),
     /// A page of an earlier round that is unchanged or gone.
-    Known(Box<KnownEnd>),
+    Known(Box<KnownPageEnd>),
     /// A page that becomes no record; counted by kind.
     Other {
         /// Lease to settle.
@@ -30,7 +30,7 @@ pub enum Finished {
 
 /// The end of a page of an earlier round that is unchanged or gone.
 #[derive(Debug)]
-pub struct KnownEnd {
+pub struct KnownPageEnd {
     /// Request for the page.
     pub request: CrawlRequest,
     /// [`Outcome::Unchanged`] or [`Outcome::Gone`].

@@ -1,5 +1,5 @@
 //! State of a host in the store: its fingerprint, once it is settled, and its answers for pages that it does
-//! not have. So no host is asked twice.
+//! not have. So no host gets the same probe twice.
 //!
 //! Bytes: `HST2`, a byte that is 1 if the host was rebuilt in this round, the length of the profile's JSON (4
 //! bytes, little endian). The profile and the fingerprint follow. The fingerprint is empty while the host is

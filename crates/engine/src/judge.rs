@@ -10,7 +10,7 @@ const FILES: [&str; 2] = ["quality.toml", "stop_words.toml"];
 
 /// Judges texts in their languages.
 #[derive(Debug)]
-pub struct Judge {
+pub struct QualityJudge {
     checker: Checker,
     thresholds: Thresholds,
     /// The language of all texts; else each text has its own.
@@ -33,7 +33,7 @@ pub fn rules(dir: &str, file: &str) -> Result<LineRules, Failure> {
     Ok(LineRules::load(&overlays)?)
 }
 
-impl Judge {
+impl QualityJudge {
     /// Takes the settings of a run.
     ///
     /// # Errors

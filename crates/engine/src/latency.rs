@@ -11,7 +11,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Counts an answer that took so many milliseconds.
+    /// Counts the duration of an answer.
     pub fn observe(&mut self, millis: u32) {
         let bucket = (u32::BITS - millis.saturating_sub(1).leading_zeros()) as usize;
         let bucket = if millis <= 1 { 0 } else { bucket.min(BUCKETS - 1) };

@@ -27,35 +27,35 @@ use url::Url;
 const MAX_HOSTS: usize = 1_024;
 /// Forms of one host that are remembered. Another one takes the place of that which was met longest ago, one that has taught
 /// no strategy before one that has.
-const MAX_FORMS: usize = 128;
-/// Pages more that must need a strategy, one after the other, for each page of the form that did not.
+const MAX_PATTERNS: usize = 128;
+/// Further pages in a row that must need a strategy, for each page of the pattern that did not.
 const PER_COMPLETE: u32 = 16;
 /// Static pages with their text that are counted.
 const MAX_COMPLETE: u32 = 4;
-/// The first static page after the trial is fetched so many times sooner than the next ones: four shells in a row may be chance. Two
-/// hundred shells still cost five static fetches in all.
-const FIRST_LOOK: u32 = 10;
-/// Pages that were better for a strategy, before what they all show is taken for what shells of the form show.
-const ALIKE: u32 = 2;
-/// Confidence from which on a strategy is tried first.
-const CONFIDENT: f32 = 0.5;
-/// Share of the missing confidence that a static page that needs the strategy adds, and one that was better
-/// for it.
-const NEEDED: f32 = 0.2;
-const PAID: f32 = 0.3;
-/// Factor of the confidence for a page that was no better for the strategy.
-const MISSED: f32 = 0.6;
-/// Pages in a row that gained nothing by a strategy, after which it is spared …
-const GIVEN_UP: [(Strategy, u32); 2] = [(Strategy::Mobile, 3), (Strategy::Chrome, 16)];
-/// … but for one in so many.
-const SPARED: u32 = 10;
+/// Factor by which the first static fetch after the trial is earlier than the next ones: four shells in a row may be chance.
+/// Two hundred shells still cost five static fetches in all.
+const FIRST_CHECK_SPEEDUP: u32 = 10;
+/// Minimum pages that a strategy improved, before their common marks count as those of the pattern's shells.
+const MIN_BETTER_PAGES: u32 = 2;
+/// Minimum confidence for trying a strategy first.
+const FIRST_CONFIDENCE: f32 = 0.5;
+/// Share of the missing confidence that a static page adds if it needs the strategy.
+const NEEDED_WEIGHT: f32 = 0.2;
+/// Share of the missing confidence that a page adds if the strategy improved it.
+const BETTER_WEIGHT: f32 = 0.3;
+/// Factor of the confidence for a page that the strategy did not improve.
+const MISSED_FACTOR: f32 = 0.6;
+/// Pages in a row that gained nothing by a strategy, after which only one page in `SPARED_PER_ATTEMPT` tries it.
+const MAX_USELESS_PAGES: [(Strategy, u32); 2] = [(Strategy::Mobile, 3), (Strategy::Chrome, 16)];
+/// Pages for each further attempt with such a strategy.
+const SPARED_PER_ATTEMPT: u32 = 10;
 
 /// Traces of the program that made a page, as the browser had it at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
     /// A framework, or the element that one fills.
     pub app: bool,
-    /// A script of an address of its own.
+    /// A script with a URL.
     pub scripts: bool,
 }
 
@@ -97,17 +97,17 @@ struct Lesson {
     needed: u32,
     /// Static pages that had their text, counted up to a few.
     complete: u32,
-    /// Pages that were better for the strategy.
+    /// Pages that the strategy improved.
     paid: u32,
-    /// Pages in a row that were not.
+    /// Pages in a row that the strategy did not improve.
     missed: u32,
-    /// Pages since a static one was last looked at, or since the strategy was last tried.
+    /// Pages since the last static fetch, or since the last attempt with the strategy.
     since: u32,
-    /// Static pages that were looked at since the strategy comes first.
+    /// Static fetches since the strategy comes first.
     looks: u32,
-    /// Marks of all pages that were better for the strategy.
+    /// Marks that all pages have that the strategy improved.
     marks: Marks,
-    /// Static pages that are on their way.
+    /// Static pages in flight.
     #[serde(skip)]
     out: u32,
     /// Time of its last use, by the clock of all lessons.
@@ -120,7 +120,10 @@ impl Lesson {
         // a browser is believed to help before the first result is in, which takes seconds; a request is waited for
         let pays = strategy == Strategy::Chrome || self.paid > 0;
         let enough = trial + PER_COMPLETE * self.complete;
-        self.strategy == Some(strategy) && pays && self.needed >= enough && self.confidence >= CONFIDENT
+        self.strategy == Some(strategy)
+            && pays
+            && self.needed >= enough
+            && self.confidence >= FIRST_CONFIDENCE
     }
 
     fn first(&self, trial: u32) -> Option<Strategy> {
@@ -129,7 +132,7 @@ impl Lesson {
 
     /// Returns true if this page, due for the strategy at once, is fetched statically to verify the lesson.
     const fn is_looked_at(&mut self, reexamine: u32) -> bool {
-        let first = reexamine.div_ceil(FIRST_LOOK);
+        let first = reexamine.div_ceil(FIRST_CHECK_SPEEDUP);
         self.since = self.since.saturating_add(1);
         if self.since <= (if self.looks == 0 { first } else { reexamine }) {
             return false;
@@ -156,7 +159,7 @@ impl Lesson {
 
     fn need(&mut self) {
         self.needed = self.needed.saturating_add(1);
-        self.confidence += (1.0 - self.confidence) * NEEDED;
+        self.confidence += (1.0 - self.confidence) * NEEDED_WEIGHT;
     }
 
     fn outcome(&mut self, paid: Gain) {
@@ -164,14 +167,14 @@ impl Lesson {
             Gain::Yes(marks) => {
                 self.paid = self.paid.saturating_add(1);
                 self.missed = 0;
-                self.confidence += (1.0 - self.confidence) * PAID;
+                self.confidence += (1.0 - self.confidence) * BETTER_WEIGHT;
                 self.marks = self.marks.and(marks);
             }
             Gain::No => {
                 self.missed = self.missed.saturating_add(1);
-                self.confidence *= MISSED;
+                self.confidence *= MISSED_FACTOR;
             }
-            Gain::Unknown(marks) if self.paid >= ALIKE && !marks.has_all(self.marks) => {
+            Gain::Unknown(marks) if self.paid >= MIN_BETTER_PAGES && !marks.has_all(self.marks) => {
                 self.static_page(None);
             }
             Gain::Unknown(_) => self.missed = 0,
@@ -335,13 +338,16 @@ impl Lessons {
         url: &Url,
         strategy: Strategy,
     ) -> Result<Option<u32>, StoreError> {
-        let most = GIVEN_UP.iter().find(|(other, _)| *other == strategy).map_or(u32::MAX, |(_, most)| *most);
+        let most = MAX_USELESS_PAGES
+            .iter()
+            .find(|(other, _)| *other == strategy)
+            .map_or(u32::MAX, |(_, most)| *most);
         self.with(store, url, |lesson, _, _| {
             if lesson.strategy != Some(strategy) || lesson.missed < most {
                 return None;
             }
             lesson.since += 1;
-            (!lesson.since.is_multiple_of(SPARED)).then_some(lesson.missed)
+            (!lesson.since.is_multiple_of(SPARED_PER_ATTEMPT)).then_some(lesson.missed)
         })
         .map(Option::flatten)
     }
@@ -396,7 +402,7 @@ impl Lessons {
         let text = {
             let state = self.0.lock();
             let Some(host) = state.hosts.get(&key) else { return Ok(()) };
-            let saved = taught || host.forms.len() < MAX_FORMS;
+            let saved = taught || host.forms.len() < MAX_PATTERNS;
             let text = saved.then(|| serde_json::to_vec(&host.forms)).transpose();
             text.map_err(|e| StoreError::Other(e.to_string()))?
         };
@@ -428,7 +434,7 @@ impl Lessons {
             let evictions = state.evictions;
             drop(state);
             let forms = store.load_lessons(host)?;
-            // what another version wrote is learnt anew
+            // a lesson of another version is learned again
             let forms = forms.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
             let mut state = self.0.lock();
             // another thread may have loaded the host, taught it and evicted it meanwhile
@@ -447,7 +453,7 @@ impl Host {
     /// Returns true if there is room for another pattern, after evicting the least recently used one if
     /// necessary.
     fn make_room(&mut self) -> bool {
-        if self.forms.len() < MAX_FORMS {
+        if self.forms.len() < MAX_PATTERNS {
             return true;
         }
         // a page on its way will want to take itself off the count of its form

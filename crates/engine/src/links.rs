@@ -44,7 +44,7 @@ pub struct Discovered {
 }
 
 impl Discovered {
-    /// Notes a link that is not followed, with a line of its own for the first `lines` of its kind.
+    /// Notes a link that is not followed, with an error line for each of the first `lines` of its kind.
     pub(crate) fn leave_out(&mut self, url: Url, trap: Trap, lines: usize) {
         let of_kind = self.trapped.iter().filter(|(_, other)| other.kind() == trap.kind()).count();
         if of_kind < lines && self.trapped.len() < LINES_A_PAGE {

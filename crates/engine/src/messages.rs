@@ -1,6 +1,6 @@
 //! Messages between the stages.
 
-use crate::{finished::Share, slow_lane::SlowPlace};
+use crate::{finished::Share, slow_lane::SlowPermit};
 use crawl_fetch::HostSlot;
 use crawl_model::{CrawlRequest, ExtractedPage, FetchedPage, HostKey};
 use tokio::sync::OwnedSemaphorePermit;
@@ -14,7 +14,7 @@ pub struct Job {
     /// One of the places of the job's lane; given back when the page has been handed on.
     pub place: OwnedSemaphorePermit,
     /// A place of the slow lane, for a host that is known to be slow.
-    pub slow: Option<SlowPlace>,
+    pub slow: Option<SlowPermit>,
 }
 
 /// Input of the extraction stage.

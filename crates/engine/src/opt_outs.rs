@@ -19,11 +19,11 @@ const MAX_IN_MEMORY: usize = 32 << 20;
 /// Redirects that are followed for a file, all on its host.
 const MAX_HOPS: usize = 5;
 /// Maximum wait of a request for its turn with a place that other hosts could use.
-const MAX_TURN: Duration = Duration::from_secs(10);
+const MAX_TURN_WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 struct Entry {
-    /// State, locked while a file is asked for.
+    /// State, locked during a request for a file.
     state: Mutex<State>,
 }
 
@@ -77,7 +77,7 @@ impl Answer {
 enum FileFailure {
     /// No answer, or one that says nothing about the file.
     Failed { error: FetchError, retry_after: Option<Duration> },
-    /// The host may not be asked now.
+    /// The host allows no request now.
     NoTurn(Option<Instant>),
 }
 
@@ -159,13 +159,13 @@ impl OptOutCache {
         };
         if let Some(wait) = waits {
             state.again = Instant::now().checked_add(wait);
-            self.entries.weigh(origin, &entry, state.tdm.answer.bytes() + state.ai.answer.bytes());
+            self.entries.record_size(origin, &entry, state.tdm.answer.bytes() + state.ai.answer.bytes());
             return Err(OptOutsUnknown::Wait(wait));
         }
         let (tdm, ai) = (state.tdm.answer.as_file(), state.ai.answer.as_file());
         let files = Arc::new(OriginOptOuts::parse(tdm, ai, &network.product_token));
         *state = State { files: Some(Arc::clone(&files)), ..State::default() };
-        self.entries.weigh(origin, &entry, files.heap_bytes());
+        self.entries.record_size(origin, &entry, files.heap_bytes());
         Ok(files)
     }
 }
@@ -225,11 +225,11 @@ impl OptOutRequests<'_> {
         let Network { gate, client, .. } = self.network;
         let turn = match self.slot.take() {
             Some(slot) => slot,
-            None => gate.acquire_within(host, MAX_TURN).await.map_err(no_turn)?,
+            None => gate.acquire_within(host, MAX_TURN_WAIT).await.map_err(failure_without_turn)?,
         };
         let answer = client.fetch_resource(url, OPT_OUT_MAX_BYTES).await;
         turn.finish(SlotOutcome::of_resource(&answer));
-        // a file that fails is asked for from its first address
+        // the next attempt after a failure begins at the file's first URL
         file.redirected = None;
         let hops = std::mem::take(&mut file.hops);
         match answer {
@@ -247,8 +247,8 @@ impl OptOutRequests<'_> {
     }
 }
 
-/// A host that is given up fails its pages when they are leased again, which need not wait.
-fn no_turn(not_yet: GateRefusal) -> FileFailure {
+/// The failure of a file whose host grants no slot. The pages of a host that is given up fail at their next lease.
+fn failure_without_turn(not_yet: GateRefusal) -> FileFailure {
     FileFailure::NoTurn(not_yet.at.filter(|_| !not_yet.dead))
 }
 

@@ -28,7 +28,7 @@ struct Entry<T> {
 }
 
 impl<T: Default> OriginCache<T> {
-    /// An empty cache that holds about so many bytes.
+    /// An empty cache of about `capacity` bytes.
     #[must_use]
     pub fn new(bytes: usize) -> Self {
         let generations =
@@ -56,8 +56,8 @@ impl<T: Default> OriginCache<T> {
         value
     }
 
-    /// Notes how many bytes an origin's value holds, now that it is known.
-    pub fn weigh(&self, origin: &Origin, value: &Arc<T>, bytes: usize) {
+    /// Replaces the assumed size of an origin's value by its size in bytes.
+    pub fn record_size(&self, origin: &Origin, value: &Arc<T>, bytes: usize) {
         let mut generations = self.lock();
         // another value may have taken its place
         if generations.young.get(origin).is_some_and(|entry| Arc::ptr_eq(&entry.value, value)) {
@@ -102,7 +102,7 @@ mod tests {
     /// Marks an origin's value; true if it was there.
     fn visit(cache: &OriginCache<AtomicU32>, n: usize, bytes: usize) -> bool {
         let value = cache.get(&origin(n), |_| false);
-        cache.weigh(&origin(n), &value, bytes);
+        cache.record_size(&origin(n), &value, bytes);
         value.swap(1, Relaxed) == 1
     }
 

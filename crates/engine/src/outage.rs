@@ -18,7 +18,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), LONGEST_PAUSE)
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Least time between two warnings.
 const WARNING: Duration = Duration::from_secs(60);
-/// A trouble that was not met for so long after its pause is over.
+/// Time without an error after a pause, after which the outage has ended.
 const OVER: Duration = Duration::from_secs(120);
 
 /// The present trouble of a run. An answer of any host ends it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub const HTML: &str = "text/html; charset=utf-8";
 
 /// Faulty lines of filter lists that are reported one by one.
-const MAX_TOLD: usize = 5;
+const MAX_REPORTED_LINES: usize = 5;
 
 /// Loads the rules. Faulty lines of filter lists are reported by `warn` and left out, since lists are other
 /// people's and change by themselves. Faults of the user's own rules are errors.
@@ -20,9 +20,16 @@ pub fn load(dir: Option<&Path>, lists: &[PathBuf], warn: impl Fn(&str)) -> Resul
         .and_then(|rules| rules.with_consent_lists(lists))
         .map_err(|error| Failure::usage(error.to_string()))?;
     if let Some(report) = rules.list_report() {
-        report.problems.iter().take(MAX_TOLD).for_each(|problem| warn(&format!("{problem}; left out")));
-        if report.problems.len() > MAX_TOLD {
-            warn(&format!("{} more faulty lines in the consent lists", report.problems.len() - MAX_TOLD));
+        report
+            .problems
+            .iter()
+            .take(MAX_REPORTED_LINES)
+            .for_each(|problem| warn(&format!("{problem}; left out")));
+        if report.problems.len() > MAX_REPORTED_LINES {
+            warn(&format!(
+                "{} more faulty lines in the consent lists",
+                report.problems.len() - MAX_REPORTED_LINES
+            ));
         }
         tracing::info!("consent lists: {report}");
     }

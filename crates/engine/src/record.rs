@@ -1,6 +1,6 @@
 //! Conversion of a cleaned page to its line.
 
-use crate::finished::KnownEnd;
+use crate::finished::KnownPageEnd;
 use crawl_extract::{count_words, reading_time_minutes};
 use crawl_fetch::OptOut;
 use crawl_model::{
@@ -57,8 +57,8 @@ pub fn record(page: CleanPage) -> Record {
 
 /// The record of a page that is unchanged or gone: its known metadata, without its text.
 #[must_use]
-pub fn known_record(end: &KnownEnd) -> Record {
-    let KnownEnd { request, outcome, history } = end;
+pub fn known_record(end: &KnownPageEnd) -> Record {
+    let KnownPageEnd { request, outcome, history } = end;
     let before = request.before.as_deref();
     let hash = history.content_hash.or(before.map(|before| before.content_hash));
     let gone = *outcome == Outcome::Gone;

@@ -3,7 +3,7 @@
 
 use crate::{
     context::Context,
-    finished::{Finished, KnownEnd},
+    finished::{Finished, KnownPageEnd},
 };
 use crawl_fetch::x_robots_tag;
 use crawl_model::{
@@ -12,20 +12,19 @@ use crawl_model::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Known URLs that are looked at at a time.
+/// Known URLs that are read from the store at a time.
 const BATCH: usize = 1_000;
-/// Name in the store of the round whose known URLs have all been looked at.
-const PLANTED_KEY: &str = "recrawl:planted";
+/// Name in the store of the round whose due URLs are all in the frontier.
+const DUE_ENQUEUED_KEY: &str = "recrawl:planted";
 
-/// Puts the known URLs that are due into the frontier; the others rest. Seeds have been put there. It may be called again in a
-/// round, by the process that goes on with it.
+/// Adds the due known URLs to the frontier, which has the seeds already. A process that resumes the round may call this again.
 ///
 /// # Errors
 /// When storage fails.
-pub fn plant(context: &Context, seeds: &FxHashSet<UrlKey>) -> Result<(), StoreError> {
+pub fn enqueue_due(context: &Context, seeds: &FxHashSet<UrlKey>) -> Result<(), StoreError> {
     let store = &context.store;
     let round = store.round()?.to_string();
-    if !context.recrawl.on || store.get(PLANTED_KEY)?.as_ref() == Some(&round) {
+    if !context.recrawl.on || store.get(DUE_ENQUEUED_KEY)?.as_ref() == Some(&round) {
         return Ok(());
     }
     let (now, mut after) = (now_ms(), RequestId(0));
@@ -47,7 +46,7 @@ pub fn plant(context: &Context, seeds: &FxHashSet<UrlKey>) -> Result<(), StoreEr
         }
         store.revisit(&due)?;
     }
-    store.put(PLANTED_KEY, &round)
+    store.put(DUE_ENQUEUED_KEY, &round)
 }
 
 /// Returns true if a known URL would still be followed if it were found now.
@@ -66,11 +65,11 @@ fn is_wanted(context: &Context, known: &KnownUrl) -> bool {
     }
 }
 
-/// Wakes those of a sitemap's or feed's URLs that rest and are dated newer than their last visit.
+/// Adds known URLs to the frontier if a sitemap or feed gives them a date after their last visit.
 ///
 /// # Errors
 /// When storage fails.
-pub fn wake(context: &Context, listed: &[NewUrl]) -> Result<(), StoreError> {
+pub fn enqueue_newer(context: &Context, listed: &[NewUrl]) -> Result<(), StoreError> {
     if !context.recrawl.on {
         return Ok(());
     }
@@ -100,7 +99,7 @@ pub fn unchanged(context: &Context, request: CrawlRequest, history: PageHistory)
     if let Some(host) = HostKey::of(&request.url) {
         context.recrawl.count_unchanged(&host);
     }
-    Finished::Known(Box::new(KnownEnd { request, outcome: Outcome::Unchanged, history }))
+    Finished::Known(Box::new(KnownPageEnd { request, outcome: Outcome::Unchanged, history }))
 }
 
 /// Returns the end of a page with the same body as before, if its rules and strategy are the same, too. If a

@@ -18,7 +18,7 @@ const MAX_IN_MEMORY: usize = 32 << 20;
 /// Time for which expired rules stay in force while the host does not give new ones. RFC 9309 §2.4 allows a
 /// cached copy beyond its 24 hours as long as robots.txt is unreachable; a day more bridges an outage.
 const MAX_STALE: Duration = Duration::from_secs(86_400);
-/// Pause before a host that keeps old rules in force is asked for new ones again.
+/// Pause between requests for new rules at a host whose old rules stay in force.
 const STALE_FOR: Duration = Duration::from_secs(600);
 
 /// The rules of an origin and when they have to be fetched anew.
@@ -122,7 +122,7 @@ impl RobotsCache {
                     Err(error) => (unanswered(now_ms), Some(error)),
                 };
                 let robots = self.robots_of(&cached, error);
-                // the next run may have better luck: it is not told of this one's
+                // the next run tries again, so the failure is not stored
                 if !robots.policy.is_unreachable() {
                     let asked = origin.clone();
                     storage.call(move |store| store.save_robots(&asked, &cached)).await?;
@@ -136,7 +136,7 @@ impl RobotsCache {
             })
             .await?;
         if first {
-            self.cells.weigh(origin, &cell, robots.policy.heap_bytes());
+            self.cells.record_size(origin, &cell, robots.policy.heap_bytes());
         }
         Ok(RobotsLookup { robots: Arc::clone(robots), first })
     }

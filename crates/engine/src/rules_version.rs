@@ -8,8 +8,8 @@ use crawl_model::RulesVersion;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// Counts up where pages that earlier versions have read need to be read anew.
-const READ_ANEW: u8 = 1;
+/// Version of text extraction. A higher number makes a round extract all pages again.
+const TEXT_RULES_VERSION: u8 = 1;
 
 /// The numbers by which pages are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn reading(config: &Config) -> u32 {
     let mut parts = Parts::default();
     let mut add = |part: &[u8]| parts.add(part);
     add(env!("CARGO_PKG_VERSION").as_bytes());
-    add(&[READ_ANEW]);
+    add(&[TEXT_RULES_VERSION]);
     for (_, text) in Rules::built_in_files() {
         add(text.as_bytes());
     }

@@ -12,7 +12,7 @@ use crate::{
     context::Context,
     ending::Ending,
     messages::{Job, ShardMessage, shard_of},
-    slow_lane::{Full, SLOW_PAUSE, SlowPlace},
+    slow_lane::{Full, SLOW_PAUSE, SlowPermit},
     soft404,
     stage_error::StageError,
 };
@@ -26,24 +26,24 @@ use tokio::{
 };
 use waiting::WaitingHosts;
 
-/// Hosts that the store is asked for at a time.
+/// Hosts of one query of the store.
 const HOSTS_AT_A_TIME: usize = 64;
 /// The longest pause between two looks at the frontier; events end it early.
 const IDLE: Duration = Duration::from_millis(250);
-/// Idle time after which politeness forgets a host, and the pause between two looks for such hosts.
+/// Idle time after which the politeness gate forgets a host, and the interval of that check.
 const FORGET_HOSTS: Duration = Duration::from_secs(600);
 /// Time of a lease beyond that of a request: for extraction, cleaning and writing.
 const LEASE_MARGIN: Duration = Duration::from_secs(600);
-/// Time after `crawl.max_time` that requests in flight have to end.
-const OVERTIME: Duration = Duration::from_secs(2);
-/// Pause between two looks for expired leases.
+/// Time after `crawl.max_time` until requests in flight are cancelled.
+const GRACE_AFTER_LIMIT: Duration = Duration::from_secs(2);
+/// Interval of the check for expired leases.
 const EXPIRE_LEASES: Duration = Duration::from_secs(60);
 
 /// A host's permission for one request.
 struct Turn {
     /// `None` for a host that has been given up.
     slot: Option<HostSlot>,
-    slow: Option<SlowPlace>,
+    slow: Option<SlowPermit>,
 }
 
 /// Reason why a host has no turn now.
@@ -233,7 +233,7 @@ impl Scheduler {
         let mut hosts = self.waiting.released(gate.take_released());
         hosts.extend(self.waiting.due(Instant::now(), gate.address_pause()));
         if self.waiting.has_slow() {
-            hosts.extend(self.waiting.next_slow(self.context.network.slow.free()));
+            hosts.extend(self.waiting.take_slow(self.context.network.slow.free()));
         }
         if !hosts.is_empty() {
             self.context.store.resume(&hosts)?;
@@ -279,8 +279,8 @@ impl Scheduler {
             };
             self.context.store.suspend(&host.host)?;
             match refused {
-                Refusal::Gate(not_yet) => self.waiting.put_off(host, not_yet),
-                Refusal::SlowLane => self.waiting.put_off_slow(&host.host),
+                Refusal::Gate(not_yet) => self.waiting.defer(host, not_yet),
+                Refusal::SlowLane => self.waiting.defer_slow(&host.host),
             }
             return Ok((turns, true));
         }
@@ -421,7 +421,7 @@ impl Scheduler {
 async fn end_requests(context: &Context) {
     if let Some(end) = context.config.crawl.max_time.and_then(|time| context.stats.started.checked_add(time))
     {
-        tokio::time::sleep_until(end + OVERTIME).await;
+        tokio::time::sleep_until(end + GRACE_AFTER_LIMIT).await;
         context.control.requests.cancel();
     }
     std::future::pending::<()>().await;

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// The file in a folder that its process holds a lock on.
 const LOCK: &str = "owner.lock";
 /// Folders that are made until one is locked: another process may take a new one for a leftover.
-const TRIES: usize = 10;
+const MAX_ATTEMPTS: usize = 10;
 
 /// Age from which an empty folder is a leftover: between its making and its lock are microseconds.
 const UNLOCKED: Duration = Duration::from_secs(60);
@@ -36,7 +36,7 @@ impl Scratch {
     /// When none can be made.
     pub fn new(base: &Path, prefix: &str) -> io::Result<Self> {
         remove_leftovers(base, prefix);
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let folder =
                 tempfile::Builder::new().prefix(prefix).permissions(permissions()).tempdir_in(base)?;
             let lock = File::create(folder.path().join(LOCK))?;

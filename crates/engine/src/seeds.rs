@@ -44,7 +44,7 @@ pub struct Seeds {
     pub bad: Vec<BadLine>,
 }
 
-/// Longest line that is looked at, in bytes; a longer one is a bad line, so that a binary file cannot fill memory.
+/// Maximum bytes of a line. A longer one is a bad line, so that a binary file cannot fill memory.
 const MAX_LINE: u64 = 64 * 1024;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -106,7 +106,7 @@ pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Seeds, 
     Ok(seeds)
 }
 
-/// The failure to read a file of seeds. A URL or a command that is written wrong is taken for its name.
+/// The failure to read a file of seeds. A misspelled URL or command counts as the name of a file.
 fn unreadable(name: &Path, error: &io::Error) -> Failure {
     let hint = match error.kind() {
         io::ErrorKind::NotFound => "; a seed is a file, a URL such as https://example.org/, or a host",

@@ -66,7 +66,7 @@ impl Session {
         config.output.expand_dates(outputs::round_start_ms(state)?)?;
         let context = Arc::new(full_context(config, state, platform)?);
         context.strategies.browser.reap();
-        recall(&context, state)?;
+        restore_earlier_runs(&context, state)?;
         plant(&context, seeds)?;
         on_recalled(&context);
         let outputs = outputs::open(&context, state)?;
@@ -89,7 +89,7 @@ impl Session {
         let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
         let saved = context.in_storage(|context| context.reading.sites.save(&*context.store)).await;
         let outcome = outcome.and(saved.map_err(StageError::Store));
-        // whatever happened, what is in it is whole
+        // the archive holds whole records even after an error
         let shared = Arc::clone(&context);
         let ended = context.compute.cpu.run(move || end_archive(&shared)).await;
         let ended =
@@ -105,8 +105,8 @@ fn end_archive(context: &Context) -> Result<(), StageError> {
     archive::forget(&*context.store).map_err(StageError::Store)
 }
 
-/// Takes up what earlier runs have left in the state directory.
-fn recall(context: &Context, state: &State) -> Result<(), Failure> {
+/// Restores deadlines, lessons and evidence of earlier runs from the state directory.
+fn restore_earlier_runs(context: &Context, state: &State) -> Result<(), Failure> {
     duplicates::open(context)?;
     bring_forward(context, state)?;
     // what seeds redirected to is known, as the pages there are
@@ -191,7 +191,7 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
         }
     }
     let keys = planted.iter().map(|seed| seed.key).collect();
-    Ok(revisit::plant(context, &keys)?)
+    Ok(revisit::enqueue_due(context, &keys)?)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{
     config::Emit,
     context::Context,
     duplicates::{self, Duplicates},
-    finished::{Finished, KnownEnd},
+    finished::{Finished, KnownPageEnd},
     memory::{self, LargePagePermit},
     page_work,
     record::{known_record, record},
@@ -67,7 +67,7 @@ enum Prepared {
 
 /// Time for which a batch waits for more pages after its first. Making a batch durable costs as much as some
 /// pages do, however few it has.
-const GATHER: Duration = Duration::from_millis(25);
+const MAX_BATCH_DELAY: Duration = Duration::from_millis(25);
 /// Bytes that the line buffer keeps from batch to batch.
 const KEEP_BUFFER: usize = 2 << 20;
 /// A batch ends early at this size, so that a batch of large pages does not fill memory.
@@ -101,7 +101,7 @@ impl Sink {
             // pages of the batch stay leased until they are settled
             let _fence = context.records.leases.hold().await;
             self.take(first)?;
-            let until = Instant::now() + GATHER;
+            let until = Instant::now() + MAX_BATCH_DELAY;
             while self.settlements.len() < self.context.config.output.batch
                 && self.records.batch_bytes().max(self.error_lines.len()) < MAX_BATCH_BYTES
             {
@@ -197,7 +197,7 @@ impl Sink {
         Ok(Prepared::Record(Box::new(history), Box::new(record)))
     }
 
-    /// A page that repeats a record and is not written: a line of the error log, and the end of its URL.
+    /// Ends the URL of a page that repeats a record, with a line of the error log.
     fn left_out(&mut self, page: &CleanPage) -> Result<(), StageError> {
         let line = duplicates::line(page);
         error_line::push(&mut self.error_lines, &line)?;
@@ -214,7 +214,7 @@ impl Sink {
     }
 
     /// A page of an earlier round. One that is gone is written, one that is unchanged if all are.
-    fn known(&mut self, end: KnownEnd) -> Result<(), StageError> {
+    fn known(&mut self, end: KnownPageEnd) -> Result<(), StageError> {
         let gone = end.outcome == Outcome::Gone;
         if gone {
             self.context.stats.gone(end.request.url.as_str());
@@ -227,7 +227,7 @@ impl Sink {
         } else {
             self.tally.ended += 1;
         }
-        let KnownEnd { request, outcome, history } = end;
+        let KnownPageEnd { request, outcome, history } = end;
         self.settlements.push(Settlement { lease: LeaseRef::from(&request), outcome, history });
         Ok(())
     }

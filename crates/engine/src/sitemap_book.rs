@@ -7,20 +7,20 @@ use crawl_model::{CrawlRequest, HostKey, UrlKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files that are remembered; beyond that all are counted anew.
+/// Maximum remembered files. Beyond that the counts start again from zero.
 const MAX_FILES: usize = 200_000;
 
 /// Files outside of the scope that the hosts of one site may lead to.
-const MAX_FILES_ELSEWHERE: u64 = 100;
+const MAX_FILES_OUTSIDE: u64 = 100;
 
 /// Result of [`SitemapBook::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum Admittance {
     /// The file may be fetched.
     Yes,
     /// The limit leaves no room for the file.
     Full {
-        /// True for the planter's first file without room.
+        /// True for the first file without room of the same robots.txt.
         first: bool,
     },
     /// The file is on a host outside of the scope, and the limit leaves no room for those.
@@ -35,8 +35,8 @@ pub struct SitemapReference<'a> {
     /// The file.
     pub file: UrlKey,
     /// The host whose robots.txt leads there.
-    pub planter: &'a HostKey,
-    /// The registrable domain of the planter.
+    pub robots_host: &'a HostKey,
+    /// The registrable domain of that host.
     pub site: &'a str,
     /// True if robots.txt names it, or a named file has moved there.
     pub named: bool,
@@ -50,13 +50,13 @@ pub struct SitemapBook {
     limit: Limit,
     /// Hosts outside of the scope that the hosts of one site may lead to.
     hosts: Limit,
-    planted: Mutex<Planted>,
+    planted: Mutex<FilesOfRobots>,
 }
 
 #[derive(Default)]
-struct Planted {
+struct FilesOfRobots {
     files: FxHashMap<UrlKey, File>,
-    planters: FxHashMap<HostKey, Share>,
+    robots_hosts: FxHashMap<HostKey, Share>,
     /// Counts by registrable domain, so that a site gains nothing by hosts without end.
     sites: FxHashMap<String, OutsideFiles>,
 }
@@ -72,7 +72,7 @@ impl OutsideFiles {
     /// Returns true if there is room for a file on a host, which takes it.
     fn take(&mut self, host: &HostKey, most: Limit) -> bool {
         let is_known = self.hosts.contains(host);
-        if self.files >= MAX_FILES_ELSEWHERE || !(is_known || most.allows(self.hosts.len() as u64)) {
+        if self.files >= MAX_FILES_OUTSIDE || !(is_known || most.allows(self.hosts.len() as u64)) {
             return false;
         }
         self.hosts.insert(host.clone());
@@ -82,7 +82,7 @@ impl OutsideFiles {
 }
 
 struct File {
-    planter: HostKey,
+    robots_host: HostKey,
     /// True if robots.txt names it, or a named file has moved there.
     named: bool,
 }
@@ -102,33 +102,34 @@ impl SitemapBook {
 
     /// Takes a file into the planter's share, if there is room; one that is in the book already takes none.
     #[must_use]
-    pub fn take(&self, reference: &SitemapReference<'_>) -> Taken {
+    pub fn take(&self, reference: &SitemapReference<'_>) -> Admittance {
         let mut planted = self.lock();
         if let Some(known) = planted.files.get_mut(&reference.file) {
             known.named |= reference.named;
-            return Taken::Yes;
+            return Admittance::Yes;
         }
         if planted.files.len() >= MAX_FILES {
-            *planted = Planted::default();
+            *planted = FilesOfRobots::default();
         }
         let planted = &mut *planted;
-        let share = planted.planters.entry(reference.planter.clone()).or_default();
+        let share = planted.robots_hosts.entry(reference.robots_host.clone()).or_default();
         if share.files >= self.limit.or_max() {
             let first = !std::mem::replace(&mut share.full, true);
-            return Taken::Full { first };
+            return Admittance::Full { first };
         }
         if let Some(host) = reference.elsewhere {
             let elsewhere = planted.sites.entry(reference.site.to_owned()).or_default();
             if !elsewhere.take(host, self.hosts) {
                 let first = !std::mem::replace(&mut elsewhere.full, true);
-                return Taken::OutsideLimit { first };
+                return Admittance::OutsideLimit { first };
             }
         }
         share.files += 1;
-        planted
-            .files
-            .insert(reference.file, File { planter: reference.planter.clone(), named: reference.named });
-        Taken::Yes
+        planted.files.insert(
+            reference.file,
+            File { robots_host: reference.robots_host.clone(), named: reference.named },
+        );
+        Admittance::Yes
     }
 
     /// Returns the planter of a file, and true if robots.txt names it. A feed has no planter, and the
@@ -137,13 +138,13 @@ impl SitemapBook {
     pub fn origin(&self, file: &CrawlRequest) -> (HostKey, bool) {
         let planted = self.lock();
         let known = planted.files.get(&UrlKey::of(file.url.as_str()));
-        known.map(|file| (file.planter.clone(), file.named)).unwrap_or_else(|| {
+        known.map(|file| (file.robots_host.clone(), file.named)).unwrap_or_else(|| {
             let host = HostKey::of(&file.url).unwrap_or_else(|| HostKey::from_stored(""));
             (host, false)
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Planted> {
+    fn lock(&self) -> MutexGuard<'_, FilesOfRobots> {
         self.planted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -153,11 +154,12 @@ mod tests {
     use super::*;
 
     /// A file of the site `site.test`, outside of the scope if a host is given.
-    fn take(book: &SitemapBook, planter: &str, file: &str, elsewhere: Option<&str>) -> Taken {
-        let (planter, elsewhere) = (HostKey::from_stored(planter), elsewhere.map(HostKey::from_stored));
+    fn take(book: &SitemapBook, robots_host: &str, file: &str, elsewhere: Option<&str>) -> Admittance {
+        let (robots_host, elsewhere) =
+            (HostKey::from_stored(robots_host), elsewhere.map(HostKey::from_stored));
         book.take(&SitemapReference {
             file: UrlKey::of(file),
-            planter: &planter,
+            robots_host: &robots_host,
             site: "site.test",
             named: false,
             elsewhere: elsewhere.as_ref(),
@@ -165,40 +167,41 @@ mod tests {
     }
 
     #[test]
-    fn each_planter_has_so_many_files_and_is_told_once() {
+    fn the_files_of_a_robots_txt_are_limited_and_reported_once() {
         let book = SitemapBook::new(Limit(Some(2)), Limit(None));
         let take = |host: &str, file: &str| take(&book, host, file, None);
-        assert_eq!(["1", "2", "1"].map(|file| take("a", file)), [Taken::Yes; 3]);
-        assert_eq!(take("a", "3"), Taken::Full { first: true });
-        assert_eq!(take("a", "4"), Taken::Full { first: false });
-        assert_eq!(take("b", "3"), Taken::Yes);
-        assert_eq!(take("b", "1"), Taken::Yes, "it is the share of another one");
+        assert_eq!(["1", "2", "1"].map(|file| take("a", file)), [Admittance::Yes; 3]);
+        assert_eq!(take("a", "3"), Admittance::Full { first: true });
+        assert_eq!(take("a", "4"), Admittance::Full { first: false });
+        assert_eq!(take("b", "3"), Admittance::Yes);
+        assert_eq!(take("b", "1"), Admittance::Yes, "it is the share of another one");
         let book = SitemapBook::new(Limit(None), Limit(None));
-        assert!((0..99).all(|n| self::take(&book, "a", &n.to_string(), None) == Taken::Yes));
+        assert!((0..99).all(|n| self::take(&book, "a", &n.to_string(), None) == Admittance::Yes));
     }
 
     #[test]
     fn a_site_leads_to_few_hosts_outside_of_the_scope() {
         let book = SitemapBook::new(Limit(None), Limit(Some(2)));
-        let elsewhere =
-            |planter: &str, n: usize, host: &str| take(&book, planter, &format!("{host}/{n}"), Some(host));
-        assert_eq!(elsewhere("a", 0, "x"), Taken::Yes);
-        assert_eq!(elsewhere("b", 0, "y"), Taken::Yes);
-        assert_eq!(elsewhere("c", 0, "z"), Taken::OutsideLimit { first: true }, "the site has its two");
-        assert_eq!(elsewhere("a", 1, "z"), Taken::OutsideLimit { first: false });
-        assert_eq!(take(&book, "a", "a/1", None), Taken::Yes, "hosts of the scope have room");
-        let more = (1..2 * MAX_FILES_ELSEWHERE)
-            .filter(|n| elsewhere("a", usize::try_from(*n).unwrap(), "x") == Taken::Yes);
-        assert_eq!(more.count() as u64, MAX_FILES_ELSEWHERE - 2);
+        let elsewhere = |robots_host: &str, n: usize, host: &str| {
+            take(&book, robots_host, &format!("{host}/{n}"), Some(host))
+        };
+        assert_eq!(elsewhere("a", 0, "x"), Admittance::Yes);
+        assert_eq!(elsewhere("b", 0, "y"), Admittance::Yes);
+        assert_eq!(elsewhere("c", 0, "z"), Admittance::OutsideLimit { first: true }, "the site has its two");
+        assert_eq!(elsewhere("a", 1, "z"), Admittance::OutsideLimit { first: false });
+        assert_eq!(take(&book, "a", "a/1", None), Admittance::Yes, "hosts of the scope have room");
+        let more = (1..2 * MAX_FILES_OUTSIDE)
+            .filter(|n| elsewhere("a", usize::try_from(*n).unwrap(), "x") == Admittance::Yes);
+        assert_eq!(more.count() as u64, MAX_FILES_OUTSIDE - 2);
         let none = SitemapBook::new(Limit(None), Limit(Some(0)));
-        assert_eq!(take(&none, "a", "x/0", Some("x")), Taken::OutsideLimit { first: true });
+        assert_eq!(take(&none, "a", "x/0", Some("x")), Admittance::OutsideLimit { first: true });
     }
 
     #[test]
     fn the_book_is_bounded() {
         let book = SitemapBook::new(Limit(None), Limit(None));
         for n in 0..=MAX_FILES {
-            assert_eq!(take(&book, "a", &n.to_string(), None), Taken::Yes);
+            assert_eq!(take(&book, "a", &n.to_string(), None), Admittance::Yes);
         }
         assert_eq!(book.lock().files.len(), 1);
     }

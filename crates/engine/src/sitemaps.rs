@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     links::{Discovered, new_url},
     revisit,
-    sitemap_book::{SitemapReference, Taken},
+    sitemap_book::{Admittance, SitemapReference},
     stage_error::StageError,
     traps::{self, LINES_A_PAGE},
 };
@@ -36,25 +36,25 @@ const TOO_FAR_OUT: &str = "trap_sitemap_hosts";
 /// # Errors
 /// When storage fails.
 pub fn plant(context: &Context, sitemaps: &[String], base: &Url) -> Result<Vec<FailedPage>, StoreError> {
-    let Some(planter) = HostKey::of(base).filter(|_| context.config.crawl.depth.or_max() > 0) else {
+    let Some(robots_host) = HostKey::of(base).filter(|_| context.config.crawl.depth.or_max() > 0) else {
         return Ok(Vec::new());
     };
     let named = sitemaps.iter().filter_map(|line| base.join(line.trim()).ok());
-    let (files, lines) = within_limit(context, &planter, true, named, 0);
+    let (files, lines) = within_limit(context, &robots_host, true, named, 0);
     enqueue(context, &files, None)?;
     Ok(lines)
 }
 
-/// The files that the planter's share still has room for, and lines for the first that it has none for.
+/// The files within the limit of their robots.txt, and an error line for the first file beyond it.
 fn within_limit(
     context: &Context,
-    planter: &HostKey,
+    robots_host: &HostKey,
     named: bool,
     urls: impl Iterator<Item = Url>,
     depth: u32,
 ) -> (Vec<NewUrl>, Vec<FailedPage>) {
-    let planter_url = Url::parse(&format!("http://{planter}/")).ok();
-    let site = planter_url.as_ref().and_then(domain).unwrap_or(planter.as_str());
+    let robots_url = Url::parse(&format!("http://{robots_host}/")).ok();
+    let site = robots_url.as_ref().and_then(domain).unwrap_or(robots_host.as_str());
     let (mut files, mut lines) = (Vec::new(), Vec::new());
     for url in urls {
         let Some(found) = file(context, &url, depth) else { continue };
@@ -62,18 +62,20 @@ fn within_limit(
         let elsewhere = Some(&found.host).filter(|_| is_elsewhere);
         match context.admission.sitemaps.take(&SitemapReference {
             file: found.key,
-            planter,
+            robots_host,
             site,
             named,
             elsewhere,
         }) {
-            Taken::Yes => files.push(found),
-            Taken::Full { first } => {
-                lines.extend(first.then(|| file_limit_line(context, planter, found.url)));
+            Admittance::Yes => files.push(found),
+            Admittance::Full { first } => {
+                lines.extend(first.then(|| file_limit_line(context, robots_host, found.url)));
                 break;
             }
-            Taken::OutsideLimit { first: true } => lines.push(outside_limit_line(context, site, found.url)),
-            Taken::OutsideLimit { first: false } => context.stats.by_kind(TOO_FAR_OUT, 1),
+            Admittance::OutsideLimit { first: true } => {
+                lines.push(outside_limit_line(context, site, found.url));
+            }
+            Admittance::OutsideLimit { first: false } => context.stats.by_kind(TOO_FAR_OUT, 1),
         }
     }
     (files, lines)
@@ -88,10 +90,10 @@ fn outside_limit_line(context: &Context, site: &str, url: String) -> FailedPage 
     traps::line(url, TOO_FAR_OUT, message)
 }
 
-fn file_limit_line(context: &Context, planter: &HostKey, url: String) -> FailedPage {
+fn file_limit_line(context: &Context, robots_host: &HostKey, url: String) -> FailedPage {
     let limit = context.config.crawl.sitemap_files.or_max();
     let message = format!(
-        "the sitemaps of {planter} are more than {limit} files; this one and what follows are not read"
+        "the sitemaps of {robots_host} are more than {limit} files; this one and what follows are not read"
     );
     traps::line(url, TOO_MANY, message)
 }
@@ -112,12 +114,12 @@ pub fn redirected(
     request: &CrawlRequest,
     to: &Url,
 ) -> Result<Vec<FailedPage>, StoreError> {
-    let (planter, named) = context.admission.sitemaps.origin(request);
+    let (robots_host, named) = context.admission.sitemaps.origin(request);
     if !(named || may_lead_to(context, &request.url, to)) {
         return Ok(Vec::new());
     }
     let (mut moved, lines) =
-        within_limit(context, &planter, named, std::iter::once(to.clone()), request.depth);
+        within_limit(context, &robots_host, named, std::iter::once(to.clone()), request.depth);
     for file in &mut moved {
         file.redirects.clone_from(&request.redirects);
         file.redirects.push(request.url.as_str().to_owned());
@@ -165,7 +167,7 @@ fn read_now(
         _ => pages(context, request, sitemap),
     };
     lines.extend(enqueue(context, &urls, Some(request.id))?);
-    revisit::wake(context, &urls)?;
+    revisit::enqueue_newer(context, &urls)?;
     Ok(Ok(lines))
 }
 
@@ -193,10 +195,10 @@ fn children(context: &Context, request: &CrawlRequest, index: Sitemap) -> (Vec<N
         tracing::warn!(url = %request.url, "sitemap indexes are nested too deep; not followed");
         return (Vec::new(), Vec::new());
     }
-    let (planter, _) = context.admission.sitemaps.origin(request);
+    let (robots_host, _) = context.admission.sitemaps.origin(request);
     let urls = index.entries.into_iter().map(|entry| entry.url);
     let urls = urls.filter(|url| may_lead_to(context, &request.url, url));
-    within_limit(context, &planter, false, urls, request.depth + 1)
+    within_limit(context, &robots_host, false, urls, request.depth + 1)
 }
 
 /// The pages of a sitemap or feed, without traps.

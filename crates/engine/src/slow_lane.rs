@@ -13,7 +13,7 @@ use std::{
 
 /// Time that a request may wait for its host before it counts as slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(3);
-/// Pause before a slow host is looked at again that shares a full address.
+/// Pause before the next check of a slow host whose address has no free place.
 pub const SLOW_PAUSE: Duration = Duration::from_millis(250);
 /// Slow hosts that are known; beyond that those without a place are forgotten.
 const MAX_HOSTS: usize = 100_000;
@@ -50,7 +50,7 @@ struct SlowHost {
 }
 
 /// One place of the lane, until it is dropped.
-pub struct SlowPlace {
+pub struct SlowPermit {
     shared: Arc<Shared>,
     host: HostKey,
     address: Option<IpAddr>,
@@ -78,17 +78,17 @@ impl SlowLane {
     ///
     /// # Errors
     /// If there is no room for a slow host.
-    pub fn admit(&self, host: &HostKey) -> Result<Option<SlowPlace>, Full> {
+    pub fn admit(&self, host: &HostKey) -> Result<Option<SlowPermit>, Full> {
         let address = self.address_of(host);
         let mut state = self.shared.lock();
         if state.hosts.contains_key(host) { self.take(&mut state, host, address).map(Some) } else { Ok(None) }
     }
 
-    /// A place for a request that has turned out slow. The host is known as slow from now on.
+    /// Marks a host as slow, and takes a place for its current request.
     ///
     /// # Errors
     /// If there is no room for it.
-    pub fn turn_slow(&self, host: &HostKey) -> Result<SlowPlace, Full> {
+    pub fn admit_slow(&self, host: &HostKey) -> Result<SlowPermit, Full> {
         let address = self.address_of(host);
         let mut state = self.shared.lock();
         state.count_slow_answer(host);
@@ -121,7 +121,7 @@ impl SlowLane {
         self.addresses.as_ref().and_then(|book| book.address_of(host))
     }
 
-    fn take(&self, state: &mut State, host: &HostKey, address: Option<IpAddr>) -> Result<SlowPlace, Full> {
+    fn take(&self, state: &mut State, host: &HostKey, address: Option<IpAddr>) -> Result<SlowPermit, Full> {
         let at_address =
             address.and_then(|address| state.addresses.get(&address)).copied().unwrap_or_default();
         let Some(slow) = state.hosts.get_mut(host) else { return Err(Full::Lane) };
@@ -138,7 +138,7 @@ impl SlowLane {
         if let Some(address) = address {
             *state.addresses.entry(address).or_default() += 1;
         }
-        Ok(SlowPlace { shared: Arc::clone(&self.shared), host: host.clone(), address })
+        Ok(SlowPermit { shared: Arc::clone(&self.shared), host: host.clone(), address })
     }
 }
 
@@ -159,7 +159,7 @@ impl State {
     }
 }
 
-impl Drop for SlowPlace {
+impl Drop for SlowPermit {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.taken = state.taken.saturating_sub(1);
@@ -188,22 +188,22 @@ mod tests {
     fn slow_hosts_leave_a_quarter_of_the_places_to_others() {
         let lane = SlowLane::new(16, None);
         assert!(lane.admit(&host(0)).unwrap().is_none(), "nothing is known of it");
-        let taken: Vec<_> = (0..12).map(|n| lane.turn_slow(&host(n)).unwrap()).collect();
-        assert_eq!(lane.turn_slow(&host(12)).err(), Some(Full::Lane));
+        let taken: Vec<_> = (0..12).map(|n| lane.admit_slow(&host(n)).unwrap()).collect();
+        assert_eq!(lane.admit_slow(&host(12)).err(), Some(Full::Lane));
         assert_eq!(lane.free(), 0);
         assert!(lane.admit(&host(12)).is_err(), "and the host is slow all the same");
         assert!(lane.admit(&host(99)).unwrap().is_none(), "others need no place");
         drop(taken);
         assert!(lane.admit(&host(12)).unwrap().is_some());
         let alone = SlowLane::new(1, None);
-        assert!(alone.turn_slow(&host(0)).is_ok(), "one place is enough to go on with");
+        assert!(alone.admit_slow(&host(0)).is_ok(), "one place is enough to go on with");
     }
 
     #[test]
     fn quick_answers_make_up_for_slow_ones() {
         let lane = SlowLane::new(16, None);
         let is_slow = || lane.admit(&host(0)).unwrap().is_some();
-        drop(lane.turn_slow(&host(0)));
+        drop(lane.admit_slow(&host(0)));
         lane.was_slow(&host(0));
         for _ in 0..3 {
             lane.was_quick(&host(0));
@@ -220,11 +220,11 @@ mod tests {
             book.note(&host(n), IpAddr::from([192, 0, 2, u8::from(n > 4)]));
         }
         let lane = SlowLane::new(16, Some(book));
-        let first: Vec<_> = (0..3).map(|n| lane.turn_slow(&host(n)).unwrap()).collect();
-        assert_eq!(lane.turn_slow(&host(3)).err(), Some(Full::Address), "the address has its quarter");
-        let other: Vec<_> = (0..5).map(|_| lane.turn_slow(&host(5)).unwrap()).collect();
+        let first: Vec<_> = (0..3).map(|n| lane.admit_slow(&host(n)).unwrap()).collect();
+        assert_eq!(lane.admit_slow(&host(3)).err(), Some(Full::Address), "the address has its quarter");
+        let other: Vec<_> = (0..5).map(|_| lane.admit_slow(&host(5)).unwrap()).collect();
         assert_eq!(other.len(), 5, "a host alone at its address is bounded by politeness.host_concurrency");
-        assert!(lane.turn_slow(&host(6)).is_err());
+        assert!(lane.admit_slow(&host(6)).is_err());
         drop(first);
         assert!(lane.admit(&host(3)).unwrap().is_some());
     }
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn known_hosts_are_bounded() {
         let lane = SlowLane::new(16, None);
-        let kept = lane.turn_slow(&host(0)).unwrap();
+        let kept = lane.admit_slow(&host(0)).unwrap();
         for n in 1..=MAX_HOSTS {
             lane.was_slow(&host(n));
         }

@@ -17,8 +17,8 @@ use url::Url;
 
 /// The kind that probes are counted as.
 pub const KIND: &str = "soft404_probe";
-/// Hosts and leases of them that are looked at to end useless probes.
-const MANY: usize = 1_000_000;
+/// Maximum hosts, and leases of a host, that are checked for useless probes.
+const MAX_CHECKED: usize = 1_000_000;
 
 /// Pages of a section, after the first page of the host, from which on the section is probed. So the probes
 /// of a host are few beside its pages.
@@ -186,11 +186,11 @@ pub fn drained(context: &Context) -> Result<bool, StoreError> {
         return Ok(false);
     }
     let now = now_ms();
-    for load in store.hosts_with_pending(Lane::Plain, now, MANY)? {
+    for load in store.hosts_with_pending(Lane::Plain, now, MAX_CHECKED)? {
         let probes = store.lease(
             &load.host,
             Lane::Plain,
-            MANY,
+            MAX_CHECKED,
             &context.control.worker,
             now,
             now.saturating_add(60_000),

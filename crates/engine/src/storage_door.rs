@@ -1,5 +1,5 @@
 //! The one way from asynchronous tasks to the store. A call may sync a disk or wait for a database, so it runs on a
-//! thread of its own.
+//! separate thread.
 //!
 //! Stages with a thread of their own and threads of the CPU pool call the store directly. In debug builds a store
 //! panics on a call from a thread that runs tasks ([`crawl_model::assert_may_block`]).
@@ -157,9 +157,9 @@ pub struct OpenCalls {
 
 impl OpenCalls {
     /// Begins a call, which ends when the guard is dropped.
-    pub fn begin(&self) -> OpenCall<'_> {
+    pub fn begin(&self) -> OpenCallGuard<'_> {
         self.count.fetch_add(1, SeqCst);
-        OpenCall(self)
+        OpenCallGuard(self)
     }
 
     /// Waits for an event, and then until no call is open.
@@ -176,9 +176,9 @@ impl OpenCalls {
 }
 
 /// An open call of [`OpenCalls`].
-pub struct OpenCall<'a>(&'a OpenCalls);
+pub struct OpenCallGuard<'a>(&'a OpenCalls);
 
-impl Drop for OpenCall<'_> {
+impl Drop for OpenCallGuard<'_> {
     fn drop(&mut self) {
         self.0.count.fetch_sub(1, SeqCst);
         self.0.ended.notify_waiters();

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Failures of a strategy that concern the page itself. It is a file, its script leads elsewhere or runs
 /// without end, or it ends the tab or takes too much memory. Failures of a network, a proxy or an unreachable
 /// robots.txt are temporary.
-const TELLING: [&str; 5] = ["attachment", "navigation", "page_crashed", "page_hung", "page_memory"];
+const PAGE_FAILURES: [&str; 5] = ["attachment", "navigation", "page_crashed", "page_hung", "page_memory"];
 
 /// Next step of a page.
 pub enum Next {
@@ -34,8 +34,7 @@ pub enum Next {
     Requeued,
 }
 
-/// Decides about a page that has been extracted. `directives` are those of all that was tried for it, this page's with its
-/// headers among them.
+/// Selects the next step of an extracted page. `directives` are those of all its attempts, with the headers of this one.
 ///
 /// # Errors
 /// When storage fails.
@@ -54,7 +53,7 @@ pub fn on_page(
     }
     let strategy = page.strategy;
     if partial.attempts.is_empty() {
-        partial.why = why_first(context, &page);
+        partial.why = reason_for_strategy(context, &page);
     }
     let found = format!("{}; {}", page.classification.reason, page.extraction.reason);
     partial.attempts.push(Attempt {
@@ -78,7 +77,7 @@ pub fn on_page(
             partial.why.clone_from(&page.classification.reason);
         }
         if brought_little {
-            // the form of the URL has chosen: without its text the static page is looked at after all
+            // the URL pattern selected the strategy: if its page has no text, the static page is fetched
             partial.ahead.push(Strategy::Static);
             partial.why = format!("{strategy} alone brought little");
         }
@@ -95,7 +94,7 @@ pub fn on_page(
 }
 
 /// Returns the reason why a page was not begun with a plain request; empty if it was.
-fn why_first(context: &Context, page: &ExtractedPage) -> String {
+fn reason_for_strategy(context: &Context, page: &ExtractedPage) -> String {
     let auto = context.strategy_of(&page.request.url) == StrategyChoice::Auto;
     let form = || format!("pages of the URL pattern {} have needed it", url_template(&page.request.url));
     match page.strategy {
@@ -145,7 +144,7 @@ fn on_failure(
     if browser {
         context.stats.not_rendered_as(kind);
     }
-    if auto && TELLING.contains(&kind) {
+    if auto && PAGE_FAILURES.contains(&kind) {
         context.strategies.lessons.outcome(&*context.store, &request.url, strategy, Gain::No)?;
     }
     if partial.ahead.is_empty() && partial.best.is_none() {

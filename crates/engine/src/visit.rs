@@ -63,11 +63,11 @@ impl From<StoreError> for VisitError {
 pub struct Visitor {
     config: Config,
     patience: Duration,
-    kept: Mutex<Kept>,
+    kept: Mutex<VisitState>,
 }
 
-/// State that one visit leaves for the next.
-struct Kept {
+/// State that visits share.
+struct VisitState {
     store: Arc<MemoryStore>,
     gate: Option<Gate>,
     visits: u32,
@@ -81,19 +81,19 @@ impl Visitor {
         let crawl = &mut config.crawl;
         (crawl.depth, crawl.limit, crawl.feeds) = (Limit(Some(0)), Limit(Some(1)), Limit(Some(0)));
         (crawl.sitemaps, crawl.soft404, crawl.obey_robots) = (false, false, true);
-        // one page says nothing of what its site repeats
+        // one page is no evidence of boilerplate
         config.dedup.enabled = false;
-        // who asks for a page gets it, whatever it repeats
+        // a requested page is returned even if it repeats another one
         config.near_duplicates.drop = false;
         config.extract.threads = 1;
-        let kept = Kept { store: Arc::default(), gate: None, visits: 0 };
+        let kept = VisitState { store: Arc::default(), gate: None, visits: 0 };
         Self { config, patience, kept: Mutex::new(kept) }
     }
 
     /// Fetches and extracts a page, and keeps it in a project if there is a keeper.
     ///
     /// # Errors
-    /// When there is no page: why, and what can be done, in words.
+    /// When there is no page, with the reason and the remedy.
     pub async fn visit(
         &self,
         url: Url,

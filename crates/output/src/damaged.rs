@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Copies ranges of a file into the first free `NAME.damaged-N` beside it and syncs that. Returns its path.
-pub(super) fn put_aside(path: &Path, ranges: &[Range<u64>]) -> io::Result<PathBuf> {
+pub(super) fn copy_damaged(path: &Path, ranges: &[Range<u64>]) -> io::Result<PathBuf> {
     let (aside, mut out) = new_file(path)?;
     let mut file = File::open(path)?;
     for range in ranges {

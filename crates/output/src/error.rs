@@ -4,14 +4,14 @@ use crawl_model::StoreError;
 use std::io;
 
 /// Advice for an output or a state that cannot be written.
-pub const WAY_OUT: &str = "free disk space, or remove the file or folder that blocks the path, then run the same command again to resume";
+pub const WRITE_ADVICE: &str = "free disk space, or remove the file or folder that blocks the path, then run the same command again to resume";
 
 /// Reasons for which an output cannot be opened or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
     /// The output cannot be written.
-    #[error("{name}: cannot be written; {WAY_OUT}")]
+    #[error("{name}: cannot be written; {WRITE_ADVICE}")]
     Write {
         /// The file.
         name: String,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 
 /// Bytes of a URL, and of a message, that a line repeats.
-const SHOWN: usize = 512;
+const MAX_QUOTED_BYTES: usize = 512;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -23,8 +23,8 @@ struct ErrorLine<'a> {
 /// # Errors
 /// When it cannot be written as JSON.
 pub fn push(lines: &mut Vec<u8>, failed: &FailedPage) -> Result<(), OutputError> {
-    let is_long = failed.url.len() > SHOWN;
-    let page = if is_long || failed.message.len() > SHOWN {
+    let is_long = failed.url.len() > MAX_QUOTED_BYTES;
+    let page = if is_long || failed.message.len() > MAX_QUOTED_BYTES {
         let (url, message) = (cut(&failed.url), cut(&failed.message));
         Cow::Owned(FailedPage { url, message, ..failed.clone() })
     } else {
@@ -39,10 +39,10 @@ pub fn push(lines: &mut Vec<u8>, failed: &FailedPage) -> Result<(), OutputError>
 
 /// The beginning of a text, with its length if it is long.
 fn cut(text: &str) -> String {
-    if text.len() <= SHOWN {
+    if text.len() <= MAX_QUOTED_BYTES {
         return text.to_owned();
     }
-    let (shown, length) = (&text[..text.floor_char_boundary(SHOWN)], text.len());
+    let (shown, length) = (&text[..text.floor_char_boundary(MAX_QUOTED_BYTES)], text.len());
     format!("{shown}... ({length} bytes)")
 }
 

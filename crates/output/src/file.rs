@@ -291,7 +291,7 @@ mod tests {
     }
 
     /// Opens a file, settles two lines, lets `harm` do something to it, and writes on. Returns the words of the error.
-    fn harmed(harm: impl Fn(&Path)) -> String {
+    fn error_after_damage(harm: impl Fn(&Path)) -> String {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.jsonl");
         let mut output = FileOutput::open(&path, Before::Unknown).unwrap();
@@ -309,17 +309,19 @@ mod tests {
 
     #[test]
     fn an_output_that_is_not_what_was_written_ends_the_run() {
-        assert!(harmed(|path| std::fs::remove_file(path).unwrap()).contains("removed or replaced"));
+        assert!(
+            error_after_damage(|path| std::fs::remove_file(path).unwrap()).contains("removed or replaced")
+        );
         let rotate = |path: &Path| {
             std::fs::rename(path, path.with_extension("1")).unwrap();
             std::fs::write(path, "").unwrap();
         };
-        assert!(harmed(rotate).contains("with 8 bytes that were written"));
+        assert!(error_after_damage(rotate).contains("with 8 bytes that were written"));
         let shorten = |path: &Path| File::options().write(true).open(path).unwrap().set_len(3).unwrap();
-        assert!(harmed(shorten).contains("5 bytes that were written are gone"));
+        assert!(error_after_damage(shorten).contains("5 bytes that were written are gone"));
         let append =
             |path: &Path| File::options().append(true).open(path).unwrap().write_all(b"foreign").unwrap();
-        assert!(harmed(append).contains("by another program while the run was on: 7 bytes"));
+        assert!(error_after_damage(append).contains("by another program while the run was on: 7 bytes"));
     }
 
     #[test]

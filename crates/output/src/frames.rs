@@ -12,8 +12,8 @@ use zstd::bulk::Compressor;
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 0x08];
 
-/// Bytes that are looked through at a time for the next frame.
-const STEP: usize = 1 << 16;
+/// Bytes of one step of the search for the next frame.
+const SEARCH_BYTES: usize = 1 << 16;
 
 /// zstd's own default.
 const ZSTD_LEVEL: i32 = 3;
@@ -102,7 +102,7 @@ impl Frames {
         let (mut base, mut window) = (start, Vec::new());
         self.seek(start)?;
         loop {
-            let read = (&mut self.file).take(STEP as u64).read_to_end(&mut window)?;
+            let read = (&mut self.file).take(SEARCH_BYTES as u64).read_to_end(&mut window)?;
             if let Some(at) = memchr::memmem::find(&window, magic) {
                 return Ok(base + at as u64);
             }

@@ -5,7 +5,7 @@
 
 use crate::OutputError;
 use crate::{
-    damaged::{bytes_of, put_aside},
+    damaged::{bytes_of, copy_damaged},
     file::Before,
     file::FileOutput,
     frames::{Frames, Packing, Part, zstd_frames},
@@ -98,8 +98,8 @@ impl Journal {
         self.file.keep(0)
     }
 
-    /// Leaves its name alone, so that it can be told from one whose records are in no table.
-    pub(super) fn keep_name(&mut self) -> Result<(), OutputError> {
+    /// Stops the removal of its file, so that a journal differs from one whose records are in no table.
+    pub(super) fn detach_name(&mut self) -> Result<(), OutputError> {
         let mut frames = Frames::open(self.file.path(), Packing::Zstd, 0).map_err(|e| self.file.fail(e))?;
         let name_alone = match frames.next() {
             Some(Ok(Part::Whole(frame))) => split(&frame).0.is_some() && split(&frame).1.is_empty(),
@@ -139,8 +139,8 @@ impl Journal {
     }
 
     /// Puts bytes that cannot be read under a name of their own. Returns what happened, in words.
-    pub(super) fn put_aside(&self, damaged: &[Range<u64>]) -> io::Result<String> {
-        let aside = put_aside(self.file.path(), damaged)?;
+    pub(super) fn copy_damaged(&self, damaged: &[Range<u64>]) -> io::Result<String> {
+        let aside = copy_damaged(self.file.path(), damaged)?;
         let (bytes, first) = (bytes_of(damaged), damaged.first().map_or(0, |range| range.start));
         Ok(format!(
             "{bytes} bytes of records cannot be read, from byte {first} on: they were moved to {}, all others are in the table",

@@ -1,5 +1,5 @@
-//! The latest record of each page, without pages that are gone. An output that holds the current state of a
-//! crawl is left so at the end of a round.
+//! The latest record of each page, without pages that are gone. The end of a round reduces an output of `-O` to these
+//! records.
 
 use crawl_model::{Record, SCHEMA_VERSION, UrlKey};
 use memchr::memmem::Finder;
@@ -10,7 +10,7 @@ use std::{
     io::{self, BufRead},
 };
 
-/// Fields that decide what becomes of a record.
+/// Fields that decide if a record stays.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(default)]
@@ -94,7 +94,7 @@ impl LatestLines {
         Ok((has_old_versions || kept.contains(&false)).then_some(Self(kept)))
     }
 
-    /// Passes on the lines that stay, records of earlier versions in the shape of today.
+    /// Writes the lines that stay, with records of earlier versions migrated to this version.
     ///
     /// # Errors
     /// When the lines cannot be read, or `write` fails.
@@ -145,7 +145,7 @@ fn is_old(head: &Head<'_>) -> bool {
     head.schema_version.is_some_and(|version| version < SCHEMA_VERSION)
 }
 
-/// A line in the shape of today. Chosen fields of a record stay as they are.
+/// A line migrated to this version. A record with chosen fields stays unchanged.
 fn of_today(line: &[u8]) -> io::Result<Cow<'_, [u8]>> {
     if !serde_json::from_slice::<Head<'_>>(line).is_ok_and(|head| is_old(&head)) {
         return Ok(line.into());

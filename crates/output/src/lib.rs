@@ -27,7 +27,7 @@ mod stdout;
 mod whole;
 
 pub use datasets::datasets_features;
-pub use error::{OutputError, WAY_OUT};
+pub use error::{OutputError, WRITE_ADVICE};
 pub use fields::{Fields, UnknownField};
 pub use file::{Before, FileOutput};
 pub use format::{Format, Note, Opened};

@@ -16,23 +16,23 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// Function that runs a write to standard output.
-type Around = fn(&mut dyn FnMut());
+type WriteWrapper = fn(&mut dyn FnMut());
 
 /// Function that each write of a batch runs within.
-static AROUND: OnceLock<Around> = OnceLock::new();
+static WRITE_WRAPPER: OnceLock<WriteWrapper> = OnceLock::new();
 
 /// Runs each write of records to standard output within `around`, which calls its argument once. A program that draws on the same
 /// terminal clears its drawing there. The first call counts.
-pub fn write_stdout_within(around: Around) {
-    let _ = AROUND.set(around);
+pub fn write_stdout_within(around: WriteWrapper) {
+    let _ = WRITE_WRAPPER.set(around);
 }
 
 /// Bytes of one write: a pipe that is ready takes as many without making the writer wait (`PIPE_BUF`).
-const PIECE: usize = 4096;
-/// Time between two looks at the cancellation while the reader takes nothing.
-const LOOK: Duration = Duration::from_millis(100);
-/// Time for which a blocked reader is waited for after the run was told to stop.
-const GRACE: Duration = Duration::from_secs(1);
+const WRITE_BYTES: usize = 4096;
+/// Interval of the check for cancellation while the reader is blocked.
+const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// Maximum wait for a blocked reader after the run was cancelled.
+const MAX_BLOCKED_AFTER_STOP: Duration = Duration::from_secs(1);
 
 /// Standard output. It cannot be cut back: a resumed run may repeat the last batch. A reader that has stopped reading cannot
 /// keep the run from being stopped.
@@ -55,13 +55,13 @@ impl StdoutOutput {
         while !bytes.is_empty() {
             if !is_ready(file).map_err(failed)? {
                 if self.cancel.is_cancelled()
-                    && stopped_since.get_or_insert_with(Instant::now).elapsed() >= GRACE
+                    && stopped_since.get_or_insert_with(Instant::now).elapsed() >= MAX_BLOCKED_AFTER_STOP
                 {
                     return Err(OutputError::Abandoned);
                 }
                 continue;
             }
-            match rustix::io::write(file, &bytes[..bytes.len().min(PIECE)]) {
+            match rustix::io::write(file, &bytes[..bytes.len().min(WRITE_BYTES)]) {
                 Ok(written) => (bytes, stopped_since) = (&bytes[written..], None),
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(error) => return Err(failed(error.into())),
@@ -74,7 +74,7 @@ impl StdoutOutput {
 /// Waits for a while until something can be written. The write itself reports errors.
 fn is_ready(file: &File) -> io::Result<bool> {
     let mut polled = [PollFd::new(file, PollFlags::OUT)];
-    let wait = Timespec::try_from(LOOK).map_err(io::Error::other)?;
+    let wait = Timespec::try_from(CANCEL_CHECK_INTERVAL).map_err(io::Error::other)?;
     match poll(&mut polled, Some(&wait)) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
@@ -91,7 +91,7 @@ fn failed(source: io::Error) -> OutputError {
 
 impl Output for StdoutOutput {
     fn write(&mut self, lines: &[u8]) -> Result<(), OutputError> {
-        let Some(around) = AROUND.get() else { return self.write_all(lines) };
+        let Some(around) = WRITE_WRAPPER.get() else { return self.write_all(lines) };
         let mut outcome = Ok(());
         around(&mut || outcome = self.write_all(lines));
         outcome

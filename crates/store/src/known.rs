@@ -4,7 +4,7 @@
 use crawl_model::{Discovery, NewUrl, UrlKey};
 
 /// Slots per set.
-const WAYS: usize = 4;
+const SLOTS_PER_SET: usize = 4;
 
 /// Number of sets; with 20 bytes per slot the cache takes 2.5 MiB at most, allocated as it fills.
 const SETS: usize = 1 << 15;
@@ -34,12 +34,12 @@ pub(crate) struct KnownUrls {
 
 impl KnownUrls {
     pub(crate) fn new() -> Self {
-        Self { slots: vec![Slot::default(); SETS * WAYS], victim: 0 }
+        Self { slots: vec![Slot::default(); SETS * SLOTS_PER_SET], victim: 0 }
     }
 
     /// URLs that may change the store: unknown ones, those with a shorter path, those of a sitemap, and all that
     /// are revisited.
-    pub(crate) fn to_look_up<'u>(&self, urls: &'u [NewUrl], revisit: Revisit) -> Vec<&'u NewUrl> {
+    pub(crate) fn not_covered<'u>(&self, urls: &'u [NewUrl], revisit: Revisit) -> Vec<&'u NewUrl> {
         let says_something = |url: &&NewUrl| {
             revisit == Revisit::Yes
                 || url.sitemap_lastmod.is_some()
@@ -52,7 +52,7 @@ impl KnownUrls {
     /// Returns true if the URL is known and this path to it is not shorter than any before.
     pub(crate) fn covers(&self, key: &UrlKey, depth: u32) -> bool {
         let set = set_of(key);
-        self.slots[set..set + WAYS]
+        self.slots[set..set + SLOTS_PER_SET]
             .iter()
             .any(|slot| slot.depth != 0 && slot.key == key.0 && slot.depth - 1 <= depth)
     }
@@ -60,10 +60,10 @@ impl KnownUrls {
     /// Stores a URL with its least known depth, or 0 when the depth no longer matters.
     pub(crate) fn note(&mut self, key: &UrlKey, depth: u32) {
         let set = set_of(key);
-        let ways = &mut self.slots[set..set + WAYS];
+        let ways = &mut self.slots[set..set + SLOTS_PER_SET];
         let place = ways.iter().position(|s| s.depth != 0 && s.key == key.0);
         let way = place.or_else(|| ways.iter().position(|s| s.depth == 0)).unwrap_or_else(|| {
-            self.victim = (self.victim + 1) % WAYS;
+            self.victim = (self.victim + 1) % SLOTS_PER_SET;
             self.victim
         });
         ways[way] = Slot { key: key.0, depth: depth.saturating_add(1) };
@@ -72,7 +72,7 @@ impl KnownUrls {
 
 /// First slot of a key's set. Keys are prefixes of SHA-256, so any bits are uniform.
 fn set_of(key: &UrlKey) -> usize {
-    (usize::from(key.0[0]) | usize::from(key.0[1]) << 8) % SETS * WAYS
+    (usize::from(key.0[0]) | usize::from(key.0[1]) << 8) % SETS * SLOTS_PER_SET
 }
 
 #[cfg(test)]
@@ -98,6 +98,6 @@ mod tests {
             known.note(&key(n), 0);
             assert!(known.covers(&key(n), 0), "the newest is kept");
         }
-        assert_eq!((0..=255).filter(|&n| known.covers(&key(n), 0)).count(), WAYS);
+        assert_eq!((0..=255).filter(|&n| known.covers(&key(n), 0)).count(), SLOTS_PER_SET);
     }
 }

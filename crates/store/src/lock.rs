@@ -76,7 +76,7 @@ impl StateLock {
             pid: std::process::id(),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            command: job(words),
+            command: program_and_command(words),
             start_ticks: start_ticks(std::process::id()),
         };
         let line = serde_json::to_string(&holder)?;
@@ -119,7 +119,7 @@ impl Holder {
 
     /// The holder without arguments: an earlier version stored the whole command line.
     fn without_arguments(self) -> Self {
-        let command = job(self.command.split(' ').map(str::to_owned));
+        let command = program_and_command(self.command.split(' ').map(str::to_owned));
         Self { command, start_ticks: None, ..self }
     }
 
@@ -141,14 +141,17 @@ impl Holder {
 }
 
 /// Program and job of a command line, without flags and arguments.
-fn job(mut words: impl Iterator<Item = String>) -> String {
+fn program_and_command(mut words: impl Iterator<Item = String>) -> String {
     let program = words.next().unwrap_or_default();
     let program = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_job = |word: &String| {
         word.starts_with(|c: char| c.is_ascii_lowercase())
             && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
     };
-    words.next().filter(is_job).map_or_else(|| program.clone(), |job| format!("{program} {job}"))
+    words
+        .next()
+        .filter(is_job)
+        .map_or_else(|| program.clone(), |program_and_command| format!("{program} {program_and_command}"))
 }
 
 /// Start of a process, in ticks since boot (proc_pid_stat(5), field 22).
@@ -213,7 +216,7 @@ mod tests {
             ("crawl http://u:s3cret@h", "crawl"),
             ("crawl", "crawl"),
         ] {
-            assert_eq!(job(words(line)), kept);
+            assert_eq!(program_and_command(words(line)), kept);
         }
         let dir = tempfile::tempdir().unwrap();
         let lock = StateLock::acquire(dir.path()).unwrap();

@@ -1,4 +1,4 @@
-//! The AMP page, or what a mobile client is given: other forms of a page that was asked for.
+//! Alternatives to the requested page: the AMP page, or the page for a mobile client.
 
 use super::{Answer, Visit, ends::spread};
 use crate::{
@@ -96,7 +96,9 @@ impl Visit<'_> {
                 Err(OptOutsUnknown::Wait(wait)) => {
                     return self.requeue(spread(wait), self.request.attempt).await.map(Some);
                 }
-                Err(OptOutsUnknown::Local(error)) => return self.wait_out(&error).await.map(Some),
+                Err(OptOutsUnknown::Local(error)) => {
+                    return self.requeue_after_local_failure(&error).await.map(Some);
+                }
             }
         }
         Ok(None)

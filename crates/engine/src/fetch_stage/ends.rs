@@ -9,14 +9,14 @@ use tokio::time::Instant;
 
 impl Visit<'_> {
     /// Returns the rest of the pause that the host has asked for, if it is longer than a run waits.
-    pub(super) fn host_left(&self) -> Option<Duration> {
+    pub(super) fn remaining_pause(&self) -> Option<Duration> {
         let until = self.context.network.gate.blocked_until(&HostKey::of(&self.request.url)?)?;
         Some(until.saturating_duration_since(Instant::now()))
     }
 
-    /// The end of a URL of a host that is not asked any more in this run.
-    pub(super) fn given_up(&self) -> Answer {
-        let Some(left) = self.host_left() else {
+    /// The end of a URL whose host gets no further request in this run.
+    pub(super) fn end_for_given_up_host(&self) -> Answer {
+        let Some(left) = self.remaining_pause() else {
             let message = "the host did not answer again and again; its other URLs are not tried in this run";
             return self.fail(Stage::Fetch, "host_dead", None, message.to_owned());
         };
@@ -36,7 +36,7 @@ impl Visit<'_> {
         retry_after: Option<Duration>,
     ) -> Result<Answer, StageError> {
         if error.is_local() {
-            return self.wait_out(error).await;
+            return self.requeue_after_local_failure(error).await;
         }
         if let Some(answer) = self.fall_back_to_http(error.is_unreachable()).await? {
             return Ok(answer);
@@ -44,8 +44,8 @@ impl Visit<'_> {
         if let Some(answer) = self.missing(status).await? {
             return Ok(answer);
         }
-        if self.host_left().is_some() {
-            return Ok(self.given_up());
+        if self.remaining_pause().is_some() {
+            return Ok(self.end_for_given_up_host());
         }
         let attempts = self.request.attempt + 1;
         if self.may_repeat(retry_after)
@@ -61,7 +61,7 @@ impl Visit<'_> {
     }
 
     /// Gives the URL back after a failure of this machine: the attempt does not count, and all requests pause.
-    pub(super) async fn wait_out(&self, error: &FetchError) -> Result<Answer, StageError> {
+    pub(super) async fn requeue_after_local_failure(&self, error: &FetchError) -> Result<Answer, StageError> {
         // before the run can end, so that the URL is pending at once
         let met = self.context.network.outage.on_error(error);
         let pause = met.as_ref().copied().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::{Answer, Visit};
 use crate::{
-    finished::{Finished, KnownEnd},
+    finished::{Finished, KnownPageEnd},
     revisit,
     stage_error::StageError,
 };
@@ -70,7 +70,7 @@ impl Visit<'_> {
             archive.gone(&self.request.url).await?;
         }
         let (request, history) = (self.request.clone(), *self.history(Some(status)));
-        let end = KnownEnd { request, outcome: Outcome::Gone, history };
+        let end = KnownPageEnd { request, outcome: Outcome::Gone, history };
         Ok(Some(Answer::Finished(Finished::Known(Box::new(end)))))
     }
 }

@@ -69,7 +69,7 @@ impl Visit<'_> {
         if policy.is_unreachable() {
             return self.robots_unreachable(&looked.robots).await.map(Some);
         }
-        // whatever becomes of this URL: it is the only one that finds the origin's robots.txt new
+        // done for any end of this URL, since no other URL finds the origin's robots.txt new
         if looked.first
             && self.context.config.crawl.sitemaps
             && self.context.admission.links.in_scope(&self.request.url)
@@ -148,7 +148,9 @@ impl Visit<'_> {
             Err(OptOutsUnknown::Wait(wait)) => {
                 return self.requeue(spread(wait), self.request.attempt).await.map(Some);
             }
-            Err(OptOutsUnknown::Local(error)) => return self.wait_out(&error).await.map(Some),
+            Err(OptOutsUnknown::Local(error)) => {
+                return self.requeue_after_local_failure(&error).await.map(Some);
+            }
         }
         self.another_turn(&host).await
     }
@@ -161,8 +163,8 @@ impl Visit<'_> {
             let answer = self.failed(error, None, None).await?;
             return Ok(if error.is_unreachable() { answer } else { of_robots(answer) });
         }
-        if self.host_left().is_some() {
-            return Ok(self.given_up());
+        if self.remaining_pause().is_some() {
+            return Ok(self.end_for_given_up_host());
         }
         let attempts = self.request.attempt + 1;
         if let Some(pause) = self.context.network.retry.decide(attempts, RetryCause::NoOutcome) {

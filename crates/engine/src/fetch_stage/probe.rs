@@ -27,7 +27,9 @@ impl Visit<'_> {
             Fetched::Page(page) if page.status == 200 => return Ok(Answer::Page(page)),
             Fetched::Page(page) => Some(page.status),
             Fetched::Skipped { status, .. } | Fetched::Redirect { status, .. } => Some(status),
-            Fetched::Failed { error, .. } if error.is_local() => return self.wait_out(&error).await,
+            Fetched::Failed { error, .. } if error.is_local() => {
+                return self.requeue_after_local_failure(&error).await;
+            }
             Fetched::Failed { status, .. } => status,
         };
         Ok(Answer::Finished(soft404::end(&self.request, status)))

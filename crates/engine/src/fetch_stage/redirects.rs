@@ -51,7 +51,7 @@ impl Visit<'_> {
         if self.request.discovery.is_seed() {
             self.extend_scope(&canonical).await?;
         }
-        // what a seed leads to is as much the user's word as the seed
+        // the target of a seed's redirect counts as a seed
         if !self.request.discovery.is_seed() && !context.admission.links.admits(&canonical) {
             return Ok(Some(self.end(Outcome::Skipped, "redirect_out_of_scope", Some(status))));
         }

@@ -22,8 +22,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 use url::Url;
 
-/// Time for which a page waits, with its place, for pages of its URL pattern that will teach the strategy.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum wait of a page, which keeps its place, for other pages of its URL pattern to teach the strategy.
+const MAX_LESSON_WAIT: Duration = Duration::from_secs(2);
 /// Time for which it waits then without a place.
 const LATER: Duration = Duration::from_secs(1);
 /// Times that a page is rendered again whose browser was lost.
@@ -75,7 +75,7 @@ impl Visit<'_> {
                 }
             }
         };
-        match timeout(PATIENCE, decided).await {
+        match timeout(MAX_LESSON_WAIT, decided).await {
             Ok(begun) => Ok(Some(begun?)),
             Err(_) => Ok(None),
         }
@@ -192,7 +192,7 @@ impl Visit<'_> {
     /// A page that the browser could not reach. The browser does not say whether this machine or the host is to blame.
     async fn not_reached(&self, error: &RenderError) -> Result<Answer, StageError> {
         match self.context.network.client.locate(&self.request.url).await {
-            Err(local) if local.is_local() => self.wait_out(&local).await,
+            Err(local) if local.is_local() => self.requeue_after_local_failure(&local).await,
             _ => self.not_rendered(error).await,
         }
     }
@@ -211,8 +211,8 @@ impl Visit<'_> {
             if let Some(answer) = self.fall_back_to_http(matches!(error, RenderError::Network(_))).await? {
                 return Ok(answer);
             }
-            if self.host_left().is_some() {
-                return Ok(self.given_up());
+            if self.remaining_pause().is_some() {
+                return Ok(self.end_for_given_up_host());
             }
             let cause = match error {
                 RenderError::Timeout { .. } => RetryCause::RenderTimeout,
@@ -252,7 +252,7 @@ impl Visit<'_> {
             && self.request.redirects.len() < MAX_REDIRECTS
             && (seed || (links.admits(&canonical) && links.trap(&canonical).is_none()))
         {
-            // what a seed leads to is as much the user's word as the seed
+            // the target of a seed's redirect counts as a seed
             let discovery = if seed { Discovery::Seed } else { Discovery::Redirect };
             if seed {
                 self.extend_scope(&canonical).await?;
@@ -316,7 +316,7 @@ fn page_of(
     let millis = |duration: Duration| u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
     let mut headers: Vec<_> =
         rendered.headers.into_iter().filter(|(name, _)| name != "content-type").collect();
-    // what comes out of the browser is text already, whatever it was declared as
+    // the browser returns text, for any declared charset
     headers.push(("content-type".into(), HTML.into()));
     FetchedPage {
         request,
@@ -348,7 +348,7 @@ mod tests {
         let limit = Duration::from_secs(1);
         let late = RenderError::Timeout { phase: RenderPhase::Navigate, limit };
         assert!(of(RenderError::Network("reset".into())).unanswered && of(late).unanswered);
-        // of these the host has answered, or was not asked
+        // for these errors the host has answered, or got no request
         for error in [RenderError::Hung, RenderError::Crashed, RenderError::BrowserLost("gone".into())] {
             assert!(!of(error).unanswered);
         }

@@ -72,8 +72,7 @@ fn a_static_page_with_its_text_makes_the_form_forget_and_hard_to_convince() {
     assert_eq!(fetched, 4 + 16);
 }
 
-/// A page of a form that is begun as it says and teaches what came of it. Whether it had its text, and went to the browser
-/// all the same.
+/// Begins a page of a pattern by its lesson, and teaches the result. Returns true if a page with its text was rendered.
 fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: Marks) -> bool {
     let outcome = |paid| lessons.outcome(store, &url(n), Strategy::Chrome, paid).unwrap();
     match begin(lessons, store, n) {
@@ -97,7 +96,7 @@ fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: M
 fn a_mixed_form_that_began_with_shells_sends_few_pages_to_the_browser_needlessly() {
     let app = Marks { app: true, scripts: true };
     let plain = Marks { app: false, scripts: true };
-    // what pages show is told apart, or is not: then the early look ends it, the 25th page
+    // if the marks of shells and pages are the same, the early static fetch ends the lesson at page 25
     for (of_pages, most) in [(plain, 1), (app, 20)] {
         for every in 2..=5 {
             let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
@@ -150,24 +149,24 @@ fn is_known(lessons: &Lessons, form: usize) -> bool {
 #[test]
 fn the_form_met_longest_ago_is_forgotten_one_that_taught_nothing_first() {
     let (lessons, store) = lessons();
-    for form in 0..=MAX_FORMS {
+    for form in 0..=MAX_PATTERNS {
         let wanted = (form == 0).then_some(Strategy::Chrome);
         lessons.static_page(&store, &of_form(form), wanted).unwrap();
     }
     assert!(is_known(&lessons, 0) && !is_known(&lessons, 1));
-    assert!((2..=MAX_FORMS).all(|form| is_known(&lessons, form)));
+    assert!((2..=MAX_PATTERNS).all(|form| is_known(&lessons, form)));
 }
 
 #[test]
 fn a_form_is_kept_while_pages_of_it_are_on_their_way() {
     let (lessons, store) = lessons();
     let begin = |form| begin_at(&lessons, &store, &of_form(form));
-    let out: Vec<FirstStep> = (0..MAX_FORMS).map(begin).collect();
-    assert!(matches!(begin(MAX_FORMS), FirstStep::Static(None)));
-    assert!(!is_known(&lessons, MAX_FORMS));
+    let out: Vec<FirstStep> = (0..MAX_PATTERNS).map(begin).collect();
+    assert!(matches!(begin(MAX_PATTERNS), FirstStep::Static(None)));
+    assert!(!is_known(&lessons, MAX_PATTERNS));
     drop(out);
-    assert!(matches!(begin(MAX_FORMS), FirstStep::Static(Some(_))));
-    assert!(is_known(&lessons, MAX_FORMS) && !is_known(&lessons, 0));
+    assert!(matches!(begin(MAX_PATTERNS), FirstStep::Static(Some(_))));
+    assert!(is_known(&lessons, MAX_PATTERNS) && !is_known(&lessons, 0));
 }
 
 #[test]

@@ -14,8 +14,8 @@ use std::time::Duration;
 const AS_LIKELY_AS_NOT: f64 = std::f64::consts::LN_2;
 /// Factor of an interval's growth over the time for which the page is known to have stood unchanged.
 const GROWTH: f64 = 2.0;
-/// The share of its interval after which a page is due: a run every night does not begin on the second.
-const PUNCTUAL: f64 = 0.9;
+/// Share of its interval after which a page is due. Nightly runs do not start at the same second.
+const DUE_SHARE: f64 = 0.9;
 
 /// Time of a known URL's next visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,13 +92,13 @@ impl Policy {
         if failed(known) || (is_page && !history.rules.is_some_and(|read_by| rules.are_covered_by(read_by))) {
             return Due::Always;
         }
-        let latest = self.max_age_ms * PUNCTUAL;
+        let latest = self.max_age_ms * DUE_SHARE;
         if self.mode == RecrawlMode::Changed {
             let dated = history.sitemap_lastmod.is_some();
             let conditional = history.etag.is_some() || history.last_modified.is_some();
             return if is_page && conditional && !dated { Due::Always } else { after(fetched_at, latest) };
         }
-        let interval = self.interval_ms(&known.visits, fetched_at) * PUNCTUAL;
+        let interval = self.interval_ms(&known.visits, fetched_at) * DUE_SHARE;
         after(fetched_at, interval.max(self.min_age_ms).min(latest))
     }
 

@@ -206,7 +206,7 @@ async fn a_slow_host_is_leased_from_when_there_is_a_place_for_slow_ones() {
         .map(|n| {
             let host = HostKey::from_stored(format!("other{n}.test"));
             context.network.client.address_book().note(&host, IpAddr::from([192, 0, 2, 10 + n]));
-            context.network.slow.turn_slow(&host).unwrap()
+            context.network.slow.admit_slow(&host).unwrap()
         })
         .collect();
     context.network.slow.was_slow(&HostKey::from_stored("slow.test"));

@@ -1,4 +1,4 @@
-//! Hosts that may not be asked now, with the times of their turns. The store leaves them out of its order
+//! Hosts that allow no request now, with the times of their turns. The store leaves them out of its order
 //! meanwhile, so a pass costs only the ready and due hosts.
 
 use crawl_fetch::GateRefusal;
@@ -34,7 +34,7 @@ enum Wait {
     /// The turn of its address.
     Address,
     /// A place of the slow lane.
-    SlowPlace,
+    SlowPermit,
 }
 
 /// The owner of a timer.
@@ -67,8 +67,8 @@ impl Queue {
 }
 
 impl WaitingHosts {
-    /// Takes in a host that the gate has refused.
-    pub fn put_off(&mut self, host: &ReadyHost, refused: GateRefusal) {
+    /// Adds a host that the gate has refused.
+    pub fn defer(&mut self, host: &ReadyHost, refused: GateRefusal) {
         if let Some(Wait::Time(timer)) = self.hosts.remove(&host.host) {
             self.timers.remove(&timer);
         }
@@ -76,23 +76,23 @@ impl WaitingHosts {
             (None, _) => Wait::Slot,
             (Some(at), None) => Wait::Time(self.wake(at, Waiter::Host(host.host.clone()))),
             (Some(at), Some(address)) => {
-                self.put_off_at(address, host, refused.asked, at);
+                self.defer_at_address(address, host, refused.asked, at);
                 Wait::Address
             }
         };
         self.hosts.insert(host.host.clone(), wait);
     }
 
-    /// Takes in a slow host for which the slow lane has no place.
-    pub fn put_off_slow(&mut self, host: &HostKey) {
-        if let Some(Wait::Time(timer)) = self.hosts.insert(host.clone(), Wait::SlowPlace) {
+    /// Adds a slow host for which the slow lane has no place.
+    pub fn defer_slow(&mut self, host: &HostKey) {
+        if let Some(Wait::Time(timer)) = self.hosts.insert(host.clone(), Wait::SlowPermit) {
             self.timers.remove(&timer);
         }
         self.slow.push_back(host.clone());
     }
 
-    /// Takes out as many slow hosts as the slow lane has free places, the longest waiting ones first.
-    pub fn next_slow(&mut self, free: usize) -> Vec<HostKey> {
+    /// Removes up to `free` slow hosts, those with the longest wait first.
+    pub fn take_slow(&mut self, free: usize) -> Vec<HostKey> {
         let hosts: Vec<_> = self.slow.drain(..free.min(self.slow.len())).collect();
         for host in &hosts {
             self.hosts.remove(host);
@@ -105,7 +105,7 @@ impl WaitingHosts {
         !self.slow.is_empty()
     }
 
-    fn put_off_at(&mut self, address: IpAddr, host: &ReadyHost, asked: bool, at: Instant) {
+    fn defer_at_address(&mut self, address: IpAddr, host: &ReadyHost, asked: bool, at: Instant) {
         let timer = self.wake(at, Waiter::Address(address));
         let queue = self.addresses.entry(address).or_insert_with(|| Queue {
             begun: VecDeque::new(),
@@ -159,7 +159,7 @@ impl WaitingHosts {
     /// Takes out hosts one of whose slots was freed. One that waits for its address goes on waiting.
     pub fn released(&mut self, mut hosts: Vec<HostKey>) -> Vec<HostKey> {
         hosts.retain(|host| match self.hosts.get(host) {
-            None | Some(Wait::Address | Wait::SlowPlace) => false,
+            None | Some(Wait::Address | Wait::SlowPermit) => false,
             Some(Wait::Slot) => self.hosts.remove(host).is_some(),
             Some(Wait::Time(timer)) => {
                 self.timers.remove(timer);
@@ -198,9 +198,9 @@ mod tests {
     fn a_host_comes_back_at_its_time_or_when_a_slot_is_freed() {
         let now = Instant::now();
         let mut waiting = WaitingHosts::default();
-        waiting.put_off(&host("slot", false), refused(None, None));
-        waiting.put_off(&host("time", false), refused(Some(now + PAUSE), None));
-        waiting.put_off(&host("later", false), refused(Some(now + 2 * PAUSE), None));
+        waiting.defer(&host("slot", false), refused(None, None));
+        waiting.defer(&host("time", false), refused(Some(now + PAUSE), None));
+        waiting.defer(&host("later", false), refused(Some(now + 2 * PAUSE), None));
         assert_eq!(waiting.next(), Some(now + PAUSE));
         assert!(waiting.due(now, PAUSE).is_empty());
         assert_eq!(waiting.due(now + PAUSE, PAUSE), [key("time")]);
@@ -215,14 +215,14 @@ mod tests {
     fn slow_hosts_come_back_in_order_when_places_are_free() {
         let mut waiting = WaitingHosts::default();
         for name in ["a", "b", "c"] {
-            waiting.put_off_slow(&key(name));
+            waiting.defer_slow(&key(name));
         }
         assert!(waiting.next().is_none(), "they have no timers");
-        assert!(waiting.next_slow(0).is_empty());
+        assert!(waiting.take_slow(0).is_empty());
         assert!(waiting.released(vec![key("a")]).is_empty());
-        assert_eq!(waiting.next_slow(2), [key("a"), key("b")]);
-        waiting.put_off_slow(&key("a"));
-        assert_eq!(waiting.next_slow(9), [key("c"), key("a")]);
+        assert_eq!(waiting.take_slow(2), [key("a"), key("b")]);
+        waiting.defer_slow(&key("a"));
+        assert_eq!(waiting.take_slow(9), [key("c"), key("a")]);
         assert!(!waiting.has_slow() && waiting.hosts.is_empty());
     }
 
@@ -230,8 +230,8 @@ mod tests {
     fn a_host_that_is_refused_again_has_one_timer() {
         let now = Instant::now();
         let mut waiting = WaitingHosts::default();
-        waiting.put_off(&host("a", false), refused(Some(now + PAUSE), None));
-        waiting.put_off(&host("a", false), refused(Some(now + 3 * PAUSE), None));
+        waiting.defer(&host("a", false), refused(Some(now + PAUSE), None));
+        waiting.defer(&host("a", false), refused(Some(now + 3 * PAUSE), None));
         assert!(waiting.due(now + 2 * PAUSE, PAUSE).is_empty());
         assert_eq!(waiting.due(now + 3 * PAUSE, PAUSE), [key("a")]);
     }
@@ -242,15 +242,15 @@ mod tests {
         let mut waiting = WaitingHosts::default();
         let shared = |after: u32| refused(Some(now + after * PAUSE), Some("192.0.2.1"));
         for (name, begun) in [("a", false), ("b", false), ("c", true)] {
-            waiting.put_off(&host(name, begun), shared(1));
+            waiting.defer(&host(name, begun), shared(1));
         }
-        waiting.put_off(&host("located", true), GateRefusal { asked: false, ..shared(1) });
+        waiting.defer(&host("located", true), GateRefusal { asked: false, ..shared(1) });
         assert_eq!(waiting.timers.len(), 1, "the group has one timer");
         assert_eq!(waiting.due(now + PAUSE, PAUSE), [key("c")]);
         assert_eq!(waiting.due(now + 2 * PAUSE, PAUSE), [key("a")]);
-        // it came too early: it is the next one all the same
-        waiting.put_off(&host("a", false), shared(3));
-        waiting.put_off(&host("d", false), shared(3));
+        // its turn was too early, so it stays first
+        waiting.defer(&host("a", false), shared(3));
+        waiting.defer(&host("d", false), shared(3));
         assert!(waiting.released(vec![key("a")]).is_empty());
         let order: Vec<_> = (3..7).flat_map(|after| waiting.due(now + after * PAUSE, PAUSE)).collect();
         assert_eq!(order, [key("a"), key("b"), key("located"), key("d")]);

@@ -7,7 +7,7 @@ use crate::{
     descriptors, duplicates,
     exit::{Exit, Failure},
     feed_book::FeedBook,
-    judge::Judge,
+    judge::QualityJudge,
     lease_fence::LeaseFence,
     lessons::{Lessons, REEXAMINE_PAGES, TRIAL_PAGES},
     links::LinkPolicy,
@@ -128,7 +128,7 @@ fn reading(
     Ok(Reading {
         extractor: PageExtractor::from_rules(rules, options),
         sites: SiteBook::default(),
-        quality: config.quality.enabled.then(|| Judge::new(config)).transpose()?,
+        quality: config.quality.enabled.then(|| QualityJudge::new(config)).transpose()?,
         sketcher: duplicates::sketcher(config)?,
     })
 }

@@ -26,7 +26,7 @@ pub(super) struct Outputs {
     pub(super) errors: Box<dyn Output>,
 }
 
-/// Checks settings of outputs against each other, without a look at the outputs.
+/// Checks settings of outputs against each other, without access to the outputs.
 ///
 /// # Errors
 /// When a setting cannot be used (exit 2).
@@ -212,7 +212,7 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
             }
         }
     };
-    // from here on the outputs change: whatever happens, the next run has to know what they held
+    // the outputs change after this point, so the next run needs their state even after a crash
     state.store.sync()?;
     Ok(Outputs { records, errors: Box::new(errors) })
 }
@@ -243,7 +243,7 @@ pub fn close(context: &Context, state: &State, names: [&str; 2], ending: Ending)
     }
     if let Some(place) = place.as_ref().filter(|_| done) {
         let name = place.name();
-        // a kill between the two leaves a file that is longer than noted, as one that a user has added to
+        // a kill between the two steps leaves a file longer than its mark, as an addition by the user does
         let mut note = |offset| {
             store.settle(&[], &[OutputMark { name: name.clone(), offset }])?;
             Ok(store.sync()?)

@@ -103,7 +103,7 @@ pub(super) fn end(store: &dyn StateStore, place: &Place) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Writes the manifest beside the parts of a pattern, until it is that of the store.
+/// Writes the manifest beside the parts of a pattern, and repeats that until it equals the store's.
 pub(super) fn write_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(), Failure> {
     let path = folder_of(pattern).join(MANIFEST);
     let failed = |e: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {e}", path.display()));

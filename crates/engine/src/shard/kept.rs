@@ -34,7 +34,7 @@ impl Host {
         !self.rebuilt && self.stream.fingerprint().state().is_settled() && is_counted(context, page)
     }
 
-    /// Returns true if so many of the host's pages have changed that they are its template now. The threshold
+    /// Returns true if enough pages of the host have changed for a new fingerprint. The threshold
     /// is the share of all pages on which a block has to stand to be boilerplate.
     fn is_rebuilt(&self, context: &Context, host: &HostKey, kept: &Fingerprint) -> bool {
         let dedup = &context.config.dedup;

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
 
 /// Prefix of the names under which the store keeps the evidence of hosts.
-const EVIDENCE: &str = "site:";
+const EVIDENCE_PREFIX: &str = "site:";
 /// Prefix of the names under which the store keeps the templates of a host whose content the rules missed.
 const TEMPLATES: &str = "site_missed:";
 /// Prefix of the names under which the store keeps the URLs of a host that were written before they could be judged.
-const UNJUDGED: &str = "site_unjudged:";
+const UNJUDGED_PREFIX: &str = "site_unjudged:";
 /// Prefix of the names under which the store keeps a host's URLs that one round found due in the next.
-const AGAIN: &str = "site_again:";
+const DUE_URLS_PREFIX: &str = "site_again:";
 /// URLs of a host that are due in the next round, at most.
-const MAX_AGAIN: usize = 10_000;
+const MAX_DUE_URLS: usize = 10_000;
 
 /// The evidence of a host.
 #[derive(Serialize, Deserialize)]
@@ -61,11 +61,11 @@ pub struct MissedSite {
 
 /// Returns the evidence of a host, if any is kept. Evidence that cannot be read is counted anew.
 pub(super) fn evidence(store: &Store, host: &HostKey) -> Result<Option<SavedEvidence>, StoreError> {
-    read_or_forget(store, &format!("{EVIDENCE}{host}"))
+    read_or_forget(store, &format!("{EVIDENCE_PREFIX}{host}"))
 }
 
 pub(super) fn save_evidence(store: &Store, host: &HostKey, saved: &SavedEvidence) -> Result<(), StoreError> {
-    write(store, &format!("{EVIDENCE}{host}"), saved)
+    write(store, &format!("{EVIDENCE_PREFIX}{host}"), saved)
 }
 
 /// Returns the templates of a host whose content the rules missed.
@@ -85,16 +85,16 @@ pub(super) fn save_templates(
 
 /// Returns the URLs of a host that were written before they could be judged.
 pub(super) fn unjudged(store: &Store, host: &HostKey) -> Result<Vec<String>, StoreError> {
-    Ok(read_or_forget(store, &format!("{UNJUDGED}{host}"))?.unwrap_or_default())
+    Ok(read_or_forget(store, &format!("{UNJUDGED_PREFIX}{host}"))?.unwrap_or_default())
 }
 
 pub(super) fn save_unjudged(store: &Store, host: &HostKey, urls: &[&str]) -> Result<(), StoreError> {
-    write(store, &format!("{UNJUDGED}{host}"), &urls)
+    write(store, &format!("{UNJUDGED_PREFIX}{host}"), &urls)
 }
 
 /// Notes URLs of a host that are due in the next round. Returns the number of those that were not noted before.
 pub(super) fn note_due_again(store: &Store, host: &HostKey, urls: Vec<String>) -> Result<usize, StoreError> {
-    let (name, round) = (format!("{AGAIN}{host}"), store.round()?);
+    let (name, round) = (format!("{DUE_URLS_PREFIX}{host}"), store.round()?);
     let mut rounds: DueUrlsByRound = read_or_forget(store, &name)?.unwrap_or_default();
     // this round reads the entries of the previous round
     rounds.retain(|kept, _| kept + 1 >= round);
@@ -103,7 +103,7 @@ pub(super) fn note_due_again(store: &Store, host: &HostKey, urls: Vec<String>) -
     again.extend(urls);
     again.sort_unstable();
     again.dedup();
-    again.truncate(MAX_AGAIN);
+    again.truncate(MAX_DUE_URLS);
     let new = again.len() - before;
     write(store, &name, &rounds)?;
     Ok(new)
@@ -120,8 +120,8 @@ pub fn missed_sites(store: &(impl Frontier + RunStore + ?Sized)) -> Result<Vec<M
         sites.insert(site.host.clone(), site);
     }
     let round = store.round()?;
-    for (name, text) in store.entries(AGAIN)? {
-        let host = name.trim_start_matches(AGAIN).to_owned();
+    for (name, text) in store.entries(DUE_URLS_PREFIX)? {
+        let host = name.trim_start_matches(DUE_URLS_PREFIX).to_owned();
         let again = parse::<DueUrlsByRound>(&name, &text)?.remove(&round).unwrap_or_default();
         let new = MissedSite { host: host.clone(), templates: Vec::new(), due_again: 0 };
         sites.entry(host).or_insert(new).due_again = again.len() as u64;
@@ -140,7 +140,7 @@ pub fn missed_sites(store: &(impl Frontier + RunStore + ?Sized)) -> Result<Vec<M
 pub fn due_again(store: &Store) -> Result<Vec<String>, StoreError> {
     let Some(before) = store.round()?.checked_sub(1) else { return Ok(Vec::new()) };
     let mut urls = Vec::new();
-    for (name, text) in store.entries(AGAIN)? {
+    for (name, text) in store.entries(DUE_URLS_PREFIX)? {
         urls.extend(parse::<DueUrlsByRound>(&name, &text)?.remove(&before).unwrap_or_default());
     }
     Ok(urls)

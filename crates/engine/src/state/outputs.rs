@@ -22,7 +22,7 @@ impl State {
         let name = place.name();
         self.adopt(place, given)?;
         let mark = self.store.output_mark(&name)?;
-        // not whether this process began the round: the one that did may not have come as far as the output
+        // a process that began the round may have ended before it opened the output
         let of_this_round = number(self.store.get(&round_key(&name))?) == Some(self.round);
         let untouched = mark == Some(0) && is_untouched(&*self.store, place)?;
         if replace && (untouched || !(of_this_round && mark.is_some())) {
@@ -172,7 +172,7 @@ pub fn note_damage(store: &dyn Store, damage: &str) -> Result<(), StoreError> {
     store.put(DAMAGE_KEY, &words)
 }
 
-/// The lost records that were noted and that no exit code has told of yet.
+/// The lost records that no exit code has reported yet.
 ///
 /// # Errors
 /// When storage fails.
@@ -313,7 +313,7 @@ mod tests {
             fs::rename(dir.join("old"), dir.join("new")).unwrap();
             assert_eq!(before(&dir.join("new"), "out.jsonl", replace), Before::CutOff(2));
             assert_eq!(before(&dir.join("new"), "out.jsonl", replace), Before::CutOff(2), "and again");
-            // another file is another output, whatever it is called
+            // another file is another output, even under the name of this one
             fs::rename(dir.join("new/out.jsonl"), dir.join("new/kept")).unwrap();
             fs::write(dir.join("new/other.jsonl"), "mine\n").unwrap();
             let other = if replace { Before::Replace } else { Before::Unknown };

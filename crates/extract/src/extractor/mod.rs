@@ -27,7 +27,10 @@ use crate::{
 };
 use crawl_model::{Extraction, Extractor, Media, PageMetadata, Prose, Warning};
 use language::detect_language;
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 use url::Url;
 
 /// A page to extract: its bytes and, if known, its URL and `Content-Type`.
@@ -72,12 +75,20 @@ pub struct PageExtractor {
 }
 
 impl PageExtractor {
-    /// Creates an extractor with the built-in rules.
+    /// Creates an extractor with the built-in rules. All such extractors of a process share them.
     ///
     /// # Errors
     /// When the built-in rules are invalid, which a test excludes.
     pub fn new(options: Options) -> Result<Self, RulesError> {
-        Ok(Self { options, rules: Arc::new(Rules::embedded()?) })
+        static BUILT_IN: OnceLock<Arc<Rules>> = OnceLock::new();
+        let rules = match BUILT_IN.get() {
+            Some(rules) => rules,
+            None => {
+                let rules = Arc::new(Rules::embedded()?);
+                BUILT_IN.get_or_init(|| rules)
+            }
+        };
+        Ok(Self { options, rules: Arc::clone(rules) })
     }
 
     /// Creates an extractor with the rules of a directory, completed by the built-in ones.

@@ -16,7 +16,7 @@ use std::{
 };
 
 /// Bytes of lines that become one member or frame.
-const PACKED: usize = 1 << 20;
+const PACKED_BYTES: usize = 1 << 20;
 
 /// Leaves the latest record of each page in a file of lines. Readers see the old file or the new one. `note` is
 /// called with the length of the new one before it takes its place.
@@ -71,7 +71,7 @@ impl Packed {
     fn push(&mut self, line: &[u8]) -> io::Result<()> {
         self.lines.extend_from_slice(line);
         self.lines.push(b'\n');
-        if self.lines.len() >= PACKED { self.flush(false) } else { Ok(()) }
+        if self.lines.len() >= PACKED_BYTES { self.flush(false) } else { Ok(()) }
     }
 
     /// Writes the lines so far. A packed file without lines has an empty member at its `end`.

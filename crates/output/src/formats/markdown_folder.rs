@@ -27,7 +27,7 @@ use std::{
 /// The index of the folder.
 const INDEX: &str = "index.jsonl";
 /// Temporary name of a file that is being written.
-const WRITING: &str = ".writing.tmp";
+const TEMPORARY_NAME: &str = ".writing.tmp";
 
 /// A line of the index.
 #[derive(Serialize, Deserialize)]
@@ -143,7 +143,7 @@ impl MarkdownFolder {
     }
 
     fn write_page(&self, path: &str, page: &str) -> io::Result<()> {
-        let (writing, target) = (self.folder.join(WRITING), self.folder.join(path));
+        let (writing, target) = (self.folder.join(TEMPORARY_NAME), self.folder.join(path));
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
@@ -224,15 +224,15 @@ fn tidy(folder: &Path, note: &mut dyn FnMut(u64) -> Result<(), OutputError>) -> 
         return Ok(());
     }
     let locked = FileOutput::open(&path, Before::Unknown)?;
-    if let Some((new, length)) = tidied(folder, &path).map_err(|e| locked.fail(e))? {
+    if let Some((new, length)) = without_old_lines(folder, &path).map_err(|e| locked.fail(e))? {
         note(length)?;
         new.finish().map_err(|e| locked.fail(e))?;
     }
     Ok(())
 }
 
-/// The new index and its length; `None` if the old one has no line too many.
-fn tidied(folder: &Path, index: &Path) -> io::Result<Option<(Replacement, u64)>> {
+/// The new index and its length; `None` if the old one has no superseded line.
+fn without_old_lines(folder: &Path, index: &Path) -> io::Result<Option<(Replacement, u64)>> {
     let old = old_lines(folder, index)?;
     if !old.contains(&true) {
         return Ok(None);
@@ -465,12 +465,12 @@ mod tests {
         index.push_str("what somebody else wrote\n");
         fs::write(path.join(INDEX), &index).unwrap();
         tidy(&path, &mut |_| Ok(())).unwrap();
-        let tidied = fs::read_to_string(path.join(INDEX)).unwrap();
+        let without_old_lines = fs::read_to_string(path.join(INDEX)).unwrap();
         let lines: Vec<&str> = index.lines().collect();
-        assert_eq!(tidied, format!("{}\n{}\n{}\n", lines[0], lines[3], lines[4]));
+        assert_eq!(without_old_lines, format!("{}\n{}\n{}\n", lines[0], lines[3], lines[4]));
         assert!(lines[3].contains("changes.md") && lines[3].contains("\"id\":\"4\""), "{}", lines[3]);
         tidy(&path, &mut |_| Ok(())).unwrap();
-        assert_eq!(fs::read_to_string(path.join(INDEX)).unwrap(), tidied);
+        assert_eq!(fs::read_to_string(path.join(INDEX)).unwrap(), without_old_lines);
         assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "nothing is left beside index and host");
     }
 }

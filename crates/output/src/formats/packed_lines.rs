@@ -4,7 +4,7 @@
 
 use super::{latest_lines::keep_latest, packer::Packer};
 use crate::{
-    damaged::put_aside,
+    damaged::copy_damaged,
     error::OutputError,
     fields::Fields,
     file::{Before, FileOutput},
@@ -95,7 +95,7 @@ fn cut_half_a_frame(file: &mut FileOutput, packing: Packing, whole: u64) -> Resu
     match found {
         End::Whole => Ok(()),
         End::Half(start) => {
-            let aside = put_aside(file.path(), std::slice::from_ref(&(start..file.length())))
+            let aside = copy_damaged(file.path(), std::slice::from_ref(&(start..file.length())))
                 .map_err(|e| file.fail(e))?;
             let (name, bytes, aside) = (file.name(), file.length() - start, aside.display());
             tracing::warn!(

@@ -168,7 +168,7 @@ impl ParquetRecords {
             return Ok(());
         }
         let name = crate::output::Output::name(self.journal.file()).to_owned();
-        let what = self.journal.put_aside(damaged).map_err(|e| self.journal.file().fail(e))?;
+        let what = self.journal.copy_damaged(damaged).map_err(|e| self.journal.file().fail(e))?;
         tracing::warn!(file = name, "{what}");
         if before != Before::Replace {
             self.damage = Some(format!("{name}: {what}"));
@@ -277,12 +277,12 @@ impl RecordOutput for ParquetRecords {
             self.stale = false;
             if !damaged.is_empty() {
                 let name = crate::output::Output::name(self.journal.file()).to_owned();
-                let what = self.journal.put_aside(&damaged).map_err(|e| self.journal.file().fail(e))?;
-                self.journal.keep_name()?;
+                let what = self.journal.copy_damaged(&damaged).map_err(|e| self.journal.file().fail(e))?;
+                self.journal.detach_name()?;
                 // the table is whole: the same command ends the round
                 return Err(OutputError::Damaged { name, what });
             }
-            self.journal.keep_name()?;
+            self.journal.detach_name()?;
         }
         if !self.path.exists() {
             self.make_table(None)?;

@@ -12,14 +12,14 @@ use rustls::{ClientConfig, RootCertStore, crypto::CryptoProvider, pki_types::Cer
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Oldest server that has all that the statements need: runtime pruning of partitions in updates.
-const OLDEST: i32 = 140_000;
+/// Oldest version of a server that prunes partitions of updates at run time.
+const OLDEST_SERVER: i32 = 140_000;
 
-/// Longest wait for a connection.
-const CONNECT: Duration = Duration::from_secs(10);
+/// Maximum wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time without an acknowledgement after which the network counts as cut.
-const CUT: Duration = Duration::from_secs(30);
+const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Settings of the session. Every statement finds a few rows by an index, so plans need no statistics.
 const SESSION: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; \
@@ -63,7 +63,7 @@ impl Target {
     /// Opens a connection and checks the server.
     pub(super) fn connect(&self) -> Result<Db, StoreError> {
         let mut config = self.url.config().clone();
-        config.connect_timeout(CONNECT).tcp_user_timeout(CUT).application_name("crawl");
+        config.connect_timeout(CONNECT_TIMEOUT).tcp_user_timeout(NETWORK_TIMEOUT).application_name("crawl");
         if let Some(password) = self.url.password()? {
             config.password(password);
         }
@@ -94,8 +94,8 @@ impl Target {
 }
 
 fn check_version(found: i32) -> Result<(), StoreError> {
-    if found < OLDEST {
-        let (found, oldest) = (found / 10_000, OLDEST / 10_000);
+    if found < OLDEST_SERVER {
+        let (found, oldest) = (found / 10_000, OLDEST_SERVER / 10_000);
         return Err(StoreError::Other(format!("PostgreSQL {found} is too old: use {oldest} or newer")));
     }
     Ok(())

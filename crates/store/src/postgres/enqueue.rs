@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 impl Inner {
     pub(super) fn enqueue(&mut self, urls: &[NewUrl], revisit: Revisit) -> Result<Enqueued, StoreError> {
-        let candidates = self.memory.known.to_look_up(urls, revisit);
+        let candidates = self.memory.known.not_covered(urls, revisit);
         if candidates.is_empty() {
             return Ok(Enqueued { known: urls.len(), ..Enqueued::default() });
         }

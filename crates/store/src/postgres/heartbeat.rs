@@ -11,8 +11,8 @@ use std::{
     time::Duration,
 };
 
-/// Pause between two looks at the age of the lease.
-const BEAT: Duration = Duration::from_secs(5);
+/// Interval of the check for the age of the lease.
+const RENEWAL_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The running thread, which ends when this value is dropped.
 pub(super) struct Heartbeat {
@@ -39,7 +39,7 @@ impl Drop for Heartbeat {
 }
 
 fn beat(inner: &Weak<Mutex<Inner>>, stopped: &Receiver<()>) {
-    while stopped.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+    while stopped.recv_timeout(RENEWAL_CHECK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
         let Some(inner) = inner.upgrade() else { return };
         // a thread that panicked in a change has made the store unusable
         let Ok(mut inner) = inner.lock() else { return };

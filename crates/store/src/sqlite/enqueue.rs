@@ -16,7 +16,7 @@ impl Inner {
         revisit: Revisit,
         page: Option<RequestId>,
     ) -> Result<Enqueued, StoreError> {
-        let candidates = self.memory.known.to_look_up(urls, revisit);
+        let candidates = self.memory.known.not_covered(urls, revisit);
         if candidates.is_empty() {
             return Ok(Enqueued { known: urls.len(), ..Enqueued::default() });
         }

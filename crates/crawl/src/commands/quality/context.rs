@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Characters shown before and behind a part, and of the part itself.
-const AROUND: usize = 32;
+const WRITE_WRAPPER: usize = 32;
 const PART: usize = 100;
 
 /// Lines of a sample from the beginning and the end of a text, and characters of each.
@@ -15,8 +15,8 @@ const SAMPLE_LINE: usize = 240;
 pub(super) fn around(text: &str, bytes: &Range<usize>) -> String {
     let before = text.get(..bytes.start).unwrap_or_default();
     let after = text.get(bytes.end..).unwrap_or_default();
-    let start = before.char_indices().rev().nth(AROUND).map(|(at, c)| at + c.len_utf8());
-    let end = after.char_indices().nth(AROUND).map(|(at, _)| at);
+    let start = before.char_indices().rev().nth(WRITE_WRAPPER).map(|(at, c)| at + c.len_utf8());
+    let end = after.char_indices().nth(WRITE_WRAPPER).map(|(at, _)| at);
     format!(
         "{}{}[{}]{}{}",
         if start.is_some() { "…" } else { "" },

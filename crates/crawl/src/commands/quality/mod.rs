@@ -13,7 +13,7 @@ use crawl_corpus::Page;
 use crawl_engine::{
     config::{self, Config, ExtractSection, QualitySection},
     exit::{Exit, Failure},
-    judge::Judge,
+    judge::QualityJudge,
     page_rules,
 };
 use crawl_extract::{PageExtractor, Rules};
@@ -48,7 +48,7 @@ struct Judged {
 pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     let section = &config.quality;
-    let judge = Judge::new(&config)?;
+    let judge = QualityJudge::new(&config)?;
     let sets = sets(args, section)?;
     if args.show_config {
         return show_config(&judge);
@@ -84,7 +84,7 @@ fn configured_rules(settings: &ExtractSection, warn: impl Fn(&str)) -> Result<Ru
     page_rules::load(overlay, &settings.consent_lists, warn)
 }
 
-fn judged(mut document: Document, extractor: &PageExtractor, judge: &Judge) -> Judged {
+fn judged(mut document: Document, extractor: &PageExtractor, judge: &QualityJudge) -> Judged {
     let line = std::mem::take(&mut document.line);
     let source = if matches!(document.body, Body::Html(_)) { TextSource::Page } else { TextSource::Record };
     let (document, language) = documents::page_and_language(document, extractor);
@@ -111,7 +111,7 @@ fn sets(args: &QualityArgs, section: &QualitySection) -> Result<Vec<RuleSet>, Fa
 
 /// Work on each document as it passes.
 struct Job<'a> {
-    judge: &'a Judge,
+    judge: &'a QualityJudge,
     sets: Vec<RuleSet>,
     drop: bool,
     dropped: u64,
@@ -124,7 +124,7 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn new(args: &QualityArgs, judge: &'a Judge, sets: Vec<RuleSet>) -> Result<Self, Failure> {
+    fn new(args: &QualityArgs, judge: &'a QualityJudge, sets: Vec<RuleSet>) -> Result<Self, Failure> {
         Ok(Self {
             distribution: Distribution::new(judge.checker()),
             output: args.output.as_deref().map(Output::create).transpose()?,
@@ -216,7 +216,7 @@ fn names(sets: &[RuleSet]) -> String {
 }
 
 /// Prints the thresholds as a file of rules, which `quality.rules` may name.
-fn show_config(judge: &Judge) -> Result<Exit, Failure> {
+fn show_config(judge: &QualityJudge) -> Result<Exit, Failure> {
     let text =
         toml::to_string(judge.thresholds()).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
     write_out(text.as_bytes())?;
@@ -224,7 +224,7 @@ fn show_config(judge: &Judge) -> Result<Exit, Failure> {
 }
 
 /// Fetches a page as a crawl of one page would, and explains its text.
-fn explain_url(url: url::Url, config: Config, judge: &Judge) -> Result<Exit, Failure> {
+fn explain_url(url: url::Url, config: Config, judge: &QualityJudge) -> Result<Exit, Failure> {
     let record = visit::page(url, config)?;
     let assessment = judge.assess(&record.text, record.metadata.language.as_deref().unwrap_or_default());
     let document = Page {
