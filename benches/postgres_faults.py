@@ -4,10 +4,12 @@
     benches/postgres_faults.py CRAWL_BINARY [--faults 200] [--minutes 30] [--workers 3] [--hosts 8] [--pages 300] [--seed N]
 
 Needs Debian's package postgresql. The faults: kill -9 of a worker, SIGSTOP beyond the lease and SIGCONT, kill -9 of the server and restart,
-pg_terminate_backend. A lease is ended by the clock of the database, as a minute without renewal does. Crawls of a generated site follow one
-another until all faults are made or the time is over. Exits with 1 if a page is lost or twice, or a line is broken.
+pg_terminate_backend. Each worker has a proxy before the server, which cuts its connections, holds its bytes back, or drops them. As root the
+server is on a small tmpfs, which is filled. With Debian's package libfaketime every third start has a clock that is an hour off. A lease is
+ended by the clock of the database, as a minute without renewal does. Crawls of a generated site follow one another until all faults are made
+or the time is over. Exits with 1 if a page is lost or twice, a line is broken, or a host is asked before its time.
 """
-import argparse, collections, glob, http.server, json, os, pwd, random, signal, subprocess, sys, tempfile, threading, time
+import argparse, collections, glob, http.server, json, os, pwd, random, signal, socket, subprocess, sys, tempfile, threading, time
 
 DELAY = 0.1
 
@@ -57,10 +59,76 @@ class Page(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Proxy:
+    """A way to the server that one worker has for itself."""
+
+    def __init__(self, target):
+        self.target, self.mode, self.pairs = target, "pass", []
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.port = self.door.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.door.accept()
+            server = socket.socket(socket.AF_UNIX)
+            try:
+                if self.mode == "cut":
+                    raise OSError
+                server.connect(self.target)
+            except OSError:
+                client.close()
+                continue
+            self.pairs.append((client, server))
+            for source, sink in ((client, server), (server, client)):
+                threading.Thread(target=self.pump, args=(source, sink), daemon=True).start()
+
+    def pump(self, source, sink):
+        try:
+            while data := source.recv(1 << 16):
+                while self.mode == "hold":
+                    time.sleep(0.05)
+                if self.mode != "drop":
+                    sink.sendall(data)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def fail(self, mode, seconds, meanwhile):
+        self.mode = mode
+        if mode == "cut":
+            self.reset()
+        # requests that the server allowed before have begun then
+        time.sleep(0.3)
+        meanwhile()
+        time.sleep(seconds)
+        self.mode = "pass"
+        if mode == "drop":
+            # bytes are missing in the streams
+            self.reset()
+
+    def reset(self):
+        for pair in self.pairs:
+            for end in pair:
+                try:
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+        self.pairs.clear()
+
+
 class Database:
     """A server of its own on a Unix socket."""
 
     def __init__(self, folder):
+        self.is_small = os.getuid() == 0 and subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", folder], capture_output=True).returncode == 0
+        if not self.is_small:
+            print("the server is on no tmpfs: its disk is never full", flush=True)
         self.folder, self.bin = folder, sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
         self.user = pwd.getpwnam("postgres") if os.getuid() == 0 else None
         if self.user:
@@ -88,6 +156,27 @@ class Database:
                 sys.exit("the server does not start again")
             time.sleep(0.1)
 
+    def fill(self, seconds):
+        """Fills the disk of the server, which may end by itself."""
+        ballast = f"{self.folder}/ballast"
+        with open(ballast, "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(1 << 16))
+            except OSError:
+                pass
+        time.sleep(seconds)
+        os.remove(ballast)
+        time.sleep(0.5)
+        if self.process.poll() is not None:
+            self.start()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait()
+        if self.is_small:
+            subprocess.run(["umount", "-l", self.folder], check=True)
+
     def crash(self):
         self.process.kill()
         self.process.wait()
@@ -113,15 +202,21 @@ class Crawl:
         os.makedirs(f"{self.folder}/out")
         with open(f"{self.folder}/seeds", "w") as seeds:
             seeds.write("".join(f"{host.url}/\n" for host in hosts))
-        self.binary, self.workers, self.starts = os.path.abspath(args.binary), {}, 0
+        self.binary, self.workers, self.starts, self.proxies, self.clocks = os.path.abspath(args.binary), {}, 0, {}, 0
         for number in range(args.workers):
             self.start(f"w{number}")
 
     def start(self, directory):
-        words = [self.binary, "--seed", f"{self.folder}/seeds", "--store", self.database.url, "--crawl", self.name, "--delay", f"{DELAY}s",
-                 "--allow-address", "127.0.0.0/8", "--state-dir", f"{self.folder}/{directory}", "-o", f"{self.folder}/out/*.jsonl", "--quiet"]
+        if directory not in self.proxies:
+            self.proxies[directory] = Proxy(f"{self.database.folder}/.s.PGSQL.5432")
+        store = f"postgres://crawl@127.0.0.1:{self.proxies[directory].port}/postgres"
+        words = [self.binary, "--seed", f"{self.folder}/seeds", "--store", store, "--crawl", self.name, "--delay", f"{DELAY}s", "--allow-address", "127.0.0.0/8", "--state-dir", f"{self.folder}/{directory}", "-o", f"{self.folder}/out/*.jsonl", "--quiet"]
         variables = {"CRAWL_OUTPUT_BATCH": "8", "CRAWL_DEDUP_SETTLE_PAGES": "20", "CRAWL_CRAWL_SOFT404": "false",
                      "CRAWL_CRAWL_AI_OPTOUT_FILES": "false", "CRAWL_POLITENESS_ADDRESS_SHARE": "0", "CRAWL_TRAPS_TEMPLATE_CREDIT": "1000000"}
+        libraries = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+        if libraries and self.starts % 3 == 2:
+            self.clocks += 1
+            variables |= {"LD_PRELOAD": libraries[0], "FAKETIME": "+3600s" if self.starts % 2 else "-3600s", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
         with open(f"{self.folder}/{directory}.log", "ab") as log:
             self.workers[directory] = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **variables})
         self.starts += 1
@@ -132,7 +227,7 @@ class Crawl:
     def expire(self, directory):
         with open(f"{self.folder}/{directory}/worker.json") as text:
             name = json.load(text)["name"]
-        self.database.query(f"UPDATE crawl_{self.name}.workers SET lease_until = clock_timestamp() - interval '1 s' WHERE name = '{name}'")
+        self.database.query(f"UPDATE crawl_{self.name}.workers SET lease_until = clock_timestamp() WHERE name = '{name}'")
 
     def kill(self, directory, dice):
         self.workers[directory].kill()
@@ -191,7 +286,8 @@ def is_over(crawl):
 
 
 def fault(crawl, database, dice):
-    kind = dice.choices(["kill", "stop", "terminate", "crash"], [4, 3, 3, 2])[0]
+    kinds = {"kill": 4, "stop": 3, "terminate": 2, "crash": 2, "cut": 3, "hold": 3, "drop": 2, "full": 2 if database.is_small else 0}
+    kind = dice.choices(list(kinds), list(kinds.values()))[0]
     running = [name for name in crawl.running() if os.path.exists(f"{crawl.folder}/{name}/worker.json")]
     if not running:
         return None
@@ -200,6 +296,12 @@ def fault(crawl, database, dice):
         crawl.kill(name, dice)
     elif kind == "stop":
         crawl.pause(name)
+    elif kind in ("cut", "hold", "drop"):
+        is_expired, seconds = dice.random() < 0.5, dice.uniform(0.5, 5)
+        # other workers may take the hosts meanwhile
+        crawl.proxies[name].fail(kind, seconds, lambda: crawl.expire(name) if is_expired else None)
+    elif kind == "full":
+        database.fill(dice.uniform(0.5, 4))
     elif kind == "terminate":
         database.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'crawl'")
     else:
@@ -237,20 +339,23 @@ def main():
             want = set().union(*(host.urls() for host in hosts))
             lost, twice = want - counts.keys(), [url for url, n in counts.items() if n > 1]
             gaps = [later - earlier for host in hosts for earlier, later in zip(host.times, host.times[1:])]
-            fast = sum(gap < 0.9 * DELAY for gap in gaps)
+            early = [gap for gap in gaps if gap < 0.9 * DELAY]
+            fast = len(early)
             requests = sum(len(host.times) for host in hosts)
             print(f"crawl {totals['crawls']}: {made.total() - before} faults, {len(want)} pages, {requests} requests, {len(lost)} lost, {len(twice)} twice, "
                   f"{broken} broken lines, {fast} requests before their time", flush=True)
+            if early:
+                print(f"  seconds between two requests: {[round(gap, 3) for gap in early]}", flush=True)
             for url in sorted(lost)[:3] + twice[:3]:
                 print(f"  {url}")
+            made["clock"] += crawl.clocks
             totals.update(crawls=1, pages=len(want), requests=requests, lost=len(lost), twice=len(twice), broken=broken, fast=fast)
             for host in hosts:
                 host.shutdown()
-        database.process.send_signal(signal.SIGQUIT)
-        database.process.wait()
+        database.stop()
     print(f"{made.total()} faults of {args.faults} ({dict(made)}) in {totals['crawls']} crawls of {totals['pages']} pages with {totals['requests']} requests: "
           f"{totals['lost']} lost, {totals['twice']} twice, {totals['broken']} broken lines, {totals['fast']} requests before their time")
-    sys.exit(bool(totals["lost"] or totals["twice"] or totals["broken"]))
+    sys.exit(bool(totals["lost"] or totals["twice"] or totals["broken"] or totals["fast"]))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ pub use jobs::{
     TextFormat,
 };
 pub use operate::{
-    ConfigArgs, ReportArgs, RetryArgs, SchemaArgs, StateArgs, StateJob, StateJobArgs, StatusArgs, StoreArgs,
+    ConfigArgs, CopyArgs, ReportArgs, RetryArgs, SchemaArgs, StateArgs, StateJob, StateJobArgs, StatusArgs,
+    StoreArgs,
 };
 use overrides::Overrides;
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};

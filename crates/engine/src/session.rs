@@ -112,10 +112,19 @@ fn restore_earlier_runs(context: &Context, state: &State) -> Result<(), Failure>
     // what seeds redirected to is known, as the pages there are
     context.recall_scope(state.new_round && !context.recrawl.on)?;
     context.restore_retry_after()?;
+    rest_after_restart(context, state)?;
     shard::put_back_unreadable(context)?;
     state::note_emit(&*context.store, context.config.output.emit)?;
     context.save_retry_after_on_change();
     context.stats.inherited.add(context.store.counts()?.held);
+    Ok(())
+}
+
+/// Lets a worker that started again rest: its last process asked its hosts at a time that nobody knows.
+fn rest_after_restart(context: &Context, state: &State) -> Result<(), Failure> {
+    if state.store.worker()?.is_some_and(|start| start.epoch > 1) {
+        context.network.gate.pause(context.config.politeness.delay);
+    }
     Ok(())
 }
 

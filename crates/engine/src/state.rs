@@ -11,7 +11,7 @@ pub use outputs::{
     replace_by_nothing,
 };
 pub use paths::{base, default_dir};
-pub use shared::SharedCrawl;
+pub use shared::{SharedCrawl, WORKER_FILE};
 pub use wanted::Wanted;
 
 use crate::{

@@ -2,14 +2,20 @@
 
 use crate::engine::StateStore;
 use crawl_model::StoreError;
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 /// A database with the states of crawls. Its [`Display`](fmt::Display) form holds no password.
 pub trait Database: fmt::Debug + fmt::Display + Send + Sync {
     /// Opens a crawl as one of its workers, and keeps the lease of its hosts until the store is dropped. Creates
-    /// the crawl if absent, and migrates an older version.
+    /// the crawl if absent.
     ///
     /// # Errors
+    /// [`StoreError::Other`] when the crawl needs [`upgrade`](Self::upgrade).
     /// [`StoreError::Version`] when a newer program wrote the crawl. [`StoreError::Full`] when the server cannot be
     /// reached or refuses the user. [`StoreError::Busy`] when locks or connections are exhausted.
     fn open(&self, worker: &SharedWorker) -> Result<Arc<dyn StateStore>, StoreError>;
@@ -19,6 +25,36 @@ pub trait Database: fmt::Debug + fmt::Display + Send + Sync {
     /// # Errors
     /// The errors of [`open`](Self::open), and [`StoreError::Other`] when the database has no such crawl.
     fn open_read_only(&self, crawl: &str) -> Result<Arc<dyn StateStore>, StoreError>;
+
+    /// Copies the state of a directory into a new crawl. Hold the [`StateLock`](crate::StateLock).
+    ///
+    /// # Errors
+    /// [`StoreError::Other`] when the database has such a crawl, or the directory no state. Those of both stores.
+    fn copy_from(&self, crawl: &str, dir: &Path) -> Result<CopyReport, StoreError>;
+
+    /// Copies a crawl into a directory without a state. Hold the [`StateLock`](crate::StateLock).
+    ///
+    /// # Errors
+    /// [`StoreError::Other`] when the database has no such crawl, or the directory a state. [`StoreError::Busy`] while
+    /// a worker crawls. Those of both stores.
+    fn copy_to(&self, crawl: &str, dir: &Path) -> Result<CopyReport, StoreError>;
+
+    /// Brings a crawl of an earlier program up to date. Returns the version before and after.
+    ///
+    /// # Errors
+    /// [`StoreError::Other`] when the database has no such crawl, [`StoreError::Busy`] while a worker crawls.
+    fn upgrade(&self, crawl: &str) -> Result<(u32, u32), StoreError>;
+}
+
+/// Result of a copy between a directory and a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CopyReport {
+    /// Number of copied rows by table.
+    pub rows: Vec<(&'static str, u64)>,
+    /// Rows that were damaged and left out.
+    pub damaged: u64,
+    /// Pages that wait for a fingerprint, and are fetched again.
+    pub fetched_again: u64,
 }
 
 /// A crawl in a database, and the worker that opens it.

@@ -40,7 +40,7 @@ const ENGINES: &[&dyn engine::Engine] = &[&sqlite::SqliteEngine];
 /// Engines of databases that several workers share. The scheme of a URL selects one.
 const DATABASES: &[&dyn database::DatabaseEngine] = &[&postgres::PostgresEngine];
 
-pub use database::{Database, SharedWorker};
+pub use database::{CopyReport, Database, SharedWorker};
 pub use engine::StateStore;
 pub use lock::{Holder, StateLock};
 pub use memory::{MemoryProjects, MemoryStore};

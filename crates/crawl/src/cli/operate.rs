@@ -96,12 +96,12 @@ pub struct SchemaArgs {
 /// `crawl state`
 #[derive(Debug, Args)]
 pub struct StateJobArgs {
-    /// Check or repair the state
+    /// Check, repair, copy or upgrade the state
     #[command(subcommand)]
     pub job: StateJob,
 }
 
-/// Jobs over a state directory that no run holds.
+/// Jobs over a state that no run holds.
 #[derive(Debug, Subcommand)]
 pub enum StateJob {
     /// Look for damage, without changing anything: ends with 0 if there is none, else with 7.
@@ -109,6 +109,26 @@ pub enum StateJob {
     /// Make a new database of all that can be read; the damaged one is kept as crawl.sqlite.damaged-N. A crawl goes on
     /// with it: pages whose state is doubtful are fetched again.
     Repair(StateArgs),
+    /// Copy a crawl from a state directory into a database, or back. The crawl goes on from the copy, with the same
+    /// records; pages that wait for the fingerprint of their host are fetched again.
+    Copy(CopyArgs),
+    /// Bring the state to the version of this program. A crawl in a database needs it after an update; a state
+    /// directory is also upgraded by its next run.
+    Upgrade(StateArgs),
+}
+
+/// `crawl state copy`
+#[derive(Debug, Args)]
+pub struct CopyArgs {
+    /// The state to copy, as sqlite:DIR or postgres://user@host/database
+    #[arg(value_name = "FROM")]
+    pub from: String,
+    /// Place of the copy, which has no such crawl yet: the same forms
+    #[arg(value_name = "TO")]
+    pub to: String,
+    /// Name of the crawl in the database
+    #[arg(long, value_name = "NAME")]
+    pub crawl: String,
 }
 
 /// `crawl config`

@@ -24,6 +24,7 @@ mod serve;
 mod site;
 mod state;
 mod status;
+mod transfer;
 mod visit;
 mod workers;
 

@@ -1,6 +1,6 @@
-//! `crawl state`: check and repair of a state directory that no run holds.
+//! `crawl state`: check and repair of a state directory that no run holds; copies and upgrades are in `transfer`.
 
-use super::write_text;
+use super::{transfer, write_text};
 use crate::{
     cli::{StateArgs, StateJob, StateJobArgs},
     logging::{say, say_as},
@@ -28,16 +28,18 @@ pub fn run(args: &StateJobArgs) -> Result<Exit, Failure> {
     match &args.job {
         StateJob::Check(args) => check(&dir_of(args)?),
         StateJob::Repair(args) => repair(&dir_of(args)?),
+        StateJob::Copy(args) => transfer::copy(args),
+        StateJob::Upgrade(args) => transfer::upgrade(args),
     }
 }
 
-fn dir_of(args: &StateArgs) -> Result<PathBuf, Failure> {
+pub(super) fn dir_of(args: &StateArgs) -> Result<PathBuf, Failure> {
     let settings = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     state::dir(&settings, &args.seed)
 }
 
 /// A directory without a state is a mistake in the command.
-fn usage(error: StoreError) -> Failure {
+pub(super) fn usage(error: StoreError) -> Failure {
     match error {
         StoreError::Other(words) => Failure::usage(words),
         error => error.into(),

@@ -8,7 +8,7 @@ use crate::{
     rules_version,
 };
 use crawl_model::{StoreError, UrlKey};
-use crawl_store::{Agreement, Database, SharedWorker, StateLock, StateStore, StoreUrl, private};
+use crawl_store::{Agreement, CopyReport, Database, SharedWorker, StateLock, StateStore, StoreUrl, private};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use std::{
 };
 
 /// Name of the file in the directory of a worker that names the worker and its crawl.
-const WORKER_FILE: &str = "worker.json";
+pub const WORKER_FILE: &str = "worker.json";
 
 /// Attempts to join a crawl whose round another worker begins.
 const MOST_ATTEMPTS: usize = 5;
@@ -132,6 +132,37 @@ impl SharedCrawl {
     /// When the server cannot be used (exit 3), or has no such crawl (exit 2).
     pub fn read(&self) -> Result<Arc<dyn StateStore>, Failure> {
         self.database.open_read_only(&self.crawl).map_err(usage).map_err(|e| self.in_store(e))
+    }
+
+    /// A crawl by its name.
+    #[must_use]
+    pub fn named(database: Arc<dyn Database>, crawl: &str) -> Self {
+        Self { database, crawl: crawl.to_owned(), dir: None }
+    }
+
+    /// Copies the state of a directory into this crawl, which is new. Hold the lock of the directory.
+    ///
+    /// # Errors
+    /// When the crawl exists or the directory has no state (exit 2). Those of both stores.
+    pub fn copy_from(&self, dir: &Path) -> Result<CopyReport, Failure> {
+        self.database.copy_from(&self.crawl, dir).map_err(usage)
+    }
+
+    /// Copies this crawl into a directory without a state. Hold the lock of the directory.
+    ///
+    /// # Errors
+    /// When there is no such crawl or the directory has a state (exit 2), or a worker crawls (exit 6). Those of both
+    /// stores.
+    pub fn copy_to(&self, dir: &Path) -> Result<CopyReport, Failure> {
+        self.database.copy_to(&self.crawl, dir).map_err(usage)
+    }
+
+    /// Brings the crawl up to date. Returns its version before and after.
+    ///
+    /// # Errors
+    /// When there is no such crawl (exit 2), or a worker crawls (exit 6).
+    pub fn upgrade(&self) -> Result<(u32, u32), Failure> {
+        self.database.upgrade(&self.crawl).map_err(usage)
     }
 
     /// Database and name of the crawl, for people.

@@ -74,6 +74,16 @@ impl Db {
         self.call(|client| client.execute(&statement, values))
     }
 
+    /// Runs work with the client, as copies of tables need it.
+    pub(super) fn with_client<T>(
+        &mut self,
+        work: impl FnOnce(&mut Client) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let client =
+            self.client.as_mut().ok_or_else(|| StoreError::Other("the connection is closed".into()))?;
+        blocking(|| work(client))
+    }
+
     /// Runs statements without values.
     pub(super) fn batch(&mut self, text: &str) -> Result<(), StoreError> {
         self.call(|client| client.batch_execute(text))

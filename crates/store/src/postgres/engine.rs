@@ -1,12 +1,12 @@
 //! PostgreSQL as an engine of databases: one schema a crawl.
 
-use super::{PgOptions, PgStore, url::PgUrl};
+use super::{PgOptions, PgStore, transfer, url::PgUrl};
 use crate::{
-    database::{Database, DatabaseEngine, SharedWorker},
+    database::{CopyReport, Database, DatabaseEngine, SharedWorker},
     engine::StateStore,
 };
 use crawl_model::StoreError;
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 /// Databases of PostgreSQL.
 pub(crate) struct PostgresEngine;
@@ -34,12 +34,28 @@ impl Database for PgUrl {
     }
 
     fn open_read_only(&self, crawl: &str) -> Result<Arc<dyn StateStore>, StoreError> {
-        Ok(Arc::new(PgStore::open_read_only(&PgOptions {
-            url: self.clone(),
-            crawl: crawl.to_owned(),
-            worker: String::new(),
-            spool: None,
-            pause: Duration::ZERO,
-        })?))
+        Ok(Arc::new(PgStore::open_read_only(&without_worker(self, crawl))?))
+    }
+
+    fn copy_from(&self, crawl: &str, dir: &Path) -> Result<CopyReport, StoreError> {
+        transfer::copy_to_database(dir, &without_worker(self, crawl))
+    }
+
+    fn copy_to(&self, crawl: &str, dir: &Path) -> Result<CopyReport, StoreError> {
+        transfer::copy_to_directory(&without_worker(self, crawl), dir)
+    }
+
+    fn upgrade(&self, crawl: &str) -> Result<(u32, u32), StoreError> {
+        transfer::upgrade(&without_worker(self, crawl))
+    }
+}
+
+fn without_worker(url: &PgUrl, crawl: &str) -> PgOptions {
+    PgOptions {
+        url: url.clone(),
+        crawl: crawl.to_owned(),
+        worker: String::new(),
+        spool: None,
+        pause: Duration::ZERO,
     }
 }

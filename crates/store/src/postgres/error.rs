@@ -22,8 +22,10 @@ fn of_state(state: &SqlState, message: &str, hint: Option<&str>) -> StoreError {
         None => format!("PostgreSQL reports {code}: {message}"),
     };
     match code {
-        // disk full, out of memory, limits of the configuration
-        "53100" | "53200" | "53400" => StoreError::Full(text),
+        // disk full, out of memory, limits of the configuration, a file that the server cannot write (internal)
+        "53100" | "53200" | "53400" | "XX000" => StoreError::Full(text),
+        // a connection that a proxy or a pooler ends
+        "08000" | "08003" | "08006" | "08P01" => StoreError::Full(text),
         // missing rights, a database that is read-only, an input or output error
         "42501" | "25006" | "58030" => StoreError::Full(text),
         // no such user, wrong password, no such database, no such schema
@@ -56,7 +58,7 @@ mod tests {
             StoreError::Corrupt(text) => ("corrupt", text),
             error => ("other", error.to_string()),
         };
-        for code in ["53100", "42501", "28P01", "3D000", "57P01"] {
+        for code in ["53100", "42501", "28P01", "3D000", "57P01", "XX000", "08006"] {
             assert_eq!(kind(code).0, "full", "{code}");
         }
         assert_eq!(kind("40P01").0, "busy");

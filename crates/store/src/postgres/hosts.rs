@@ -128,13 +128,18 @@ pub(super) fn busy_number(memory: &Memory) -> i32 {
 /// Takes hosts by name, as far as nobody owns them, and notes who owns the others.
 pub(super) fn claim(db: &mut Db, memory: &mut Memory, names: &[&str], alone: bool) -> Result<(), StoreError> {
     lock_round(db, memory)?;
+    // in one order: workers that add the same hosts wait for each other
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    let names = names.as_slice();
     db.execute("INSERT INTO hosts (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", &[&names])?;
     let names_to_take = if alone { names.to_vec() } else { share_of_names(db, memory, names)? };
     if !names_to_take.is_empty() {
         let rows = db.rows(
-            "UPDATE hosts SET owner = $1, epoch = epoch + 1 WHERE name = ANY($2) AND owner IS NULL \
-             AND coalesce(not_before < clock_timestamp(), true) \
-             RETURNING id, epoch, round, active, name",
+            "WITH free AS (SELECT id FROM hosts WHERE name = ANY($2) AND owner IS NULL \
+             AND coalesce(not_before < clock_timestamp(), true) ORDER BY id FOR UPDATE SKIP LOCKED) \
+             UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM free WHERE hosts.id = free.id \
+             RETURNING hosts.id, epoch, round, active, name",
             &[&memory.worker, &names_to_take],
         )?;
         let taken = note_owned(memory, &rows)?;
@@ -179,8 +184,9 @@ fn is_active(memory: &Memory, id: HostId) -> bool {
 }
 
 /// Locks the round against its end, which takes away all hosts. The first lock of a transaction.
+/// The lock does not conflict with the reservation of numbers in the same row: two workers would wait for each other.
 fn lock_round(db: &mut Db, memory: &Memory) -> Result<(), StoreError> {
-    let row = db.one("SELECT round FROM crawls FOR SHARE", &[])?;
+    let row = db.one("SELECT round FROM crawls FOR KEY SHARE", &[])?;
     let round = uint(get(&row, 0)?);
     if round == memory.round {
         return Ok(());

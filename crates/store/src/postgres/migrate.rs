@@ -14,13 +14,21 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// The newest version that this program knows.
-fn newest() -> u32 {
+pub(super) fn newest() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
 
-/// Creates the schema if it is missing, and applies the missing migrations. One transaction; other workers
-/// wait.
+/// Creates the schema if it is missing. One transaction; other workers wait. A schema of an older version needs
+/// [`upgrade`], since workers of an older program may use it.
 pub(super) fn migrate(db: &mut Db, target: &Target) -> Result<(), StoreError> {
+    if exists(db, target.schema())? && is_begun(db)? {
+        return verify(db, target);
+    }
+    upgrade(db, target)
+}
+
+/// Creates the schema if it is missing, and applies the missing migrations in one transaction.
+pub(super) fn upgrade(db: &mut Db, target: &Target) -> Result<(), StoreError> {
     db.batch("BEGIN")?;
     // serialises the first workers of a crawl; ends with the transaction
     db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[&target.schema()])?;
@@ -40,20 +48,30 @@ pub(super) fn migrate(db: &mut Db, target: &Target) -> Result<(), StoreError> {
 
 /// Checks the version of a schema that is only read.
 pub(super) fn verify(db: &mut Db, target: &Target) -> Result<(), StoreError> {
-    if !exists(db, target.schema())? {
-        return Err(StoreError::Other(format!(
-            "{} holds no crawl named \"{}\"",
-            target.place(),
-            target.crawl()
-        )));
-    }
-    let found = applied(db)?;
+    let found = version(db, target)?;
     if found < newest() {
         return Err(StoreError::Other(format!(
-            "storage has version {found}: a crawl has to bring it up to date"
+            "the crawl \"{}\" in {} has version {found} of the schema, and this program needs {}: end its workers and \
+             run crawl state upgrade",
+            target.crawl(),
+            target.place(),
+            newest()
         )));
     }
     Ok(())
+}
+
+/// The version of the schema of a crawl.
+pub(super) fn version(db: &mut Db, target: &Target) -> Result<u32, StoreError> {
+    if exists(db, target.schema())? && is_begun(db)? {
+        return applied(db);
+    }
+    Err(StoreError::Other(format!("{} holds no crawl named \"{}\"", target.place(), target.crawl())))
+}
+
+/// Returns true if the schema has had a migration: it may be an empty one that an operator made.
+fn is_begun(db: &mut Db) -> Result<bool, StoreError> {
+    get(&db.one("SELECT to_regclass('crawls') IS NOT NULL", &[])?, 0)
 }
 
 fn exists(db: &mut Db, schema: &str) -> Result<bool, StoreError> {

@@ -32,6 +32,7 @@ mod shares;
 mod spool;
 mod tally;
 mod texts;
+mod transfer;
 mod upkeep;
 mod url;
 

@@ -25,6 +25,7 @@ mod operate;
 mod projects;
 mod recrawl;
 mod repair;
+pub(crate) mod rows;
 mod run;
 mod seal;
 mod settle;

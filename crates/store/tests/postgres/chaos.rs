@@ -122,3 +122,27 @@ fn each_record_is_once_within_the_marks_whatever_dies() {
     assert_eq!(workers[0].store.counts().unwrap().records, all.len() as u64);
     assert!(takeovers > 5 && kills > 10, "{takeovers} takeovers were noticed at a settlement, {kills} kills");
 }
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn workers_that_begin_at_once_do_not_wait_for_each_other() {
+    let server = Server::start();
+    for attempt in 0..6 {
+        let crawl = format!("c{attempt}");
+        let open = |worker: usize| PgStore::open(&server.options(&crawl, &format!("w{worker}"))).unwrap();
+        let stores: Vec<PgStore> = (0..4).map(open).collect();
+        stores.iter().for_each(|store| _ = store.begin_round().unwrap());
+        let (at_once, seeds) =
+            (std::sync::Barrier::new(stores.len()), urls(&["https://a/", "https://b/", "https://c/"]));
+        std::thread::scope(|scope| {
+            for store in &stores {
+                let (at_once, seeds) = (&at_once, &seeds);
+                // each reserves its first numbers
+                scope.spawn(move || {
+                    at_once.wait();
+                    store.enqueue(seeds).unwrap();
+                });
+            }
+        });
+    }
+}

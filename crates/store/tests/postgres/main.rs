@@ -11,6 +11,7 @@ mod chaos;
 mod errors;
 #[path = "../support/postgres.rs"]
 mod server;
+mod transfer;
 mod workers;
 
 use crawl_model::{

@@ -1,0 +1,153 @@
+//! From PostgreSQL to SQLite.
+
+use super::{
+    super::{
+        db::{Db, get, uint, unsigned},
+        enqueue::split_redirects,
+        own, tally,
+    },
+    COPIED, add,
+    rows::export,
+    tables::EXPORTS,
+};
+use crate::{
+    SqliteStore, codes,
+    codes::OUTCOMES,
+    database::CopyReport,
+    sqlite::rows::{put_number, sql},
+};
+use crawl_model::{Frontier, FrontierCounts, HostKey, NewUrl, Outcome, StoreError, UrlKey};
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// Links that one call enqueues.
+const BATCH: usize = 1_000;
+
+/// Name of the note that says until when hosts must not be asked.
+const RETRY_AFTER: &str = "retry_after";
+
+/// A link that its owner has not taken, and true if it is a revisit.
+pub(super) type Link = (bool, NewUrl);
+
+/// Links of this round that no worker has taken.
+pub(super) fn links(db: &mut Db) -> Result<Vec<Link>, StoreError> {
+    let rows = db.rows(
+        "SELECT again, key, url, hosts.name, depth, discovery, redirects, sitemap_lastmod \
+         FROM inbox JOIN hosts ON hosts.id = inbox.host \
+         WHERE inbox.round = (SELECT round FROM crawls) ORDER BY inbox.id",
+        &[],
+    )?;
+    let link = |row: &postgres::Row| {
+        let url = NewUrl {
+            key: UrlKey(get::<Uuid>(row, 1)?.into_bytes()),
+            url: get(row, 2)?,
+            host: HostKey::from_stored(get::<&str>(row, 3)?),
+            depth: uint(get(row, 4)?),
+            discovery: codes::read_discovery(i64::from(get::<i16>(row, 5)?))?,
+            redirects: split_redirects(get(row, 6)?)?,
+            sitemap_lastmod: get(row, 7)?,
+        };
+        Ok((get(row, 0)?, url))
+    };
+    rows.iter().map(link).collect()
+}
+
+/// Enqueues links in the new state.
+pub(super) fn enqueue(store: &SqliteStore, links: &[Link]) -> Result<(), StoreError> {
+    for again in [false, true] {
+        let urls: Vec<NewUrl> =
+            links.iter().filter(|(a, _)| *a == again).map(|(_, url)| url.clone()).collect();
+        for batch in urls.chunks(BATCH) {
+            if again { store.revisit(batch) } else { store.enqueue(batch) }?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies all tables and notes.
+pub(super) fn all(db: &mut Db, conn: &Connection) -> Result<CopyReport, StoreError> {
+    let mut report = CopyReport::default();
+    for table in EXPORTS {
+        add(&mut report, table.table, export(db, conn, table)?);
+    }
+    report.fetched_again = unsigned(&db.one("SELECT count(*) FROM held", &[])?, 0)?;
+    numbers(db, conn)?;
+    own_outputs(db, conn)?;
+    retry_after(db, conn)?;
+    Ok(report)
+}
+
+fn numbers(db: &mut Db, conn: &Connection) -> Result<(), StoreError> {
+    let row = db.one(
+        "SELECT round, recrawl, next_token, project, source_group, \
+         (SELECT coalesce(max(place), 0) FROM texts) FROM crawls",
+        &[],
+    )?;
+    let round: i32 = get(&row, 0)?;
+    put_number(conn, "round", i64::from(round))?;
+    put_number(conn, "recrawl", i64::from(get::<bool>(&row, 1)?))?;
+    put_number(conn, "token", get(&row, 2)?)?;
+    put_number(conn, "banded", get(&row, 5)?)?;
+    let (counts, _) = tally::total(db, uint(round))?;
+    for (outcome, name) in OUTCOMES {
+        put_number(conn, name, i64::try_from(settled(&counts, outcome)).unwrap_or(i64::MAX))?;
+    }
+    let (project, group): (String, Option<String>) = (get(&row, 3)?, get(&row, 4)?);
+    conn.execute("INSERT INTO run (project, source_group) VALUES (?1, ?2)", (project, group)).map_err(sql)?;
+    Ok(())
+}
+
+const fn settled(counts: &FrontierCounts, outcome: Outcome) -> u64 {
+    match outcome {
+        Outcome::Record => counts.records,
+        Outcome::Failed => counts.failed,
+        Outcome::Skipped => counts.skipped,
+        Outcome::Redirected => counts.redirected,
+        Outcome::Unchanged => counts.unchanged,
+        Outcome::Gone => counts.gone,
+    }
+}
+
+/// Outputs and notes of the state directory that the crawl was once copied from. Parts of workers stay as they are.
+fn own_outputs(db: &mut Db, conn: &Connection) -> Result<(), StoreError> {
+    let Some(row) = db.row("SELECT id FROM workers WHERE name = $1", &[&COPIED])? else { return Ok(()) };
+    let worker: i32 = get(&row, 0)?;
+    for row in db.rows("SELECT name, reach FROM outputs", &[])? {
+        if let Some(name) = own::plain(worker, get(&row, 0)?) {
+            let reach: i64 = get(&row, 1)?;
+            conn.execute("INSERT INTO outputs (name, reach) VALUES (?1, ?2)", (name, reach)).map_err(sql)?;
+        }
+    }
+    for row in db.rows("SELECT name, value FROM settings", &[])? {
+        if let Some(name) = own::plain(worker, get(&row, 0)?) {
+            let value = String::from_utf8_lossy(get(&row, 1)?).into_owned();
+            conn.execute("INSERT INTO settings (name, value) VALUES (?1, ?2)", (name, value)).map_err(sql)?;
+        }
+    }
+    Ok(())
+}
+
+/// Requests of hosts to be left alone, as all workers noted them.
+fn retry_after(db: &mut Db, conn: &Connection) -> Result<(), StoreError> {
+    let mut waits: BTreeMap<String, i64> = BTreeMap::new();
+    let mut wait = |host: String, until: i64| {
+        let noted = waits.entry(host).or_insert(until);
+        *noted = until.max(*noted);
+    };
+    for row in db.rows("SELECT value FROM settings WHERE name ~ '^worker [0-9]+ retry_after$'", &[])? {
+        let noted: BTreeMap<String, i64> = serde_json::from_slice(get(&row, 0)?).unwrap_or_default();
+        noted.into_iter().for_each(|(host, until)| wait(host, until));
+    }
+    let rests = "SELECT name, (extract(epoch FROM not_before) * 1000)::int8 FROM hosts WHERE not_before > clock_timestamp()";
+    for row in db.rows(rests, &[])? {
+        wait(get(&row, 0)?, get(&row, 1)?);
+    }
+    if waits.is_empty() {
+        return Ok(());
+    }
+    let text = serde_json::to_string(&waits).map_err(|e| StoreError::Other(e.to_string()))?;
+    conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)", (RETRY_AFTER, text))
+        .map(|_| ())
+        .map_err(sql)
+}

@@ -1,0 +1,118 @@
+//! Copies of a crawl between a state directory and a database.
+//!
+//! A copy carries what decides on URLs and records. Pages that wait for a fingerprint are fetched again, since the
+//! fingerprint of their host counts them anew.
+
+mod export;
+mod import;
+mod rows;
+mod tables;
+
+use super::{
+    PgOptions,
+    connect::Target,
+    db::{Db, get},
+    migrate,
+};
+use crate::{SqliteStore, database::CopyReport};
+use crawl_model::StoreError;
+use rows::Rows;
+use std::path::Path;
+
+/// Name of the worker that stands for the process of a state directory.
+const COPIED: &str = "copied";
+
+fn add(report: &mut CopyReport, table: &'static str, rows: Rows) {
+    report.rows.push((table, rows.copied));
+    report.damaged += rows.damaged;
+}
+
+/// Copies the state of a directory into a new crawl of a database. Hold the [`StateLock`](crate::StateLock).
+///
+/// # Errors
+/// [`StoreError::Other`] when the database has such a crawl, or the directory no state. Those of both stores.
+pub(super) fn copy_to_database(dir: &Path, to: &PgOptions) -> Result<CopyReport, StoreError> {
+    if !SqliteStore::exists(dir) {
+        return Err(StoreError::Other(format!("{} holds no state of a crawl", dir.display())));
+    }
+    let store = SqliteStore::open(dir)?;
+    let target = Target::new(&to.url, &to.crawl)?;
+    let mut db = target.connect()?;
+    migrate::migrate(&mut db, &target)?;
+    db.batch("BEGIN; SET LOCAL synchronous_commit = on")?;
+    let row = db.one(
+        "SELECT round <> 0 OR EXISTS (SELECT 1 FROM urls) OR EXISTS (SELECT 1 FROM workers) FROM crawls FOR UPDATE",
+        &[],
+    )?;
+    if get(&row, 0)? {
+        return Err(StoreError::Other(format!(
+            "{} has a crawl named \"{}\" already: name another --crawl",
+            target.place(),
+            target.crawl()
+        )));
+    }
+    let report = store.read_rows(|conn| import::all(conn, &mut db))?;
+    db.batch("COMMIT")?;
+    Ok(report)
+}
+
+/// Copies a crawl of a database, which no worker crawls, into a directory without a state. Hold the
+/// [`StateLock`](crate::StateLock).
+///
+/// # Errors
+/// [`StoreError::Other`] when the database has no such crawl, or the directory a state. [`StoreError::Busy`] while a
+/// worker crawls. Those of both stores.
+pub(super) fn copy_to_directory(from: &PgOptions, dir: &Path) -> Result<CopyReport, StoreError> {
+    if SqliteStore::exists(dir) {
+        return Err(StoreError::Other(format!(
+            "{} holds a state already: name another directory",
+            dir.display()
+        )));
+    }
+    let target = Target::new(&from.url, &from.crawl)?;
+    let mut db = target.connect()?;
+    migrate::verify(&mut db, &target)?;
+    db.batch("BEGIN ISOLATION LEVEL REPEATABLE READ")?;
+    // workers that begin meanwhile wait before they take a host
+    db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
+    refuse_workers(&mut db, &target)?;
+    let mut report = CopyReport::default();
+    let links = export::links(&mut db)?;
+    SqliteStore::make(
+        dir,
+        |conn| {
+            report = export::all(&mut db, conn)?;
+            Ok(())
+        },
+        |store| export::enqueue(store, &links),
+    )?;
+    db.batch("ROLLBACK")?;
+    Ok(report)
+}
+
+/// Brings the schema of a crawl up to date, which no worker crawls. Returns the version before and after.
+///
+/// # Errors
+/// [`StoreError::Other`] when the database has no such crawl, [`StoreError::Busy`] while a worker crawls.
+pub(super) fn upgrade(crawl: &PgOptions) -> Result<(u32, u32), StoreError> {
+    let target = Target::new(&crawl.url, &crawl.crawl)?;
+    let mut db = target.connect()?;
+    let before = migrate::version(&mut db, &target)?;
+    refuse_workers(&mut db, &target)?;
+    migrate::upgrade(&mut db, &target)?;
+    Ok((before, migrate::newest()))
+}
+
+fn refuse_workers(db: &mut Db, target: &Target) -> Result<(), StoreError> {
+    let rows =
+        db.rows("SELECT name FROM workers WHERE lease_until > clock_timestamp() ORDER BY name", &[])?;
+    let names: Vec<String> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    Err(StoreError::Busy(format!(
+        "workers of the crawl \"{}\" are at work: {}; end them first, or wait a minute after their death",
+        target.crawl(),
+        names.join(", ")
+    )))
+}

@@ -1,0 +1,75 @@
+//! Access to the rows of a state, for a copy to another engine.
+
+use super::{FILE, SqliteStore, checksum::checksum, error, memory::set_number};
+use crate::file_error::io_error;
+use crawl_model::{RunStore, StoreError};
+use rusqlite::Connection;
+use std::{
+    fs::{self, File},
+    path::Path,
+};
+
+/// Folder in a state directory in which a state is made.
+const UNFINISHED: &str = "unfinished-copy";
+
+/// Name of the checksum of a database.
+const SEAL: &str = "crawl.sqlite.sum";
+
+/// The checksum that is stored beside a blob.
+pub(crate) fn blob_checksum(blob: &[u8]) -> i64 {
+    checksum(blob)
+}
+
+/// An error of SQLite as that of a store.
+pub(crate) fn sql(error: rusqlite::Error) -> StoreError {
+    error::sql(error)
+}
+
+/// Sets a number of the state, as the table `numbers` names it.
+pub(crate) fn put_number(conn: &Connection, name: &str, value: i64) -> Result<(), StoreError> {
+    set_number(conn, name, value).map_err(sql)
+}
+
+impl SqliteStore {
+    /// Reads rows of a state that no process writes.
+    pub(crate) fn read_rows<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        work(&self.ready()?.conn)
+    }
+
+    /// Makes a state in a directory from rows that `insert` adds in one transaction, and from what `complete` does with the
+    /// store. The state is complete or absent.
+    pub(crate) fn make(
+        dir: &Path,
+        insert: impl FnOnce(&Connection) -> Result<(), StoreError>,
+        complete: impl FnOnce(&Self) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let unfinished = dir.join(UNFINISHED);
+        Self::remove(&unfinished)?;
+        let store = Self::open(&unfinished)?;
+        {
+            let inner = &mut *store.ready()?;
+            let tx = inner.conn.transaction().map_err(sql)?;
+            insert(&tx)?;
+            tx.commit().map_err(sql)?;
+        }
+        drop(store);
+        // what it has in memory is that of the rows
+        let store = Self::open(&unfinished)?;
+        complete(&store)?;
+        store.sync()?;
+        drop(store);
+        let moved =
+            |name: &str| fs::rename(unfinished.join(name), dir.join(name)).map_err(|e| io_error(dir, &e));
+        // the database last: without it there is no state
+        if unfinished.join(SEAL).exists() {
+            moved(SEAL)?;
+        }
+        moved(FILE)?;
+        File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| io_error(dir, &e))?;
+        let _ = fs::remove_dir(&unfinished);
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Copies between a state directory and a database, and upgrades of a schema.
+
+use crate::*;
+use crawl_model::{
+    CachedRobots, ContentHash, DomainStore, NewText, Origin, RunStore, Sketch, Strategy, TextIndex,
+};
+use crawl_store::{Database, SqliteStore};
+
+/// A state with URLs in each place: settled, queued, waiting, leased and held.
+fn state_in(dir: &std::path::Path) -> SqliteStore {
+    let store = SqliteStore::open(dir).unwrap();
+    store.set_project("birds", Some("north")).unwrap();
+    store.begin_round().unwrap();
+    let all = ["https://a/1", "https://a/2", "https://a/3", "https://a/4", "https://a/5", "https://b/1"];
+    store.enqueue(&urls(&all)).unwrap();
+    let out = store.lease(&host("a"), Lane::Plain, 4, "w", 0, 100).unwrap();
+    let mut seen = records(&out[..1]);
+    seen[0].history = PageHistory {
+        content_hash: Some(ContentHash([7; 32])),
+        fetched_at_ms: Some(9),
+        ..PageHistory::default()
+    };
+    let text = NewText {
+        page: UrlKey::of("https://a/1"),
+        place: None,
+        sketch: Sketch {
+            content: Some(ContentHash([8; 32])),
+            shingles: vec![1, 2],
+            signature: vec![3, 4],
+            bands: vec![5, u64::MAX],
+        },
+    };
+    store.settle_with_texts(&seen, &[mark("/out/pages.jsonl", 70)], &[text]).unwrap();
+    store.hold((&out[1]).into(), &host("a"), b"page").unwrap().unwrap();
+    store.requeue((&out[2]).into(), 50, 1, Some(Strategy::Chrome)).unwrap();
+    store.save_host(&host("b"), b"state of b").unwrap();
+    store.save_lessons(&host("a"), b"lessons of a").unwrap();
+    store.claim_content(&ContentHash([8; 32]), UrlKey::of("https://a/1")).unwrap();
+    store.put("a note", "v\0").unwrap();
+    store.put("round:/out/pages.jsonl", "1").unwrap();
+    store.put("retry_after", r#"{"b":4102444800000}"#).unwrap();
+    let robots = CachedRobots { status: 200, body: b"Disallow: /x"[..].into(), fetched_at_ms: 5 };
+    store.save_robots(&Origin::of(&Url::parse("https://a/").unwrap()).unwrap(), &robots).unwrap();
+    store
+}
+
+/// Checks what a copy of [`state_in`] knows.
+fn check<S: Frontier + DomainStore + RunStore + TextIndex>(store: &S) {
+    let counts = store.counts().unwrap();
+    assert_eq!((counts.pending, counts.leased, counts.held), (5, 0, 0), "held and leased pages are pending");
+    assert_eq!((counts.records, counts.hosts, store.round().unwrap()), (1, 2, 1));
+    assert_eq!(store.get("a note").unwrap().as_deref(), Some("v\0"));
+    assert_eq!(store.load_host(&host("b")).unwrap().as_deref(), Some(&b"state of b"[..]));
+    assert_eq!(store.load_lessons(&host("a")).unwrap().as_deref(), Some(&b"lessons of a"[..]));
+    let first = store.claim_content(&ContentHash([8; 32]), UrlKey::of("https://b/1")).unwrap();
+    assert_eq!(first, UrlKey::of("https://a/1"));
+    let sketch = Sketch { content: None, shingles: Vec::new(), signature: vec![3, 4], bands: vec![u64::MAX] };
+    let like = store.texts_like(&sketch, 9).unwrap();
+    assert_eq!((like.len(), like[0].page, &like[0].sketch.shingles[..]), (1, first, &[1, 2][..]));
+    let origin = Origin::of(&Url::parse("https://a/").unwrap()).unwrap();
+    assert_eq!(&store.load_robots(&origin).unwrap().unwrap().body[..], b"Disallow: /x");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_state_is_the_same_in_a_database_and_back() {
+    let (server, from, to) = (Server::start(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(state_in(from.path()));
+    let report = server.url().copy_from("c", from.path()).unwrap();
+    assert_eq!((report.fetched_again, report.damaged), (1, 0));
+    assert!(report.rows.contains(&("urls", 6)) && report.rows.contains(&("queue", 5)), "{report:?}");
+
+    let reader = PgStore::open_read_only(&server.options("c", "")).unwrap();
+    let parts = reader.all_parts().unwrap();
+    assert_eq!((parts.len(), &*parts[0].path, parts[0].bytes), (1, "/out/pages.jsonl", 70));
+    assert!(parts[0].is_complete && parts[0].round == 1);
+    drop(reader);
+    let worker = open(&server, "w");
+    check(&worker);
+    assert_eq!(ready(&worker), ["a"], "b asked to be left alone");
+    assert_eq!(lease(&worker, "a", 9).len(), 3, "one waits");
+    assert_eq!(worker.next_due().unwrap(), Some(50));
+    assert_eq!(worker.get("round:/out/pages.jsonl").unwrap(), None, "another worker's output");
+    let busy = server.url().copy_to("c", to.path()).unwrap_err();
+    assert!(matches!(&busy, StoreError::Busy(words) if words.contains("at work: w;")), "{busy}");
+    // a link of a host that nobody has taken
+    server
+        .client()
+        .execute(
+            "INSERT INTO crawl_c.inbox (host, round, depth, discovery, again, key, url) \
+             SELECT id, 1, 3, 3, false, $1, 'https://b/2' FROM crawl_c.hosts WHERE name = 'b'",
+            &[&uuid::Uuid::from_bytes(UrlKey::of("https://b/2").0)],
+        )
+        .unwrap();
+    worker.release().unwrap();
+
+    server.url().copy_to("c", to.path()).unwrap();
+    let store = SqliteStore::open(to.path()).unwrap();
+    assert_eq!(store.counts().unwrap().pending, 6);
+    let taken = store.lease(&host("b"), Lane::Plain, 9, "w", 0, 100).unwrap();
+    assert_eq!(taken.iter().map(|r| (r.url.path(), r.depth)).collect::<Vec<_>>(), [("/1", 0), ("/2", 3)]);
+    store.settle(&records(&taken[1..]), &[]).unwrap();
+    assert_eq!(store.lease(&host("a"), Lane::Plain, 9, "w", 0, 100).unwrap().len(), 3);
+    assert_eq!(store.output_mark("/out/pages.jsonl").unwrap(), Some(70));
+    assert_eq!(store.get("round:/out/pages.jsonl").unwrap().as_deref(), Some("1"));
+    assert!(store.get("retry_after").unwrap().unwrap().contains("4102444800000"));
+    let history = store.history(UrlKey::of("https://a/1")).unwrap().unwrap();
+    assert_eq!((history.content_hash, history.fetched_at_ms), (Some(ContentHash([7; 32])), Some(9)));
+    drop(store);
+    assert!(SqliteStore::check(to.path()).unwrap().findings.is_empty());
+    assert!(!to.path().join("unfinished-copy").exists());
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_copy_replaces_nothing() {
+    let (server, dir, empty) = (Server::start(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let database = server.url();
+    let error =
+        |result: Result<_, StoreError>| result.map(|_: crawl_store::CopyReport| ()).unwrap_err().to_string();
+    assert!(error(database.copy_from("c", empty.path())).contains("holds no state"));
+    assert!(error(database.copy_to("c", empty.path())).contains("no crawl named \"c\""));
+    drop(state_in(dir.path()));
+    database.copy_from("c", dir.path()).unwrap();
+    assert!(error(database.copy_from("c", dir.path())).contains("name another --crawl"));
+    assert!(error(database.copy_to("c", dir.path())).contains("holds a state already"));
+    let source = SqliteStore::open(dir.path()).unwrap().counts().unwrap();
+    assert_eq!((source.pending, source.leased, source.held), (3, 1, 1), "the source stays as it is");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_schema_of_an_older_version_waits_for_its_upgrade() {
+    let server = Server::start();
+    let first = include_str!("../../src/postgres/migrations/0001_frontier.sql");
+    server
+        .client()
+        .batch_execute(&format!(
+            "CREATE SCHEMA crawl_c; SET search_path TO crawl_c; CREATE TABLE schema_version (version int NOT NULL); \
+             INSERT INTO schema_version VALUES (1); {first}; INSERT INTO crawls (name) VALUES ('c'); \
+             INSERT INTO workers (name, lease_until) VALUES ('old', clock_timestamp() + interval '1 min')"
+        ))
+        .unwrap();
+    let options = server.options("c", "w");
+    let refused = PgStore::open(&options).err().unwrap().to_string();
+    assert!(refused.contains("version 1") && refused.contains("crawl state upgrade"), "{refused}");
+    assert!(PgStore::open_read_only(&options).err().unwrap().to_string().contains("crawl state upgrade"));
+    let busy = server.url().upgrade("c").unwrap_err();
+    assert!(matches!(&busy, StoreError::Busy(words) if words.contains("old")), "{busy}");
+    expire(&server, "old");
+    let (before, now) = server.url().upgrade("c").unwrap();
+    assert!(before == 1 && now >= 2);
+    assert_eq!(server.url().upgrade("c").unwrap(), (now, now));
+    assert_eq!(open(&server, "w").begin_round().unwrap(), 1);
+}
