@@ -83,6 +83,11 @@ fn sandbox(server: &Server) -> Sandbox {
     {
         fs::copy(harbour().join(page), sandbox.path(name)).unwrap();
     }
+    for (name, archive) in [("foreign.warc.gz", "wget.warc.gz"), ("collection.wacz", "collection.wacz")] {
+        fs::copy(root().join("fixtures/archives").join(archive), sandbox.path(name)).unwrap();
+    }
+    fs::create_dir(sandbox.path("mirror")).unwrap();
+    fs::copy(harbour().join("about/index.html"), sandbox.path("mirror/index.html")).unwrap();
     sandbox.write("easylist-cookie.txt", "! a list\n##.cookie-banner\nexample.org###consent\n");
     sandbox.write("crawl.toml", "[crawl]\nscope = \"domain\"\n");
     fs::create_dir(sandbox.path("my-rules")).unwrap();
