@@ -330,3 +330,43 @@ fn a_crawl_moves_from_a_directory_to_a_database_and_back() {
     assert!(twice.is_empty(), "{twice:?}");
     assert_eq!(counts.into_keys().collect::<Vec<_>>(), crawl.expected());
 }
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn workers_write_no_more_records_than_the_limit_together() {
+    let crawl = Crawl::new(4, ".jsonl");
+    let start = |name: &str| Run::start(crawl.worker(name).args(["--limit", "60"]));
+    let first = start("a");
+    crawl.sites.wait_for(3);
+    // the run lasts until both have ended, however slow the second one starts
+    crawl.number("INSERT INTO @workers (name, lease_until) VALUES ('w', clock_timestamp() + interval '1 h') RETURNING id::int8");
+    let second = start("b");
+    // the exit code of a limit
+    [first, second].into_iter().for_each(|worker| _ = worker.wait().expect(5));
+    let records = crawl.records().len();
+    assert!((54..=60).contains(&records), "{records}");
+    crawl.number("DELETE FROM @workers WHERE name = 'w' RETURNING id::int8");
+    // the next run has the limit anew
+    run(crawl.worker("a").args(["--limit", "7"])).expect(5);
+    assert_eq!(crawl.records().len(), records + 7);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_folder_has_the_parts_of_one_crawl() {
+    let crawl = Crawl::new(1, ".jsonl");
+    run(&mut crawl.worker("a")).expect(0);
+    let before = crawl.sandbox.read("out/manifest.json");
+    let mut other = crawl.sandbox.bare();
+    let given = crawl.worker("b");
+    other.args(given.get_args().map(|word| if word == "c" { "d".as_ref() } else { word }));
+    for (key, value) in given.get_envs() {
+        other.env(key, value.unwrap());
+    }
+    let ended = run(&mut other).expect(2);
+    assert!(ended.stderr.contains("a part of another crawl"), "{}", ended.stderr);
+    assert_eq!(crawl.sandbox.read("out/manifest.json"), before);
+    assert_eq!(fs::read_dir(crawl.sandbox.path("out")).unwrap().count(), 2, "a part and the manifest");
+    // the same crawl goes on
+    run(&mut crawl.worker("a")).expect(0);
+}

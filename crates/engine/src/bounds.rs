@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Bound {
     /// `crawl.limit`, in records. Pages that may still become one count, so that none too many is fetched.
     Records,
-    /// `crawl.max_time`, since the start of the run.
+    /// `crawl.max_time`, since the start of the run, of whichever worker began it.
     Time,
     /// `crawl.max_bytes`: bodies as they came over the wire.
     Bytes,
@@ -18,7 +18,7 @@ impl Bound {
     /// Returns the first bound that a run has reached. URLs in flight are still finished.
     #[must_use]
     pub fn reached(settings: &CrawlSection, stats: &Stats) -> Option<Self> {
-        let time = settings.max_time.is_some_and(|most| stats.started.elapsed() >= most);
+        let time = settings.max_time.is_some_and(|most| stats.started.elapsed() + stats.run_age >= most);
         let bytes = settings.max_bytes.is_some_and(|most| stats.wire_bytes.get() >= most.as_u64());
         match () {
             () if !settings.limit.allows(stats.claimed()) => Some(Self::Records),
@@ -66,5 +66,7 @@ mod tests {
         let time = |most| settings(&[("crawl.max_time", most)]);
         assert_eq!(Bound::reached(&time("1m"), &stats), Some(Bound::Time));
         assert_eq!(Bound::reached(&time("1h"), &stats), None);
+        stats.run_age = Duration::from_secs(3_600);
+        assert_eq!(Bound::reached(&time("1h"), &stats), Some(Bound::Time));
     }
 }

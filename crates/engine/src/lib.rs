@@ -80,6 +80,7 @@ mod page_work;
 pub mod pipeline;
 pub mod platform;
 pub mod project_access;
+mod quota;
 pub mod record;
 pub mod recrawl;
 pub mod replay;

@@ -12,6 +12,7 @@ use crate::{
     context::Context,
     ending::Ending,
     messages::{Job, ShardMessage, shard_of},
+    quota::Limits,
     slow_lane::{Full, SLOW_PAUSE, SlowPermit},
     soft404,
     stage_error::StageError,
@@ -72,6 +73,7 @@ pub struct Scheduler {
     leases_expired: Instant,
     /// The clock of leases, by which they expire: it runs evenly, independent of the machine's clock.
     started: (i64, Instant),
+    limits: Limits,
 }
 
 impl Scheduler {
@@ -91,6 +93,7 @@ impl Scheduler {
             hosts_forgotten: Instant::now(),
             leases_expired: Instant::now(),
             started: (now_ms(), Instant::now()),
+            limits: Limits::new(&context),
             lease_ms: [lease(fetch.total_timeout), lease(fetch.total_timeout + rendered)],
             context,
         }
@@ -129,7 +132,9 @@ impl Scheduler {
             // made before the pass, so that a slot freed meanwhile ends the wait after it
             let freed = context.network.gate.next_free_slot();
             let stats = &context.stats;
-            let bound = || Bound::reached(&context.config.crawl, stats);
+            self.limits.refresh(&context)?;
+            let limits = &self.limits.settings;
+            let bound = || Bound::reached(limits, stats);
             if bound().is_some() {
                 drop(places);
                 if stats.in_flight() == 0 {
@@ -311,7 +316,7 @@ impl Scheduler {
     /// Takes places that are free right now, as many as the host and the limit have use for.
     fn more_places(&self, lane: Lane, places: &mut Vec<OwnedSemaphorePermit>, wanted: usize) {
         let claimed = self.context.stats.claimed();
-        let left = self.context.config.crawl.limit.or_max().saturating_sub(claimed);
+        let left = self.limits.settings.limit.or_max().saturating_sub(claimed);
         let wanted = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
         places.truncate(wanted.max(1));
         if left == 0 {
@@ -419,8 +424,8 @@ impl Scheduler {
 
 /// Cancels requests in flight two seconds after `crawl.max_time`. Never returns.
 async fn end_requests(context: &Context) {
-    if let Some(end) = context.config.crawl.max_time.and_then(|time| context.stats.started.checked_add(time))
-    {
+    let left = context.config.crawl.max_time.map(|time| time.saturating_sub(context.stats.run_age));
+    if let Some(end) = left.and_then(|left| context.stats.started.checked_add(left)) {
         tokio::time::sleep_until(end + GRACE_AFTER_LIMIT).await;
         context.control.requests.cancel();
     }

@@ -116,7 +116,9 @@ fn restore_earlier_runs(context: &Context, state: &State) -> Result<(), Failure>
     shard::put_back_unreadable(context)?;
     state::note_emit(&*context.store, context.config.output.emit)?;
     context.save_retry_after_on_change();
-    context.stats.inherited.add(context.store.counts()?.held);
+    // those of this worker alone: counts are of all workers
+    let held: u64 = context.store.hosts_with_held()?.iter().map(|load| load.pending as u64).sum();
+    context.stats.inherited.add(held);
     Ok(())
 }
 
@@ -152,6 +154,7 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     let keeper = Keeper::open(&config.crawl.project, &config.projects.database)?;
     let mut context = context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.records.keeper = keeper;
+    context.stats.run_age = state.store.run_age()?;
     context.recrawl.whole = state.new_round;
     context.recrawl.writes_all = state.writes_all;
     let again = site_book::due_again(&*context.store)?;

@@ -11,6 +11,7 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 use tokio::{sync::Notify, time::Instant};
 use url::Url;
@@ -62,6 +63,8 @@ pub struct HostFigures {
 pub struct Stats {
     /// Start of the run.
     pub started: Instant,
+    /// Age of the run when this process joined it; zero if no other worker was there.
+    pub run_age: Duration,
     /// Leases handed to the fetch stage.
     pub leased: Count,
     /// Leases given back to be tried again.
@@ -160,6 +163,7 @@ impl Default for Stats {
     fn default() -> Self {
         Self {
             started: Instant::now(),
+            run_age: Duration::ZERO,
             leased: Count::default(),
             requeued: Count::default(),
             records: Count::default(),

@@ -69,6 +69,8 @@ pub struct SharedWorker {
     pub spool: Option<PathBuf>,
     /// Longest pause between two requests to a host. After the end of a worker, its hosts pause for so long.
     pub pause: Duration,
+    /// True for the first connection of a process. It begins a run if no other worker has a lease.
+    pub begins_run: bool,
 }
 
 /// An engine of databases.

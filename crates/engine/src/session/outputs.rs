@@ -184,6 +184,7 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
             };
             let place = Place::of(&path);
             if part.is_some() {
+                parts::check_manifest(&*state.store, given)?;
                 parts::end_earlier(state, fields.as_ref())?;
                 parts::add(state, &place)?;
             }

@@ -8,9 +8,9 @@ use crate::{
 use crawl_model::{OutputMark, StoreError};
 use crawl_output::{Fields, Place};
 use crawl_store::{OutputPart, StateStore};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -24,6 +24,17 @@ const STAR: char = '*';
 #[derive(Serialize)]
 struct Manifest<'a> {
     parts: &'a [OutputPart],
+}
+
+/// What a manifest says of parts.
+#[derive(Deserialize)]
+struct Listed {
+    parts: Vec<ListedPart>,
+}
+
+#[derive(Deserialize)]
+struct ListedPart {
+    path: String,
 }
 
 /// Returns true if a path stands for the parts of several workers.
@@ -49,6 +60,30 @@ pub(super) fn part_of(store: &dyn StateStore, pattern: &Path) -> Result<Option<P
     let Some(start) = store.worker()? else { return Ok(None) };
     let name = format!("part-{}-{}-0", start.name, start.epoch);
     Ok(Some(PathBuf::from(pattern.to_string_lossy().replacen(STAR, &name, 1))))
+}
+
+/// Refuses a folder whose manifest lists parts of another crawl, before anything is written there.
+pub(super) fn check_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(), Failure> {
+    let path = folder_of(pattern).join(MANIFEST);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Failure::new(Exit::Storage, format!("{}: {e}", path.display()))),
+    };
+    let listed: Listed = serde_json::from_slice(&text).map_err(|e| {
+        let path = path.display();
+        Failure::usage(format!("{path} is not the manifest of a crawl ({e}): name another folder after -o"))
+    })?;
+    let parts = store.parts()?;
+    let is_known = |listed: &ListedPart| parts.iter().any(|part| part.path == listed.path);
+    match listed.parts.iter().find(|listed| !is_known(listed)) {
+        None => Ok(()),
+        Some(foreign) => Err(Failure::usage(format!(
+            "{} lists {}, a part of another crawl: name another folder after -o, or remove the manifest",
+            path.display(),
+            foreign.path
+        ))),
+    }
 }
 
 /// Notes a part that this worker begins to write.

@@ -31,6 +31,8 @@ pub struct SharedCrawl {
     crawl: String,
     /// Directory of this worker; `None` for the first free one of the user.
     dir: Option<PathBuf>,
+    /// True once this process has joined the crawl.
+    joined: bool,
 }
 
 /// The worker of a directory.
@@ -85,7 +87,7 @@ impl SharedCrawl {
             return Err(Failure::usage(format!("which crawl of {database}? Name it with --crawl")));
         }
         let dir = Some(config.state.dir.as_str()).filter(|dir| !dir.is_empty());
-        Ok(Some(Self { database, crawl: crawl.to_owned(), dir: dir.map(PathBuf::from) }))
+        Ok(Some(Self { database, crawl: crawl.to_owned(), dir: dir.map(PathBuf::from), joined: false }))
     }
 
     /// Opens the crawl as a worker, and begins its next round if the last one has ended.
@@ -103,7 +105,10 @@ impl SharedCrawl {
             match self.open_in(&dir, lock, config) {
                 // another worker began the round at the same moment
                 Err(failure) if failure.exit == Exit::Held && attempts < MOST_ATTEMPTS => {}
-                outcome => return outcome.map_err(|failure| self.in_store(failure)),
+                outcome => {
+                    self.joined |= outcome.is_ok();
+                    return outcome.map_err(|failure| self.in_store(failure));
+                }
             }
         }
     }
@@ -117,6 +122,7 @@ impl SharedCrawl {
             worker: worker.name.clone(),
             spool: Some(dir.to_owned()),
             pause: config.politeness.delay,
+            begins_run: !self.joined,
         };
         let store = self.database.open(&shared).map_err(usage)?;
         if is_new {
@@ -137,7 +143,7 @@ impl SharedCrawl {
     /// A crawl by its name.
     #[must_use]
     pub fn named(database: Arc<dyn Database>, crawl: &str) -> Self {
-        Self { database, crawl: crawl.to_owned(), dir: None }
+        Self { database, crawl: crawl.to_owned(), dir: None, joined: false }
     }
 
     /// Copies the state of a directory into this crawl, which is new. Hold the lock of the directory.

@@ -2,6 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A limit of a run that several processes share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quota {
+    /// Records, with the pages that may still become one.
+    Records,
+    /// Bytes over the wire.
+    Bytes,
+}
+
 /// The frontier in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrontierCounts {

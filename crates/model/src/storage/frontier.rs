@@ -1,8 +1,8 @@
 //! The trait of the frontier.
 
 use super::{
-    Enqueued, FrontierCounts, HeldPage, HostBounds, HostLoad, LeaseRef, OutputMark, ReadyHost, Settlement,
-    StoreError,
+    Enqueued, FrontierCounts, HeldPage, HostBounds, HostLoad, LeaseRef, OutputMark, Quota, ReadyHost,
+    Settlement, StoreError,
 };
 use crate::{CrawlRequest, HostKey, KnownUrl, Lane, NewUrl, RequestId, Strategy, UrlKey};
 use std::time::Duration;
@@ -244,6 +244,23 @@ pub trait Frontier: Send + Sync {
     /// # Errors
     /// When storage fails.
     fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError>;
+
+    /// Part of a limit that this process may use, the earlier calls included. It grows if `used` has reached it and other
+    /// processes leave something. A frontier of one process gives the whole limit.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn take_quota(&self, _quota: Quota, limit: u64, _used: u64) -> Result<u64, StoreError> {
+        Ok(limit)
+    }
+
+    /// Time since another process began the run that this one joined; zero if this one began it.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn run_age(&self) -> Result<Duration, StoreError> {
+        Ok(Duration::ZERO)
+    }
 
     /// Hosts that another process has since the last call, each with the number of its held pages that this one has no
     /// more. None for a frontier of one process.

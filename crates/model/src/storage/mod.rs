@@ -14,7 +14,7 @@ mod hosts;
 mod leases;
 mod run;
 
-pub use counts::FrontierCounts;
+pub use counts::{FrontierCounts, Quota};
 pub use domain::DomainStore;
 pub use error::StoreError;
 pub use frontier::Frontier;

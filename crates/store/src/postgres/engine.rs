@@ -27,8 +27,9 @@ impl DatabaseEngine for PostgresEngine {
 
 impl Database for PgUrl {
     fn open(&self, worker: &SharedWorker) -> Result<Arc<dyn StateStore>, StoreError> {
-        let SharedWorker { crawl, worker, spool, pause } = worker.clone();
-        let mut store = PgStore::open(&PgOptions { url: self.clone(), crawl, worker, spool, pause })?;
+        let SharedWorker { crawl, worker, spool, pause, begins_run } = worker.clone();
+        let mut store =
+            PgStore::open(&PgOptions { url: self.clone(), crawl, worker, spool, pause, begins_run })?;
         store.keep_lease()?;
         Ok(Arc::new(store))
     }
@@ -57,5 +58,6 @@ fn without_worker(url: &PgUrl, crawl: &str) -> PgOptions {
         worker: String::new(),
         spool: None,
         pause: Duration::ZERO,
+        begins_run: false,
     }
 }

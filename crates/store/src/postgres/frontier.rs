@@ -12,8 +12,8 @@ use super::{
 use crate::{known::Revisit, ledger::UrlState};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBounds, HostKey, HostLoad, KnownUrl,
-    Lane, LeaseRef, NewUrl, OutputMark, PageHistory, ReadyHost, RequestId, Settlement, StoreError, Strategy,
-    UrlKey,
+    Lane, LeaseRef, NewUrl, OutputMark, PageHistory, Quota, ReadyHost, RequestId, Settlement, StoreError,
+    Strategy, UrlKey,
 };
 use std::time::Duration;
 
@@ -209,6 +209,14 @@ impl Frontier for PgStore {
 
     fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError> {
         Ok(self.ready()?.memory.ledger.take_drained())
+    }
+
+    fn take_quota(&self, quota: Quota, limit: u64, used: u64) -> Result<u64, StoreError> {
+        self.ready()?.take_quota(quota, limit, used)
+    }
+
+    fn run_age(&self) -> Result<Duration, StoreError> {
+        self.ready()?.run_age()
     }
 
     fn handed_over(&self) -> Result<Vec<HostLoad>, StoreError> {

@@ -42,6 +42,9 @@ pub(super) struct Memory {
     pub(super) read_at: FxHashMap<HostId, Instant>,
     /// Noted pauses of hosts that want more than the usual one.
     pub(super) pauses: FxHashMap<HostId, Duration>,
+    /// Blocks of records and bytes that earlier processes of this worker were granted in this run; `None` before the first
+    /// block of this one.
+    pub(super) quota_bases: [Option<i64>; 2],
     /// Names of this worker's hosts.
     pub(super) names: FxHashMap<HostId, HostKey>,
     /// Leased URLs.
@@ -113,6 +116,7 @@ impl Memory {
             handed_over: Vec::new(),
             read_at: FxHashMap::default(),
             pauses: FxHashMap::default(),
+            quota_bases: [None; 2],
             names: FxHashMap::default(),
             out: FxHashMap::default(),
             waits: FxHashMap::default(),

@@ -11,6 +11,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_frontier.sql"),
     include_str!("migrations/0002_parts.sql"),
     include_str!("migrations/0003_shares.sql"),
+    include_str!("migrations/0004_quotas.sql"),
 ];
 
 /// The newest version that this program knows.

@@ -25,6 +25,7 @@ mod migrate;
 mod own;
 mod parts;
 mod password;
+mod quota;
 mod recrawl;
 mod run;
 mod settle;
@@ -73,6 +74,8 @@ pub struct PgOptions {
     pub spool: Option<PathBuf>,
     /// Longest pause between two requests to a host: a host rests for so long before another worker takes it.
     pub pause: Duration,
+    /// True for the first connection of a process. It begins a run if no other worker has a lease.
+    pub begins_run: bool,
 }
 
 /// The storage traits on PostgreSQL. Never call it on a thread of a `tokio` runtime.
@@ -134,7 +137,7 @@ impl PgStore {
         migrate::migrate(&mut db, &target)?;
         let spool = Spool::open(options.spool.as_deref())?;
         let renewed = instant();
-        let (worker, start) = parts::register(&mut db, &options.worker, hosts::LEASE.as_secs_f64())?;
+        let (worker, start) = parts::register(&mut db, options, hosts::LEASE.as_secs_f64())?;
         let start = Some(start);
         let memory = Memory::load(&mut db, worker)?;
         Tally::create(&mut db, worker, memory.round)?;

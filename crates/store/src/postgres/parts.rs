@@ -2,9 +2,9 @@
 //! transaction stores.
 
 use super::{
-    Commit, Inner, PgStore,
+    Commit, Inner, PgOptions, PgStore,
     db::{Db, get, int, uint, unsigned},
-    own,
+    own, quota,
 };
 use crate::upkeep::{OutputPart, WorkerStart, WorkerState};
 use crawl_model::StoreError;
@@ -123,7 +123,18 @@ impl Inner {
 }
 
 /// Makes or renews the row of a worker; returns its number and its start.
-pub(super) fn register(db: &mut Db, name: &str, lease: f64) -> Result<(i32, WorkerStart), StoreError> {
+pub(super) fn register(
+    db: &mut Db,
+    options: &PgOptions,
+    lease: f64,
+) -> Result<(i32, WorkerStart), StoreError> {
+    let name = options.worker.as_str();
+    db.batch("BEGIN")?;
+    // of workers that start at the same moment, one begins the run
+    db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
+    if options.begins_run {
+        quota::begin_run(db, name)?;
+    }
     let row = db.one(
         "INSERT INTO workers (name, lease_until, epoch) \
          VALUES ($1, clock_timestamp() + make_interval(secs => $2), 1) \
@@ -131,5 +142,6 @@ pub(super) fn register(db: &mut Db, name: &str, lease: f64) -> Result<(i32, Work
          epoch = workers.epoch + 1 RETURNING id, epoch",
         &[&name, &lease],
     )?;
+    db.batch("COMMIT")?;
     Ok((get(&row, 0)?, WorkerStart { name: name.to_owned(), epoch: get(&row, 1)? }))
 }

@@ -60,6 +60,11 @@ impl Tally {
         self.is_dirty |= n != 0;
     }
 
+    /// Settled records of this worker.
+    pub(super) const fn records(&self) -> i64 {
+        self.settled[0]
+    }
+
     pub(super) fn settle(&mut self, outcome: Outcome, n: i64) {
         self.settled[index(outcome)] += n;
         self.is_dirty |= n != 0;

@@ -1,7 +1,7 @@
 //! Hosts that change hands.
 
 use crate::*;
-use crawl_model::{DomainStore, RunStore};
+use crawl_model::{DomainStore, Quota, RunStore};
 use crawl_store::{Agreement, Upkeep};
 use std::collections::BTreeMap;
 
@@ -271,4 +271,38 @@ fn rests_and_pauses_of_a_host_hold_for_the_next_worker() {
         rest("a"),
         rest("b")
     );
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn workers_use_no_more_than_the_limit_together() {
+    let server = Server::start();
+    let first = open(&server, "first");
+    first.begin_round().unwrap();
+    first.enqueue(&urls(&["https://a/1", "https://a/2", "https://a/3"])).unwrap();
+    let second = open(&server, "second");
+    let take = |store: &PgStore, used: u64| store.take_quota(Quota::Records, 10, used).unwrap();
+    let (mut a, mut b) = (take(&first, 0), take(&second, 0));
+    assert!(a > 0 && b > 0 && a + b < 10, "blocks leave something for others: {a} {b}");
+    assert_eq!(take(&first, 0), a, "nothing more before it is used");
+    for _ in 0..20 {
+        (a, b) = (take(&first, a), take(&second, b));
+    }
+    assert_eq!(a + b, 10);
+    // what a dead worker has not settled is free once its hosts are
+    first.settle(&records(&lease(&first, "a", 1)), &[]).unwrap();
+    die(first);
+    expire(&server, "first");
+    assert_eq!(take(&second, b), b, "its lease has ended, and it has its hosts still");
+    ready(&second);
+    for _ in 0..20 {
+        b = take(&second, b);
+    }
+    assert_eq!(b, 9);
+    assert!(second.run_age().unwrap() > Duration::ZERO);
+    let first = open(&server, "first");
+    assert_eq!(take(&first, 0), 0, "a new process of the first worker belongs to the run");
+    drop((first, second));
+    let third = open(&server, "third");
+    assert!(take(&third, 0) > 0, "a run begins when no other worker is there");
 }

@@ -88,6 +88,7 @@ impl Server {
             worker: worker.to_owned(),
             spool: None,
             pause: Duration::ZERO,
+            begins_run: true,
         }
     }
 
