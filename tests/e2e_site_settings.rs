@@ -37,6 +37,18 @@ fn chain(request: &Request) -> Response {
     }
 }
 
+/// A page with a link in its text and a notice beside it.
+fn linked(request: &Request) -> Response {
+    if request.path() == "/robots.txt" {
+        return Response::status(404);
+    }
+    let words = "Report on the tide tables of the northern islands and their small harbours. ".repeat(6);
+    Response::html(format!(
+        "<title>Plan</title><article><h1>Plan</h1><p>{words} See <a href=\"/plan\">the harbour plan</a> for it.</p>\
+         <p class=\"aside\">Second notice of the harbour office: {words}</p><p>{words}</p></article>"
+    ))
+}
+
 fn paths(records: &[Value], server: &Server) -> BTreeSet<String> {
     let base = server.url("");
     let url = |record: &Value| record["url"].as_str().unwrap().to_owned();
@@ -72,6 +84,37 @@ fn sites_have_settings_of_their_own_and_tags_are_copied() {
             () => None,
         };
         assert_eq!(tags, expected, "{url}");
+    }
+}
+
+/// Links and rules of one site; the other site keeps those of the run.
+#[test]
+fn sites_have_links_and_rules_of_their_own() {
+    let [one, two] = [(); 2].map(|()| Server::start(0, linked).unwrap());
+    let sandbox = Sandbox::new();
+    let rules = format!("[[site]]\nmatch = \"{}\"\nremove = [\".aside\"]\n", one.address().ip());
+    fs::create_dir(sandbox.path("rules")).unwrap();
+    sandbox.write("rules/sites.toml", rules);
+    let config = format!("[[site]]\nmatch = \"{}\"\nlinks = \"strip\"\nrules = \"rules\"\n", one.address());
+    sandbox.write("crawl.toml", config);
+    let seeds = [one.url("/"), two.url("/")];
+    run(&mut sandbox.crawl(&seeds, &["-o", "out.jsonl", "--config", "crawl.toml", "--depth", "0"])).expect(0);
+    let records = sandbox.records("out.jsonl");
+    let text = |server: &Server| {
+        let found = records.iter().find(|record| record["url"] == server.url("/"));
+        found.unwrap_or_else(|| panic!("{records:?}"))["text"].as_str().unwrap().to_owned()
+    };
+    let [own, common] = [text(&one), text(&two)];
+    assert!(
+        own.contains("the harbour plan") && !own.contains("](") && !own.contains("Second notice"),
+        "{own}"
+    );
+    assert!(common.contains("[the harbour plan](") && common.contains("Second notice"), "{common}");
+    for (table, why) in [("links = \"bold\"", "links: "), ("rules = \"nowhere\"", "nowhere")] {
+        sandbox.write("crawl.toml", format!("[[site]]\nmatch = \"*\"\n{table}\n"));
+        let mut crawl = sandbox.crawl(&seeds, &["-o", "out.jsonl", "--config", "crawl.toml"]);
+        let told = run(&mut crawl).expect(2).stderr;
+        assert!(told.contains(why), "{table}: {told}");
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     cpu::CpuPool,
     ending::Ending,
     exit::Exit,
+    extractors::Extractors,
     feed_book::FeedBook,
     judge::QualityJudge,
     lease_fence::LeaseFence,
@@ -27,7 +28,6 @@ use crate::{
     traps::FullHosts,
 };
 use crawl_corpus::Sketcher;
-use crawl_extract::PageExtractor;
 use crawl_fetch::{Gate, Traps};
 use crawl_model::{HostKey, Store, StoreError, now_ms};
 use crawl_projects::Keeper;
@@ -123,7 +123,7 @@ pub struct Compute {
 /// Extraction and comparison of texts.
 pub struct Reading {
     /// Pages to text.
-    pub extractor: PageExtractor,
+    pub extractors: Extractors,
     /// The evidence of sites, by which pages are extracted whose content the rules miss.
     pub sites: SiteBook,
     /// Judges texts, if `quality.enabled` asks for it.

@@ -268,7 +268,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     let input = Input::new(&page.body.bytes).with_url(&page.final_url).with_content_type(content_type);
     let words_before = partial.as_ref().and_then(PartialResult::visible_words);
     let (mut extraction, kept_body) = if probe {
-        (context.reading.extractor.extract(&input), None)
+        (context.reading.extractors.of(HostKey::of(&known_as).as_ref()).extract(&input), None)
     } else {
         by_site(context, &input, &page.request, &known_as, words_before)?
     };

@@ -56,6 +56,7 @@ mod duplicates;
 pub mod ending;
 pub mod exit;
 mod extract_stage;
+mod extractors;
 mod failed_page;
 mod feed_book;
 mod feeds;

@@ -122,6 +122,14 @@ fn reading(config: &Config) -> u32 {
     }
     let cleaning = (dedup.enabled, dedup.mode, dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars);
     add(format!("{cleaning:?} {}", dedup.settle_pages).as_bytes());
+    // without such sites the number is that of the versions that did not have them
+    for site in config.site.iter().filter(|site| site.links.is_some() || site.rules.is_some()) {
+        parts.add(format!("{:?} {:?}", site.patterns, site.links).as_bytes());
+        for file in site.rules.iter().flat_map(|dir| files_in(Path::new(dir))) {
+            parts.add(file.file_name().unwrap_or_default().as_encoded_bytes());
+            parts.add(&std::fs::read(file).unwrap_or_default());
+        }
+    }
     parts.number()
 }
 

@@ -85,6 +85,11 @@ impl SiteSettings {
     }
 
     fn of(&self, host: &HostKey) -> Option<&Site> {
+        self.entries.get(self.number(host)?)
+    }
+
+    /// Number of the entry that holds for a host.
+    pub(crate) fn number(&self, host: &HostKey) -> Option<usize> {
         if self.entries.is_empty() {
             return None;
         }
@@ -104,7 +109,7 @@ impl SiteSettings {
             note(self.below.get(parent));
             rest = parent;
         }
-        self.entries.get(found?)
+        found
     }
 
     /// Links from the nearest seed that are followed on a host, if its site sets them.

@@ -4,6 +4,7 @@ use super::{
     Limit, StrategyChoice,
     values::{parse_duration, parse_pause},
 };
+use crawl_extract::LinkStyle;
 use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use std::{collections::BTreeMap, time::Duration};
@@ -27,6 +28,10 @@ pub struct SiteSection {
     pub exclude: Option<Vec<Regex>>,
     /// In place of `fetch.strategy`.
     pub strategy: Option<StrategyChoice>,
+    /// In place of `extract.links`.
+    pub links: Option<LinkStyle>,
+    /// In place of `extract.rules`.
+    pub rules: Option<String>,
     /// In place of `recrawl.min_age`.
     pub min_age: Option<Duration>,
     /// In place of `recrawl.max_age`.
@@ -47,6 +52,8 @@ struct Table {
     include: Option<Vec<String>>,
     exclude: Option<Vec<String>>,
     strategy: Option<StrategyChoice>,
+    links: Option<String>,
+    rules: Option<String>,
     min_age: Option<String>,
     max_age: Option<String>,
     tags: BTreeMap<String, String>,
@@ -79,6 +86,8 @@ impl Table {
             include: regexes(self.include).map_err(named("include"))?,
             exclude: regexes(self.exclude).map_err(named("exclude"))?,
             strategy: self.strategy,
+            links: self.links.map(|text| text.parse()).transpose().map_err(named("links"))?,
+            rules: self.rules,
             min_age: age("min_age", self.min_age)?,
             max_age: age("max_age", self.max_age)?,
             tags: self.tags,

@@ -86,12 +86,13 @@ pub(super) fn by_site(
     words_before: Option<u32>,
 ) -> Result<(Extraction, Option<KeptBody>), StoreError> {
     let Some(host) = HostKey::of(known_as) else {
-        return Ok((context.reading.extractor.extract(input), None));
+        return Ok((context.reading.extractors.of(None).extract(input), None));
     };
     let visit =
         Visit { host: &host, url: request.url.as_str(), is_known: request.before.is_some(), words_before };
+    let extractor = context.reading.extractors.of(Some(&host));
     let SitePage { extraction, is_unjudged, is_doubtful } =
-        context.reading.sites.extract(&*context.store, &context.reading.extractor, input, &visit)?;
+        context.reading.sites.extract(&*context.store, extractor, input, &visit)?;
     let is_kept = is_unjudged && context.config.dedup.enabled;
     Ok((extraction, if is_kept { kept_body::keep(input, is_doubtful) } else { None }))
 }

@@ -177,7 +177,8 @@ impl Visit<'_> {
         // no permit: the extraction stage may hold the only one until this page comes; there are no more such pages than tabs
         let looked_at = self.context.compute.cpu.run(move || {
             let input = Input::new(sent.as_bytes()).with_url(&url).with_content_type(HTML);
-            let extraction = context.reading.extractor.extract(&input);
+            let extractor = context.reading.extractors.of(HostKey::of(&known_as).as_ref());
+            let extraction = extractor.extract(&input);
             let found = classify(&extraction.signals, &known_as, extraction.word_count, extraction.extractor);
             (found.strategy == Strategy::Static).then_some(sent)
         });

@@ -6,6 +6,7 @@ use crate::{
     context::{Admission, Compute, Context, Control, Origins, Reading, RecordTargets, StrategyParts},
     descriptors, duplicates,
     exit::{Exit, Failure},
+    extractors::Extractors,
     feed_book::FeedBook,
     judge::QualityJudge,
     lease_fence::LeaseFence,
@@ -26,7 +27,7 @@ use crate::{
     storage_door::StorageDoor,
     traps::FullHosts,
 };
-use crawl_extract::{Options, PageExtractor, Rules};
+use crawl_extract::{Options, Rules};
 use crawl_fetch::{ByteBudget, Canonicalizer, Gate, HttpSettings, ScopeSet, Traps, UrlFilter};
 use crawl_model::Store;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -91,7 +92,7 @@ pub fn context_on(
         worker: format!("{}@{}", std::process::id(), crawl_model::now_ms()),
     };
     Ok(Context {
-        reading: reading(platform, &config, rules, &network.product_token)?,
+        reading: reading(platform, &config, rules, &network.product_token, Arc::clone(&sites))?,
         admission: admission(&config, sites)?,
         strategies: StrategyParts { browser, lessons },
         compute: compute(platform, &config, &store)?,
@@ -123,10 +124,11 @@ fn reading(
     config: &Config,
     rules: Arc<Rules>,
     product_token: &str,
+    sites: Arc<SiteSettings>,
 ) -> Result<Reading, Failure> {
     let options = extraction(&config.extract, product_token).with_deadline(Some(platform.page_deadline));
     Ok(Reading {
-        extractor: PageExtractor::from_rules(rules, options),
+        extractors: Extractors::new(config, rules, &options, sites)?,
         sites: SiteBook::default(),
         quality: config.quality.enabled.then(|| QualityJudge::new(config)).transpose()?,
         sketcher: duplicates::sketcher(config)?,

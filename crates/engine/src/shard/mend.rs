@@ -16,7 +16,7 @@ impl Shard {
         let blocks = page.kept_body.as_ref().filter(|kept| kept.is_doubtful).map(|kept| {
             let count = || {
                 let body = kept_body::bytes(kept).unwrap_or_default();
-                context.reading.extractor.count_blocks(&kept_body::input(kept, &body))
+                context.reading.extractors.of(Some(host)).count_blocks(&kept_body::input(kept, &body))
             };
             // a page that panics here keeps its first extraction
             move || page_work::guarded(Stage::Extract, &page.request, count).unwrap_or_default()
@@ -75,7 +75,8 @@ impl Shard {
                 return Ok(false);
             }
         };
-        let work = || context.reading.extractor.extract_if_missed(&kept_body::input(kept, &body), &evidence);
+        let extractor = context.reading.extractors.of(Some(host));
+        let work = || extractor.extract_if_missed(&kept_body::input(kept, &body), &evidence);
         // a page that panics here keeps its first extraction
         let Ok(mut new) = page_work::guarded(Stage::Extract, &page.request, work) else {
             return Ok(true);

@@ -110,12 +110,14 @@ impl Shard {
         if page.extraction.content.is_empty() && !has_reason {
             warnings.push(Warning::AllBoilerplate);
         }
-        let host = HostKey::of(&page.final_url).and_then(|host| self.hosts.get(&host));
+        let name = HostKey::of(&page.final_url);
+        let host = name.as_ref().and_then(|host| self.hosts.get(host));
         if host.is_some_and(|host| host.error_profile.recognises(&page)) {
             page.extraction.warnings.push(Warning::SoftNotFound);
         }
         let chosen_by = Some(page.extraction.extractor);
-        let (text, boilerplate) = cleaning::stored(&self.context.reading.extractor, cleaned, chosen_by);
+        let extractor = self.context.reading.extractors.of(name.as_ref());
+        let (text, boilerplate) = cleaning::stored(extractor, cleaned, chosen_by);
         let whole = text == page.extraction.content;
         let text_hash = if whole { content_hash } else { ContentHash::of(&text) };
         let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);
