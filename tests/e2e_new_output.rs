@@ -138,15 +138,19 @@ fn the_current_state_stays_in_an_output() {
         let site = Changing::of(6);
         let (server, sandbox) = (site.serve(), Sandbox::new());
         let crawl = |flags: &[&str]| {
-            let mut command =
-                sandbox.crawl(&[server.url("/")], &[&["-O", name, "--recrawl", "all"], flags].concat());
-            run(command.env("CRAWL_RECRAWL_CONFIRM_GONE", "20ms")).expect(0)
+            let mut command = sandbox.crawl(&[server.url("/")], &[&["-O", name], flags].concat());
+            command.env("CRAWL_RECRAWL_MODE", "all").env("CRAWL_RECRAWL_CONFIRM_GONE", "20ms");
+            run(&mut command).expect(0)
         };
         crawl(&[]);
         let first = state_of(&sandbox, name);
         assert_eq!(first.len(), 8, "{name}");
         crawl(&[]);
         assert_eq!(state_of(&sandbox, name), first, "{name}: a night without changes");
+        crawl(&["--emit", "all"]);
+        assert_eq!(state_of(&sandbox, name), first, "{name}: all pages fetched whole");
+        crawl(&["--emit", "all", "--recrawl", "auto"]);
+        assert_eq!(state_of(&sandbox, name), first, "{name}: no page is due");
         site.set("/3.html", |page| page.html = page.html.replace("What page", "What all these years page"));
         site.set("/4.html", |page| page.status = Some(410));
         site.set("/5.html", |page| page.status = Some(500));

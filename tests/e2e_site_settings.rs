@@ -92,7 +92,10 @@ fn sites_have_settings_of_their_own_and_tags_are_copied() {
 fn sites_have_links_and_rules_of_their_own() {
     let [one, two] = [(); 2].map(|()| Server::start(0, linked).unwrap());
     let sandbox = Sandbox::new();
-    let rules = format!("[[site]]\nmatch = \"{}\"\nremove = [\".aside\"]\n", one.address().ip());
+    let rules = format!(
+        "[[site]]\nmatch = \"{}\"\n[[site.template]]\ncontent = [\"article\"]\ndrop = [\".aside\"]\n",
+        one.address().ip()
+    );
     fs::create_dir(sandbox.path("rules")).unwrap();
     sandbox.write("rules/sites.toml", rules);
     let config = format!("[[site]]\nmatch = \"{}\"\nlinks = \"strip\"\nrules = \"rules\"\n", one.address());
@@ -126,6 +129,7 @@ fn faults_of_site_tables_and_seed_lines_name_their_place() {
         ("[[site]]\nmatch = \"a.test\"\ndept = 1\n", "unknown field `dept`"),
         ("[[site]]\nmatch = \"a.test/x\"\n", "\"a.test/x\" is no host"),
         ("[[site]]\nmatch = \"a.test\"\ndelay = \"soon\"\n", "delay: \"soon\" is not a duration"),
+        ("[[site]]\nmatch = \"a.test\"\nheaders = { a = \"b\" }\n", "are entries of fetch.auth"),
         ("[site]\nmatch = \"a.test\"\n", "write [[site]] above"),
     ] {
         sandbox.write("crawl.toml", table);

@@ -178,7 +178,7 @@ fn extract_fetches_a_url() {
     let sandbox = Sandbox::new();
     let extract = |arguments: &[&str]| {
         let mut command = sandbox.bare();
-        command.arg("extract").args(arguments).env("CRAWL_FETCH_ALLOW_ADDRESSES", "127.0.0.0/8");
+        command.arg("extract").args(arguments).args(["--allow-address", "127.0.0.0/8"]);
         run(command.env("CRAWL_POLITENESS_DELAY", "0s"))
     };
     let url = server.url("/page");

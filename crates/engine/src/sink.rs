@@ -221,7 +221,9 @@ impl Sink {
         } else {
             self.context.stats.pages_unchanged.add(1);
         }
-        if gone || self.context.config.output.emit == Emit::All {
+        // an output that holds the state keeps the record with the text
+        let output = &self.context.config.output;
+        if gone || (output.emit == Emit::All && !output.holds_state()) {
             self.records.push(&known_record(&end))?;
             self.tally.records += 1;
         } else {

@@ -5,8 +5,9 @@
 use crawl_faults::{
     campaign::Campaign,
     faults::Kind,
+    outcome::Outcome,
     scenario::{Format, Job, Scenario},
-    shim::{self, Op},
+    shim::{self, Op, Plan},
     table,
     world::With,
 };
@@ -83,6 +84,42 @@ fn defects_that_the_campaign_found_stay_mended() {
     let done = campaign().run(&cases, 2, |_| {});
     let failures: String = done.iter().filter(|case| !case.verdict.is_good()).map(table::failure).collect();
     assert!(failures.is_empty(), "{failures}");
+}
+
+/// kill -9 at every rename of a night with -O: the output is the old file or the new one, and the same command gives each record once.
+#[test]
+fn a_kill_at_a_rename_leaves_the_old_output_or_the_new_one() {
+    let campaign = campaign();
+    for format in [Format::Jsonl, Format::Gz, Format::Parquet] {
+        let scenario = Scenario { job: Job::Night, format, replace: true, dedup: false };
+        let expected = campaign.expected(scenario).unwrap();
+        let mut is_hit = false;
+        for (n, action) in (1..).flat_map(|n| [(n, "kill-before"), (n, "kill-after")]) {
+            let world = campaign.world(scenario).unwrap();
+            world.prepare().unwrap();
+            let plan = Plan { kinds: vec!["rename"], n, action, ..Plan::default() };
+            let ended = world.run(&With { plan: Some(&plan), ..With::default() }).unwrap();
+            if ended.code.is_some() {
+                assert_eq!(ended.code, Some(0), "{scenario}: {}", ended.stderr);
+                break;
+            }
+            let hit = std::fs::read_to_string(world.own("hit")).unwrap_or_default();
+            is_hit |= hit.contains(format.file());
+            let found = Outcome::read(&world, false);
+            let found = found.unwrap_or_else(|error| panic!("{scenario}, {action} at {hit}: {error}"));
+            assert!(!found.is_empty(), "{scenario}, {action} at {hit}: the output is empty");
+            if !world.is_finished() {
+                let again = world.run(&With::default()).unwrap();
+                assert_eq!(again.code, Some(0), "{scenario}, {action} at {hit}: {}", again.stderr);
+            }
+            let difference = Outcome::read(&world, false).unwrap().difference(&expected.outcome);
+            assert!(
+                difference.lost.is_empty() && difference.doubled.is_empty(),
+                "{scenario}, {action} at {hit}: {difference:?}"
+            );
+        }
+        assert!(is_hit, "{scenario}: no rename of the output was hit");
+    }
 }
 
 /// The shim sees the calls of SQLite and std, and the call that rustix makes without libc.

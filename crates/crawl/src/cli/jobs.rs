@@ -86,6 +86,9 @@ pub struct ExtractArgs {
     /// Pass on all JSON-LD and OpenGraph
     #[arg(long)]
     pub raw_metadata: bool,
+    /// Allow a URL at an address that is not public, as 10.0.0.0/8 (repeatable)
+    #[arg(long, value_name = "CIDR")]
+    pub allow_address: Vec<String>,
 }
 
 /// `crawl site`

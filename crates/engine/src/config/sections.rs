@@ -366,7 +366,7 @@ impl OutputSection {
     /// Returns true if the output holds the current state of the crawl: the latest record of each page.
     #[must_use]
     pub fn holds_state(&self) -> bool {
-        !self.replace.is_empty() && self.emit == Emit::Auto
+        !self.replace.is_empty() && self.emit != Emit::Changes
     }
 
     /// The file or folder that records go to; `None` for standard output.

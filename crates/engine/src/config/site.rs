@@ -57,6 +57,9 @@ struct Table {
     min_age: Option<String>,
     max_age: Option<String>,
     tags: BTreeMap<String, String>,
+    /// Refused with a reference to `fetch.auth`.
+    headers: Option<Value>,
+    auth: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +73,10 @@ impl Table {
     fn into_section(self, patterns: Vec<String>) -> Result<SiteSection, String> {
         if let Some(bad) = patterns.iter().find(|pattern| !is_pattern(pattern)) {
             return Err(format!("match: \"{bad}\" is no host, such as example.org or *.example.org"));
+        }
+        if self.headers.is_some() || self.auth.is_some() {
+            let entry = "{ site = \"https://host\", header = \"X-Key\", value_env = \"KEY\" }";
+            return Err(format!("headers and credentials of a site are entries of fetch.auth, as {entry}"));
         }
         if self.limit == Some(0) {
             return Err("limit: must be at least 1".into());
@@ -86,13 +93,17 @@ impl Table {
             include: regexes(self.include).map_err(named("include"))?,
             exclude: regexes(self.exclude).map_err(named("exclude"))?,
             strategy: self.strategy,
-            links: self.links.map(|text| text.parse()).transpose().map_err(named("links"))?,
+            links: links(self.links).map_err(named("links"))?,
             rules: self.rules,
             min_age: age("min_age", self.min_age)?,
             max_age: age("max_age", self.max_age)?,
             tags: self.tags,
         })
     }
+}
+
+fn links(text: Option<String>) -> Result<Option<LinkStyle>, String> {
+    text.map(|text| text.parse::<LinkStyle>().map_err(|e| e.to_string())).transpose()
 }
 
 fn regexes(texts: Option<Vec<String>>) -> Result<Option<Vec<Regex>>, String> {

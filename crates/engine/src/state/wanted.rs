@@ -30,11 +30,13 @@ pub struct Wanted {
     emit: Emit,
     /// True for `--recrawl all --emit all`.
     is_whole: bool,
+    /// The round replaces the output, so that the texts of earlier records would be lost.
+    replaces: bool,
 }
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { output: None, text: BTreeMap::new(), emit: Emit::Changes, is_whole: false }
+        Self { output: None, text: BTreeMap::new(), emit: Emit::Changes, is_whole: false, replaces: false }
     }
 }
 
@@ -51,6 +53,7 @@ impl Wanted {
             output: config.output.path().map(Path::to_owned),
             text: text_settings(config),
             emit,
+            replaces: !config.output.replace.is_empty(),
             is_whole: config.recrawl.mode == RecrawlMode::All && emit == Emit::All,
         }
     }
@@ -72,7 +75,9 @@ impl Wanted {
         if self.emit == Emit::Changes || !super::has_records(store)? {
             return Ok(false);
         }
-        let Some((news, before)) = self.news(store, dir)? else { return Ok(false) };
+        let Some((news, before)) = self.news(store, dir)? else {
+            return Ok(self.is_whole && self.replaces && unfinished.is_none());
+        };
         if self.is_whole && unfinished.is_none() {
             return Ok(true);
         }

@@ -64,6 +64,9 @@ fn overrides(args: &ExtractArgs) -> Vec<Override> {
     if let Some(rules) = &args.rules.rules {
         set("--rules", "extract.rules", text(rules).into());
     }
+    if !args.allow_address.is_empty() {
+        set("--allow-address", "fetch.allow_addresses", args.allow_address.clone().into());
+    }
     let lists: Vec<String> = args.rules.consent_list.iter().map(text).collect();
     set("--consent-list", "extract.consent_lists", lists.into());
     out
