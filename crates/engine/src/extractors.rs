@@ -34,7 +34,7 @@ impl Extractors {
             let rules = match &site.rules {
                 Some(dir) => {
                     Arc::new(page_rules::load(Some(Path::new(dir)), &config.extract.consent_lists, |line| {
-                        tracing::warn!("{line}")
+                        tracing::warn!("{line}");
                     })?)
                 }
                 None => Arc::clone(&rules),
