@@ -86,10 +86,10 @@ pub enum Archived {
 }
 
 /// Passes each page of an archive to `each`, until that stops it. A revisit is the page that it refers to, if the
-/// same WARC file has it. Revisits of the same address as their original are no second page.
+/// same WARC file has it, with the time of the revisit.
 ///
 /// # Errors
-/// When the file cannot be read at all.
+/// When the file cannot be read at all, or no temporary file can be written.
 pub fn read_pages(
     kind: ArchiveKind,
     file: File,
@@ -130,7 +130,10 @@ fn of_warc(
         let Some(record) = reader.next() else { break };
         let found = match record {
             Ok(record) if record.record_type() == "revisit" => {
-                revisits.note(&record);
+                let noted = revisits.note(&record);
+                if noted.is_err_and(|url| each(Archived::Bodiless { url }).is_break()) {
+                    return Ok(ControlFlow::Break(()));
+                }
                 continue;
             }
             Ok(record) => warc::document(record, most),
@@ -148,7 +151,7 @@ fn of_warc(
             return Ok(ControlFlow::Break(()));
         }
     }
-    if revisits.wanted.is_empty() {
+    if revisits.noted.is_empty() {
         return Ok(ControlFlow::Continue(()));
     }
     again.seek(SeekFrom::Start(start))?;
@@ -158,8 +161,12 @@ fn of_warc(
 /// Captures that refer to the body of another one.
 #[derive(Default)]
 struct Revisits {
-    /// By what they refer to: a record id, a digest of the payload, or an address.
-    wanted: HashMap<String, Vec<Revisit>>,
+    /// In the order of the file; `None` once the body was found.
+    noted: Vec<Option<Revisit>>,
+    /// Positions in `noted` by what they refer to: a record id, a digest of the payload, or an address.
+    by_key: HashMap<String, Vec<usize>>,
+    /// Bytes of all addresses and keys.
+    bytes: usize,
 }
 
 struct Revisit {
@@ -167,14 +174,36 @@ struct Revisit {
     date: String,
 }
 
+/// Maximum bytes of addresses and keys of revisits in one file. Their records are small, so a compressed file could
+/// fill the memory with them.
+const MAX_REVISIT_BYTES: usize = 64 << 20;
+
 impl Revisits {
-    fn note(&mut self, record: &WarcRecord) {
+    /// Notes a revisit.
+    ///
+    /// # Errors
+    /// Its address, if there are too many.
+    fn note(&mut self, record: &WarcRecord) -> Result<(), String> {
         let url = record.target_uri();
+        if is_robots(&url) {
+            return Ok(());
+        }
         let refers = ["WARC-Refers-To", "WARC-Payload-Digest", "WARC-Refers-To-Target-URI"];
-        let key = refers.iter().map(|field| record.header(field)).find(|value| !value.is_empty());
-        let key = key.map_or_else(|| url.clone(), str::to_owned);
+        let mut keys: Vec<&str> = refers.iter().map(|field| record.header(field)).collect();
+        keys.retain(|key| !key.is_empty());
+        if keys.is_empty() {
+            keys.push(&url);
+        }
+        self.bytes += url.len() + keys.iter().map(|key| key.len()).sum::<usize>();
+        if self.bytes > MAX_REVISIT_BYTES {
+            return Err(url);
+        }
+        for key in keys {
+            self.by_key.entry(key.to_owned()).or_default().push(self.noted.len());
+        }
         let date = record.header("WARC-Date").to_owned();
-        self.wanted.entry(key).or_default().push(Revisit { url, date });
+        self.noted.push(Some(Revisit { url, date }));
+        Ok(())
     }
 
     /// Reads the file again for the bodies.
@@ -185,26 +214,27 @@ impl Revisits {
         each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
     ) -> io::Result<ControlFlow<()>> {
         for record in WarcReader::new(file, most)?.flatten() {
-            if record.record_type() == "revisit" {
+            // Requests and notes have the address and digest of a page, but not its body.
+            if !matches!(record.record_type(), "response" | "resource") {
                 continue;
             }
             let url = record.target_uri();
             let keys = [record.header("WARC-Record-ID"), record.header("WARC-Payload-Digest"), &url];
-            let found: Vec<Revisit> =
-                keys.iter().filter_map(|key| self.wanted.remove(*key)).flatten().collect();
-            let other: Vec<Revisit> = found.into_iter().filter(|revisit| revisit.url != url).collect();
-            if other.is_empty() {
+            let known = keys.iter().filter_map(|key| self.by_key.get(*key)).flatten().copied();
+            let open: Vec<usize> = known.filter(|at| self.noted[*at].is_some()).collect();
+            if open.is_empty() {
                 continue;
             }
             let Ok(Some(original)) = warc::document(record, most) else { continue };
-            for Revisit { url, date } in other {
+            for at in open {
+                let Some(Revisit { url, date }) = self.noted[at].take() else { continue };
                 let page = Document { id: String::new(), url, date, ..original.clone() };
                 if each(Archived::Page(page)).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
         }
-        for Revisit { url, .. } in self.wanted.into_values().flatten() {
+        for Revisit { url, .. } in self.noted.into_iter().flatten() {
             if each(Archived::Bodiless { url }).is_break() {
                 return Ok(ControlFlow::Break(()));
             }

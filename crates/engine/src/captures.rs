@@ -5,7 +5,7 @@ mod converted;
 
 pub use converted::convert;
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crawl_archive::{ArchiveKind, Archived, RecordError, read_pages};
 use std::{
     fs::{self, File},
@@ -42,7 +42,7 @@ pub struct Tally {
     pub unreadable: u64,
     /// Revisits whose page is not in their archive.
     pub bodiless: u64,
-    /// Files of folders that are neither page nor archive.
+    /// Files and links of folders that are neither page nor archive.
     pub others: u64,
 }
 
@@ -131,7 +131,10 @@ impl CaptureReader<'_> {
         };
         let read = read_pages(kind, file, *most, &mut take);
         failed.map_or(Ok(()), Err)?;
-        read.map_err(|e| Failure::input(Path::new(name), &e))
+        read.map_err(|e| match e.kind() {
+            io::ErrorKind::StorageFull => Failure::new(Exit::Storage, format!("{name}: {e}")),
+            _ => Failure::input(Path::new(name), &e),
+        })
     }
 
     fn folder(&mut self, root: &Path, folder: &Path, base: Option<&Url>) -> Result<(), Failure> {
@@ -146,6 +149,9 @@ impl CaptureReader<'_> {
             } else if kind.is_file() {
                 let url = path.strip_prefix(root).ok().and_then(|path| address::of_file(base, path));
                 self.file(&path, url)?;
+            } else {
+                // a link may lead out of the folder, or to itself
+                self.tally.others += 1;
             }
         }
         Ok(())
@@ -182,7 +188,12 @@ impl CaptureReader<'_> {
             return;
         }
         self.tally.unreadable += 1;
-        (self.report)(&format!("{}: the first bytes are not those of an archive; left out", path.display()));
+        let reason = if name.ends_with(".wacz") {
+            "the directory of its zip file is missing, or lists no WARC file"
+        } else {
+            "the first bytes are not those of an archive"
+        };
+        (self.report)(&format!("{}: {reason}; left out", path.display()));
     }
 }
 

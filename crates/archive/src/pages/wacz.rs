@@ -4,13 +4,15 @@ use super::{Archived, of_warc};
 use crate::RecordError;
 use std::{
     fs::File,
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom, Write},
     ops::ControlFlow,
 };
 use zip::ZipArchive;
 
-/// Bytes that a WARC file of a WACZ may have when unpacked.
-const MAX_WARC: u64 = 64 << 30;
+/// Maximum bytes of all WARC files of a WACZ when unpacked: a small zip file can unpack to a full disk.
+const MAX_UNPACKED: u64 = 64 << 30;
+/// Bytes that are copied at once.
+const CHUNK: usize = 64 << 10;
 
 /// Returns true if a zip file is a WACZ.
 pub(super) fn is_one(file: &mut File) -> bool {
@@ -37,21 +39,63 @@ pub(super) fn read(
     each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
 ) -> io::Result<()> {
     let mut zip = ZipArchive::new(file)?;
+    let mut left = MAX_UNPACKED;
     for name in warcs(&zip) {
-        let mut copy = tempfile::tempfile()?;
-        let copied = zip.by_name(&name).map_err(io::Error::from);
+        let mut copy = tempfile::tempfile().map_err(|e| in_temporary_file(&e))?;
+        let copied = match zip.by_name(&name) {
+            Ok(mut entry) => unpack(&mut entry, &mut copy, &mut left)?,
+            Err(e) => Err(RecordError::Io(e.to_string())),
+        };
         // what could be unpacked is read all the same
-        let copied = copied.and_then(|entry| io::copy(&mut entry.take(MAX_WARC), &mut copy));
         copy.seek(SeekFrom::Start(0))?;
         if of_warc(copy, most, &format!("{name}: "), each)?.is_break() {
             return Ok(());
         }
-        if let Err(e) = copied {
-            let error = RecordError::Io(e.to_string());
-            if each(Archived::Unreadable { place: name, error }).is_break() {
-                return Ok(());
-            }
+        if let Err(error) = copied
+            && each(Archived::Unreadable { place: name, error }).is_break()
+        {
+            return Ok(());
         }
     }
     Ok(())
+}
+
+/// Copies an entry, and subtracts its bytes from those that are left. The inner error is damage of the entry.
+///
+/// # Errors
+/// When the temporary file cannot be written.
+fn unpack(entry: &mut impl Read, copy: &mut File, left: &mut u64) -> io::Result<Result<(), RecordError>> {
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        let len = match entry.read(&mut chunk) {
+            Ok(0) => return Ok(Ok(())),
+            Ok(len) => len,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Ok(Err(RecordError::Io(e.to_string()))),
+        };
+        let Some(rest) = left.checked_sub(len as u64) else {
+            return Ok(Err(RecordError::TooLarge(MAX_UNPACKED)));
+        };
+        *left = rest;
+        copy.write_all(&chunk[..len]).map_err(|e| in_temporary_file(&e))?;
+    }
+}
+
+fn in_temporary_file(e: &io::Error) -> io::Error {
+    let folder = std::env::temp_dir();
+    io::Error::new(io::ErrorKind::StorageFull, format!("a temporary file in {}: {e}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_beyond_the_limit_is_an_error() {
+        for (left, fits) in [(10, true), (9, false)] {
+            let (mut copy, mut rest) = (tempfile::tempfile().unwrap(), left);
+            let unpacked = unpack(&mut &[7_u8; 10][..], &mut copy, &mut rest).unwrap();
+            assert_eq!(unpacked.is_ok(), fits, "{left}");
+        }
+    }
 }

@@ -30,6 +30,7 @@ pub fn convert(input: &Path, base: Option<&Url>, most: usize, folder: &Path) -> 
     let mut out = BufWriter::new(file);
     let canonicalizer = Canonicalizer::default();
     let mut latest: FxHashMap<UrlKey, i64> = FxHashMap::default();
+    let mut unaddressed = 0;
     let mut each = |capture: Capture| {
         let url = capture.url.as_ref().filter(|url| matches!(url.scheme(), "http" | "https"));
         let Some(url) = url else {
@@ -38,7 +39,10 @@ pub fn convert(input: &Path, base: Option<&Url>, most: usize, folder: &Path) -> 
                     "{}: the address of this page is not known: name that of the folder or file with --url",
                     path.display()
                 ))),
-                None => Ok(()),
+                None => {
+                    unaddressed += 1;
+                    Ok(())
+                }
             };
         };
         let url = canonicalizer.canonical(url);
@@ -54,7 +58,12 @@ pub fn convert(input: &Path, base: Option<&Url>, most: usize, folder: &Path) -> 
     let tally = Tally::default();
     let mut reader = CaptureReader { base, most, report: &report, each: &mut each, tally };
     reader.path(input)?;
-    let tally = reader.tally;
+    let mut tally = reader.tally;
+    if unaddressed > 0 {
+        tracing::warn!("{}: {unaddressed} pages have no http address; left out", input.display());
+        tally.unreadable += unaddressed;
+        tally.pages -= unaddressed;
+    }
     out.flush().map_err(|e| full(&e))?;
     Ok(tally)
 }

@@ -19,7 +19,7 @@ const KEYS: &[&str] = &[
     "output.links",
 ];
 
-/// Settings of these sections that are those of a worker.
+/// Settings of these sections that are not compared. Limits are those of the worker that begins a run.
 const WORKER_KEYS: &[&str] =
     &["crawl.limit", "crawl.max_time", "crawl.max_bytes", "extract.threads", "dedup.shards"];
 

@@ -26,7 +26,7 @@ struct Manifest<'a> {
     parts: &'a [OutputPart],
 }
 
-/// What a manifest says of parts.
+/// Parts that a manifest lists.
 #[derive(Deserialize)]
 struct Listed {
     parts: Vec<ListedPart>,
