@@ -285,12 +285,13 @@ fn what_failed_is_fetched_again() {
     run(crawl().args(["--recrawl", "all", "--emit", "all"])).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 4);
     let words = status(&sandbox, &[]);
-    assert!(words.contains("round 2: 4 records") && words.contains("4 unchanged, 0 gone"), "{words}");
-    let counts: Value = serde_json::from_str(&status(&sandbox, &["--json"])).unwrap();
-    assert_eq!((&counts["recordsWritten"], &counts["frontier"]["unchanged"]), (&4.into(), &4.into()));
+    assert!(words.contains("round 2: 4 records"), "{words}");
     // a round of changes has no records of unchanged pages
     run(crawl().args(["--recrawl", "all"])).expect(0);
-    assert!(status(&sandbox, &[]).contains("round 3: 0 records"), "{}", status(&sandbox, &[]));
+    let words = status(&sandbox, &[]);
+    assert!(words.contains("round 3: 0 records") && words.contains("4 unchanged, 0 gone"), "{words}");
+    let counts: Value = serde_json::from_str(&status(&sandbox, &["--json"])).unwrap();
+    assert_eq!((&counts["recordsWritten"], &counts["frontier"]["unchanged"]), (&0.into(), &4.into()));
 }
 
 /// Data in a report page.

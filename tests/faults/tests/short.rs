@@ -86,7 +86,7 @@ fn defects_that_the_campaign_found_stay_mended() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// kill -9 at every rename of a night with -O: the output is the old file or the new one, and the same command gives each record once.
+/// A kill -9 at each rename of a night with -O leaves the old file or the new one. The same command then gives each record once.
 #[test]
 fn a_kill_at_a_rename_leaves_the_old_output_or_the_new_one() {
     let campaign = campaign();
