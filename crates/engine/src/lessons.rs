@@ -11,9 +11,13 @@
 //! page comes by the browser without the marks that all its shells show (see [`Marks`]). Only pages teach; a
 //! failed fetch says nothing.
 
+mod marks;
+
+pub use marks::Marks;
+
 use crate::storage_door::StorageDoor;
 use crawl_fetch::url_template;
-use crawl_model::{HostKey, PageSignals, Store, StoreError, Strategy};
+use crawl_model::{HostKey, Store, StoreError, Strategy};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -25,8 +29,7 @@ use url::Url;
 
 /// Hosts whose lessons are in memory; the store has all.
 const MAX_HOSTS: usize = 1_024;
-/// Forms of one host that are remembered. Another one takes the place of that which was met longest ago, one that has taught
-/// no strategy before one that has.
+/// Patterns of one host that are remembered. A further one evicts the least recently used, one without a strategy first.
 const MAX_PATTERNS: usize = 128;
 /// Further pages in a row that must need a strategy, for each page of the pattern that did not.
 const PER_COMPLETE: u32 = 16;
@@ -49,41 +52,6 @@ const MISSED_FACTOR: f32 = 0.6;
 const MAX_USELESS_PAGES: [(Strategy, u32); 2] = [(Strategy::Mobile, 3), (Strategy::Chrome, 16)];
 /// Pages for each further attempt with such a strategy.
 const SPARED_PER_ATTEMPT: u32 = 10;
-
-/// Traces of the program that made a page, as the browser had it at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Marks {
-    /// A framework, or the element that one fills.
-    pub app: bool,
-    /// A script with a URL.
-    pub scripts: bool,
-}
-
-impl Marks {
-    /// All of them.
-    const ALL: Self = Self { app: true, scripts: true };
-
-    const fn and(self, other: Self) -> Self {
-        Self { app: self.app && other.app, scripts: self.scripts && other.scripts }
-    }
-
-    const fn has_all(self, of: Self) -> bool {
-        (self.app || !of.app) && (self.scripts || !of.scripts)
-    }
-}
-
-impl Default for Marks {
-    fn default() -> Self {
-        Self::ALL
-    }
-}
-
-impl From<&PageSignals> for Marks {
-    fn from(signals: &PageSignals) -> Self {
-        let app = signals.has_js_root || !signals.frameworks_detected.is_empty();
-        Self { app, scripts: signals.external_scripts > 0 }
-    }
-}
 
 /// Knowledge of one URL pattern.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

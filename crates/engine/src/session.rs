@@ -122,7 +122,7 @@ fn restore_earlier_runs(context: &Context, state: &State) -> Result<(), Failure>
     Ok(())
 }
 
-/// Lets a worker that started again rest: its last process asked its hosts at a time that nobody knows.
+/// Pauses all hosts after a restart of a worker: the time of the last request of its earlier process is unknown.
 fn rest_after_restart(context: &Context, state: &State) -> Result<(), Failure> {
     if state.store.worker()?.is_some_and(|start| start.epoch > 1) {
         context.network.gate.pause(context.config.politeness.delay);

@@ -72,8 +72,9 @@ pub(super) fn read_before(row: &Row, at: usize) -> Result<Option<Before>, StoreE
     }))
 }
 
-fn read_known(row: &Row) -> Result<KnownUrl, StoreError> {
-    let url = NewUrl {
+/// Reads a URL of columns 1 to 7: key, URL, host, depth, discovery, redirects, sitemap's date.
+pub(super) fn read_new_url(row: &Row) -> Result<NewUrl, StoreError> {
+    Ok(NewUrl {
         key: UrlKey(get::<Uuid>(row, 1)?.into_bytes()),
         url: get(row, 2)?,
         host: HostKey::from_stored(get::<&str>(row, 3)?),
@@ -81,7 +82,11 @@ fn read_known(row: &Row) -> Result<KnownUrl, StoreError> {
         discovery: codes::read_discovery(i64::from(get::<i16>(row, 5)?))?,
         redirects: split_redirects(get(row, 6)?)?,
         sitemap_lastmod: get(row, 7)?,
-    };
+    })
+}
+
+fn read_known(row: &Row) -> Result<KnownUrl, StoreError> {
+    let url = read_new_url(row)?;
     let count = |column| get::<Option<i32>>(row, column).map(|n| uint(n.unwrap_or(0)));
     let visits =
         Visits { first_ms: get(row, 9)?, changed_ms: get(row, 10)?, visits: count(11)?, changes: count(12)? };

@@ -3,23 +3,23 @@
 use super::{
     super::{
         db::{Db, get, uint, unsigned},
-        enqueue::split_redirects,
-        own, tally,
+        own,
+        recrawl::read_new_url,
+        tally,
     },
     COPIED, add,
     rows::export,
     tables::EXPORTS,
 };
 use crate::{
-    SqliteStore, codes,
+    SqliteStore,
     codes::OUTCOMES,
     database::CopyReport,
     sqlite::rows::{put_number, sql},
 };
-use crawl_model::{Frontier, FrontierCounts, HostKey, NewUrl, Outcome, StoreError, UrlKey};
+use crawl_model::{Frontier, FrontierCounts, NewUrl, Outcome, StoreError};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
-use uuid::Uuid;
 
 /// Links that one call enqueues.
 const BATCH: usize = 1_000;
@@ -38,18 +38,7 @@ pub(super) fn links(db: &mut Db) -> Result<Vec<Link>, StoreError> {
          WHERE inbox.round = (SELECT round FROM crawls) ORDER BY inbox.id",
         &[],
     )?;
-    let link = |row: &postgres::Row| {
-        let url = NewUrl {
-            key: UrlKey(get::<Uuid>(row, 1)?.into_bytes()),
-            url: get(row, 2)?,
-            host: HostKey::from_stored(get::<&str>(row, 3)?),
-            depth: uint(get(row, 4)?),
-            discovery: codes::read_discovery(i64::from(get::<i16>(row, 5)?))?,
-            redirects: split_redirects(get(row, 6)?)?,
-            sitemap_lastmod: get(row, 7)?,
-        };
-        Ok((get(row, 0)?, url))
-    };
+    let link = |row: &postgres::Row| Ok((get(row, 0)?, read_new_url(row)?));
     rows.iter().map(link).collect()
 }
 
