@@ -84,6 +84,21 @@ impl Db {
         blocking(|| work(client))
     }
 
+    /// Runs work in one durable transaction, which an error rolls back.
+    pub(super) fn transaction<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.batch("BEGIN; SET LOCAL synchronous_commit = on")?;
+        let done = work(self).and_then(|done| self.batch("COMMIT").map(|()| done));
+        if done.is_err()
+            && let Err(error) = self.batch("ROLLBACK")
+        {
+            tracing::debug!(%error, "rolling back failed");
+        }
+        done
+    }
+
     /// Runs statements without values.
     pub(super) fn batch(&mut self, text: &str) -> Result<(), StoreError> {
         self.call(|client| client.batch_execute(text))

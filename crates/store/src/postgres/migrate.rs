@@ -19,18 +19,34 @@ pub(super) fn newest() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
 
-/// Creates the schema if it is missing. One transaction; other workers wait. A schema of an older version needs
+/// Creates the schema if it is missing. Call it in a transaction; other workers wait. A schema of an older version needs
 /// [`upgrade`], since workers of an older program may use it.
 pub(super) fn migrate(db: &mut Db, target: &Target) -> Result<(), StoreError> {
     if exists(db, target.schema())? && is_begun(db)? {
         return verify(db, target);
     }
-    upgrade(db, target)
+    apply(db, target)
 }
 
-/// Creates the schema if it is missing, and applies the missing migrations in one transaction.
-pub(super) fn upgrade(db: &mut Db, target: &Target) -> Result<(), StoreError> {
-    db.batch("BEGIN")?;
+/// Creates the schema if it is missing, and applies the missing migrations in one transaction. `check` runs in that
+/// transaction, after the lock of a crawl that exists: no worker can begin from there on.
+pub(super) fn upgrade(
+    db: &mut Db,
+    target: &Target,
+    check: impl FnOnce(&mut Db) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    db.transaction(|db| {
+        if exists(db, target.schema())? && is_begun(db)? {
+            // workers that begin wait here, those of earlier programs at the second lock
+            db.one("SELECT name FROM crawls FOR UPDATE", &[])?;
+            db.batch("LOCK TABLE workers IN SHARE ROW EXCLUSIVE MODE")?;
+            check(db)?;
+        }
+        apply(db, target)
+    })
+}
+
+fn apply(db: &mut Db, target: &Target) -> Result<(), StoreError> {
     // serialises the first workers of a crawl; ends with the transaction
     db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[&target.schema()])?;
     let schema = quoted(target.schema());
@@ -43,8 +59,7 @@ pub(super) fn upgrade(db: &mut Db, target: &Target) -> Result<(), StoreError> {
         db.batch(migration)?;
         db.batch(&format!("DELETE FROM schema_version; INSERT INTO schema_version VALUES ({n})"))?;
     }
-    db.execute("INSERT INTO crawls (name) VALUES ($1) ON CONFLICT DO NOTHING", &[&target.crawl()])?;
-    db.batch("COMMIT")
+    db.execute("INSERT INTO crawls (name) VALUES ($1) ON CONFLICT DO NOTHING", &[&target.crawl()]).map(|_| ())
 }
 
 /// Checks the version of a schema that is only read.

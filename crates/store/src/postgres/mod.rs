@@ -126,7 +126,7 @@ enum Commit {
 }
 
 impl PgStore {
-    /// Opens a crawl as a worker. Creates its schema if missing, and migrates an older version.
+    /// Opens a crawl as a worker. Creates its schema if missing. A schema of an older version is an error.
     ///
     /// # Errors
     /// [`StoreError::Version`] when a newer program wrote it. [`StoreError::Full`] when the server cannot be reached
@@ -134,10 +134,10 @@ impl PgStore {
     pub fn open(options: &PgOptions) -> Result<Self, StoreError> {
         let target = Target::new(&options.url, &options.crawl)?;
         let mut db = target.connect()?;
-        migrate::migrate(&mut db, &target)?;
+        db.transaction(|db| migrate::migrate(db, &target))?;
         let spool = Spool::open(options.spool.as_deref())?;
         let renewed = instant();
-        let (worker, start) = parts::register(&mut db, options, hosts::LEASE.as_secs_f64())?;
+        let (worker, start) = parts::register(&mut db, &target, options, hosts::LEASE.as_secs_f64())?;
         let start = Some(start);
         let memory = Memory::load(&mut db, worker)?;
         Tally::create(&mut db, worker, memory.round)?;

@@ -3,8 +3,9 @@
 
 use super::{
     Commit, Inner, PgOptions, PgStore,
+    connect::Target,
     db::{Db, get, int, uint, unsigned},
-    own, quota,
+    migrate, own, quota,
 };
 use crate::upkeep::{OutputPart, WorkerStart, WorkerState};
 use crawl_model::StoreError;
@@ -125,6 +126,7 @@ impl Inner {
 /// Makes or renews the row of a worker; returns its number and its start.
 pub(super) fn register(
     db: &mut Db,
+    target: &Target,
     options: &PgOptions,
     lease: f64,
 ) -> Result<(i32, WorkerStart), StoreError> {
@@ -132,6 +134,8 @@ pub(super) fn register(
     db.batch("BEGIN")?;
     // of workers that start at the same moment, one begins the run
     db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
+    // an upgrade may have ended since the last look
+    migrate::verify(db, target)?;
     if options.begins_run {
         quota::begin_run(db, name)?;
     }

@@ -130,6 +130,47 @@ fn a_copy_replaces_nothing() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
+fn a_failed_copy_names_its_cause_and_leaves_no_crawl() {
+    let server = Server::start();
+    let causes = [
+        (
+            "UPDATE settings SET value = 'soon' WHERE name = 'retry_after'",
+            "the note \"retry_after\" cannot be read",
+        ),
+        (
+            "UPDATE settings SET value = 'one' WHERE name LIKE 'round:%'",
+            "\"round:/out/pages.jsonl\" cannot be read",
+        ),
+        ("UPDATE urls SET depth = 5000000000 WHERE url = 'https://a/2'", "table urls, url \"https://a/2\": "),
+    ];
+    for (damage, cause) in causes {
+        let dir = tempfile::tempdir().unwrap();
+        drop(state_in(dir.path()));
+        let state = rusqlite::Connection::open(dir.path().join("crawl.sqlite")).unwrap();
+        assert_eq!(state.execute(damage, []).unwrap(), 1, "{damage}");
+        drop(state);
+        let error = server.url().copy_from("c", dir.path()).unwrap_err();
+        assert!(matches!(&error, StoreError::Corrupt(words) if words.contains(cause)), "{error}");
+        let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'crawl_c'";
+        assert_eq!(server.client().query_one(schemas, &[]).unwrap().get::<_, i64>(0), 0, "{damage}");
+    }
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_note_that_cannot_be_read_ends_the_copy_into_a_directory() {
+    let (server, dir, to) = (Server::start(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(state_in(dir.path()));
+    server.url().copy_from("c", dir.path()).unwrap();
+    let damage = "UPDATE crawl_c.settings SET value = 'soon' WHERE name LIKE '%retry_after'";
+    assert_eq!(server.client().execute(damage, &[]).unwrap(), 1);
+    let error = server.url().copy_to("c", to.path()).unwrap_err().to_string();
+    assert!(error.contains("retry_after\" cannot be read"), "{error}");
+    assert!(!SqliteStore::exists(to.path()));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
 fn a_schema_of_an_older_version_waits_for_its_upgrade() {
     let server = Server::start();
     let first = include_str!("../../src/postgres/migrations/0001_frontier.sql");
@@ -147,6 +188,19 @@ fn a_schema_of_an_older_version_waits_for_its_upgrade() {
     assert!(PgStore::open_read_only(&options).err().unwrap().to_string().contains("crawl state upgrade"));
     let busy = server.url().upgrade("c").unwrap_err();
     assert!(matches!(&busy, StoreError::Busy(words) if words.contains("old")), "{busy}");
+    expire(&server, "old");
+    let (mut begins, upgrades) = (server.client(), server.url());
+    let mut begin = begins.transaction().unwrap();
+    let lease = "UPDATE crawl_c.workers SET lease_until = clock_timestamp() + interval '1 min'";
+    begin.execute(lease, &[]).unwrap();
+    let upgrade = std::thread::Builder::new().spawn(move || upgrades.upgrade("c")).unwrap();
+    let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    while server.client().query_one(waits, &[]).unwrap().get::<_, i64>(0) == 0 {
+        std::thread::yield_now();
+    }
+    begin.commit().unwrap();
+    let busy = upgrade.join().unwrap().unwrap_err();
+    assert!(matches!(&busy, StoreError::Busy(words) if words.contains("old")), "began meanwhile: {busy}");
     expire(&server, "old");
     let (before, now) = server.url().upgrade("c").unwrap();
     assert!(before == 1 && now >= 2);

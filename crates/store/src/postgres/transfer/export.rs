@@ -7,7 +7,7 @@ use super::{
         recrawl::read_new_url,
         tally,
     },
-    COPIED, add,
+    COPIED, RETRY_AFTER, add, bad_note,
     rows::export,
     tables::EXPORTS,
 };
@@ -17,41 +17,32 @@ use crate::{
     database::CopyReport,
     sqlite::rows::{put_number, sql},
 };
-use crawl_model::{Frontier, FrontierCounts, NewUrl, Outcome, StoreError};
+use crawl_model::{Frontier, FrontierCounts, Outcome, StoreError};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
 /// Links that one call enqueues.
-const BATCH: usize = 1_000;
+const BATCH: i64 = 1_000;
 
-/// Name of the note that says until when hosts must not be asked.
-const RETRY_AFTER: &str = "retry_after";
+const LINKS: &str = "SELECT inbox.id, key, url, hosts.name, depth, discovery, redirects, sitemap_lastmod, again \
+                     FROM inbox JOIN hosts ON hosts.id = inbox.host \
+                     WHERE inbox.id > $1 AND inbox.round = (SELECT round FROM crawls) ORDER BY inbox.id LIMIT $2";
 
-/// A link that its owner has not taken, and true if it is a revisit.
-pub(super) type Link = (bool, NewUrl);
-
-/// Links of this round that no worker has taken.
-pub(super) fn links(db: &mut Db) -> Result<Vec<Link>, StoreError> {
-    let rows = db.rows(
-        "SELECT again, key, url, hosts.name, depth, discovery, redirects, sitemap_lastmod \
-         FROM inbox JOIN hosts ON hosts.id = inbox.host \
-         WHERE inbox.round = (SELECT round FROM crawls) ORDER BY inbox.id",
-        &[],
-    )?;
-    let link = |row: &postgres::Row| Ok((get(row, 0)?, read_new_url(row)?));
-    rows.iter().map(link).collect()
-}
-
-/// Enqueues links in the new state.
-pub(super) fn enqueue(store: &SqliteStore, links: &[Link]) -> Result<(), StoreError> {
-    for again in [false, true] {
-        let urls: Vec<NewUrl> =
-            links.iter().filter(|(a, _)| *a == again).map(|(_, url)| url.clone()).collect();
-        for batch in urls.chunks(BATCH) {
-            if again { store.revisit(batch) } else { store.enqueue(batch) }?;
+/// Enqueues the links of this round in the new state that no worker has taken.
+pub(super) fn links(db: &mut Db, store: &SqliteStore) -> Result<(), StoreError> {
+    let mut last = i64::MIN;
+    loop {
+        let rows = db.rows(LINKS, &[&last, &BATCH])?;
+        let Some(row) = rows.last() else { return Ok(()) };
+        last = get(row, 0)?;
+        let (mut first, mut again) = (Vec::new(), Vec::new());
+        for row in &rows {
+            let urls = if get(row, 8)? { &mut again } else { &mut first };
+            urls.push(read_new_url(row)?);
         }
+        store.enqueue(&first)?;
+        store.revisit(&again)?;
     }
-    Ok(())
 }
 
 /// Copies all tables and notes.
@@ -124,8 +115,9 @@ fn retry_after(db: &mut Db, conn: &Connection) -> Result<(), StoreError> {
         let noted = waits.entry(host).or_insert(until);
         *noted = until.max(*noted);
     };
-    for row in db.rows("SELECT value FROM settings WHERE name ~ '^worker [0-9]+ retry_after$'", &[])? {
-        let noted: BTreeMap<String, i64> = serde_json::from_slice(get(&row, 0)?).unwrap_or_default();
+    for row in db.rows("SELECT name, value FROM settings WHERE name ~ '^worker [0-9]+ retry_after$'", &[])? {
+        let noted: BTreeMap<String, i64> = serde_json::from_slice(get(&row, 1)?)
+            .map_err(|e| bad_note(get(&row, 0).unwrap_or(RETRY_AFTER), &e))?;
         noted.into_iter().for_each(|(host, until)| wait(host, until));
     }
     let rests = "SELECT name, (extract(epoch FROM not_before) * 1000)::int8 FROM hosts WHERE not_before > clock_timestamp()";

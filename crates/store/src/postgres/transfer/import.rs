@@ -5,7 +5,7 @@ use super::{
         db::{Db, get, int, text},
         own,
     },
-    COPIED, add,
+    COPIED, RETRY_AFTER, add, bad_note,
     rows::import,
     tables::IMPORTS,
 };
@@ -13,9 +13,6 @@ use crate::{codes::OUTCOMES, database::CopyReport, sqlite::rows::sql};
 use crawl_model::StoreError;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
-
-/// Name of the note that says until when hosts must not be asked.
-const RETRY_AFTER: &str = "retry_after";
 
 /// Copies all tables and notes.
 pub(super) fn all(conn: &Connection, db: &mut Db) -> Result<CopyReport, StoreError> {
@@ -53,8 +50,10 @@ fn notes(conn: &Connection, db: &mut Db, worker: i32) -> Result<(), StoreError> 
         db.execute("INSERT INTO settings (name, value) VALUES ($1, $2)", &[&name, &value.as_bytes()])?;
     }
     let waits = notes.iter().find(|(name, _)| name == RETRY_AFTER);
-    let waits: BTreeMap<String, i64> =
-        waits.and_then(|(_, value)| serde_json::from_str(value).ok()).unwrap_or_default();
+    let waits: BTreeMap<String, i64> = match waits {
+        Some((name, value)) => serde_json::from_str(value).map_err(|e| bad_note(name, &e))?,
+        None => BTreeMap::new(),
+    };
     for (host, until_ms) in &waits {
         db.execute(
             "UPDATE hosts SET not_before = to_timestamp($2::int8 / 1000.0) WHERE name = $1",
@@ -79,7 +78,10 @@ fn outputs(conn: &Connection, db: &mut Db, worker: i32) -> Result<(), StoreError
             .query_row("SELECT value FROM settings WHERE name = 'round:' || ?1", [name], |row| row.get(0))
             .optional()
             .map_err(sql)?;
-        let round: i32 = round.and_then(|round| round.parse().ok()).unwrap_or(0);
+        let round: i32 = match round {
+            Some(round) => round.parse().map_err(|e| bad_note(&format!("round:{name}"), &e))?,
+            None => 0,
+        };
         db.execute(
             "INSERT INTO parts (path, worker, epoch, seq, round, mark, bytes) VALUES ($1, $2, 0, 0, $3, $4, $5)",
             &[name, &worker, &round, &mark, reach],

@@ -17,10 +17,17 @@ use super::{
 use crate::{SqliteStore, database::CopyReport};
 use crawl_model::StoreError;
 use rows::Rows;
-use std::path::Path;
+use std::{cell::RefCell, path::Path};
 
 /// Name of the worker that stands for the process of a state directory.
 const COPIED: &str = "copied";
+
+/// Name of the note that says until when hosts must not be asked.
+const RETRY_AFTER: &str = "retry_after";
+
+fn bad_note(name: &str, error: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Corrupt(format!("the note \"{name}\" cannot be read: {error}"))
+}
 
 fn add(report: &mut CopyReport, table: &'static str, rows: Rows) {
     report.rows.push((table, rows.copied));
@@ -38,22 +45,21 @@ pub(super) fn copy_to_database(dir: &Path, to: &PgOptions) -> Result<CopyReport,
     let store = SqliteStore::open(dir)?;
     let target = Target::new(&to.url, &to.crawl)?;
     let mut db = target.connect()?;
-    migrate::migrate(&mut db, &target)?;
-    db.batch("BEGIN; SET LOCAL synchronous_commit = on")?;
-    let row = db.one(
-        "SELECT round <> 0 OR EXISTS (SELECT 1 FROM urls) OR EXISTS (SELECT 1 FROM workers) FROM crawls FOR UPDATE",
-        &[],
-    )?;
-    if get(&row, 0)? {
-        return Err(StoreError::Other(format!(
-            "{} has a crawl named \"{}\" already: name another --crawl",
-            target.place(),
-            target.crawl()
-        )));
-    }
-    let report = store.read_rows(|conn| import::all(conn, &mut db))?;
-    db.batch("COMMIT")?;
-    Ok(report)
+    db.transaction(|db| {
+        migrate::migrate(db, &target)?;
+        let row = db.one(
+            "SELECT round <> 0 OR EXISTS (SELECT 1 FROM urls) OR EXISTS (SELECT 1 FROM workers) FROM crawls FOR UPDATE",
+            &[],
+        )?;
+        if get(&row, 0)? {
+            return Err(StoreError::Other(format!(
+                "{} has a crawl named \"{}\" already: name another --crawl",
+                target.place(),
+                target.crawl()
+            )));
+        }
+        store.read_rows(|conn| import::all(conn, db))
+    })
 }
 
 /// Copies a crawl of a database, which no worker crawls, into a directory without a state. Hold the
@@ -77,16 +83,16 @@ pub(super) fn copy_to_directory(from: &PgOptions, dir: &Path) -> Result<CopyRepo
     db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
     refuse_workers(&mut db, &target)?;
     let mut report = CopyReport::default();
-    let links = export::links(&mut db)?;
+    let db = RefCell::new(db);
     SqliteStore::make(
         dir,
         |conn| {
-            report = export::all(&mut db, conn)?;
+            report = export::all(&mut db.borrow_mut(), conn)?;
             Ok(())
         },
-        |store| export::enqueue(store, &links),
+        |store| export::links(&mut db.borrow_mut(), store),
     )?;
-    db.batch("ROLLBACK")?;
+    db.into_inner().batch("ROLLBACK")?;
     Ok(report)
 }
 
@@ -98,8 +104,7 @@ pub(super) fn upgrade(crawl: &PgOptions) -> Result<(u32, u32), StoreError> {
     let target = Target::new(&crawl.url, &crawl.crawl)?;
     let mut db = target.connect()?;
     let before = migrate::version(&mut db, &target)?;
-    refuse_workers(&mut db, &target)?;
-    migrate::upgrade(&mut db, &target)?;
+    migrate::upgrade(&mut db, &target, |db| refuse_workers(db, &target))?;
     Ok((before, migrate::newest()))
 }
 

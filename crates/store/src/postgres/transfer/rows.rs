@@ -14,7 +14,8 @@ use postgres::{
     fallible_iterator::FallibleIterator,
     types::{ToSql, Type},
 };
-use rusqlite::{Connection, Row, params_from_iter, types::Value};
+use rusqlite::{Connection, ErrorCode, Row, params_from_iter, types::Value};
+use std::fmt::Display;
 use uuid::Uuid;
 
 type Cell = Box<dyn ToSql + Sync>;
@@ -36,7 +37,9 @@ pub(super) fn import(conn: &Connection, db: &mut Db, table: &Import) -> Result<R
         let mut damaged = 0;
         let mut rows = select.query([]).map_err(sql)?;
         while let Some(row) = rows.next().map_err(sql)? {
-            if !is_intact(row, table.kinds).map_err(sql)? {
+            let failed =
+                |error: &dyn Display| in_row(table.table, table.key.0, &key(row, table.key.1), error);
+            if !is_intact(row, table.kinds).map_err(|e| failed(&e))? {
                 damaged += 1;
                 continue;
             }
@@ -44,7 +47,7 @@ pub(super) fn import(conn: &Connection, db: &mut Db, table: &Import) -> Result<R
                 .enumerate()
                 .map(|(n, kind)| cell(row, n, kind))
                 .collect::<Result<_, _>>()
-                .map_err(|e| in_table(table.table, &e))?;
+                .map_err(|e| failed(&e))?;
             let values: Vec<&(dyn ToSql + Sync)> = cells.iter().map(AsRef::as_ref).collect();
             writer.write(&values).map_err(pg)?;
         }
@@ -91,17 +94,26 @@ pub(super) fn export(db: &mut Db, conn: &Connection, table: &Export) -> Result<R
         let mut rows = BinaryCopyOutIter::new(client.copy_out(&from).map_err(pg)?, &types);
         let mut copied = 0;
         while let Some(row) = rows.next().map_err(pg)? {
+            let (name, place) = table.key;
+            let failed =
+                |error: &dyn Display| in_row(table.table, name, &key_of(&row, place, table.kinds), error);
             let mut values: Vec<Value> = Vec::with_capacity(table.kinds.len());
             for (n, kind) in table.kinds.iter().enumerate() {
                 let value = match (kind, values.last()) {
                     (Kind::Checksum, Some(Value::Blob(blob))) => Value::Integer(blob_checksum(blob)),
                     (Kind::Checksum, _) => Value::Null,
-                    (kind, _) => value(&row, n, *kind).map_err(|e| in_table(table.table, &e))?,
+                    (kind, _) => value(&row, n, *kind).map_err(|e| failed(&e))?,
                 };
                 values.push(value);
             }
-            insert.execute(params_from_iter(values)).map_err(sql)?;
-            copied += 1;
+            match insert.execute(params_from_iter(values)) {
+                Ok(_) => copied += 1,
+                // the new state has rules of its own
+                Err(e) if e.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+                    return Err(failed(&e));
+                }
+                Err(e) => return Err(sql(e)),
+            }
         }
         Ok(Rows { copied, damaged: 0 })
     })
@@ -128,6 +140,27 @@ fn value(row: &BinaryCopyOutRow, n: usize, kind: Kind) -> Result<Value, String> 
     })
 }
 
-fn in_table(table: &str, error: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Corrupt(format!("table {table}: {error}"))
+/// The key of a row of SQLite in words.
+fn key(row: &Row<'_>, at: usize) -> String {
+    row.get::<_, Value>(at).map_or_else(|e| e.to_string(), |key| words(&key))
+}
+
+/// The key of a row of PostgreSQL in words.
+fn key_of(row: &BinaryCopyOutRow, at: usize, kinds: &[Kind]) -> String {
+    let key = kinds.get(at).map(|kind| value(row, at, *kind));
+    key.map_or_else(String::new, |key| key.map_or_else(|e| e, |key| words(&key)))
+}
+
+fn words(key: &Value) -> String {
+    match key {
+        Value::Null => "NULL".to_owned(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(text) => format!("\"{text}\""),
+        Value::Blob(bytes) => bytes.iter().fold("x".to_owned(), |hex, byte| format!("{hex}{byte:02x}")),
+    }
+}
+
+fn in_row(table: &str, name: &str, key: &str, error: &dyn Display) -> StoreError {
+    StoreError::Corrupt(format!("table {table}, {name} {key}: {error}"))
 }

@@ -45,6 +45,8 @@ pub(super) struct Import {
     /// Columns of PostgreSQL, in the order of `kinds` without checksums.
     pub(super) columns: &'static str,
     pub(super) kinds: &'static [Kind],
+    /// Column that names a row in errors, and its place.
+    pub(super) key: (&'static str, usize),
     /// Query of SQLite.
     pub(super) select: &'static str,
 }
@@ -53,6 +55,8 @@ pub(super) struct Import {
 pub(super) struct Export {
     pub(super) table: &'static str,
     pub(super) kinds: &'static [Kind],
+    /// Column that names a row in errors, and its place.
+    pub(super) key: (&'static str, usize),
     /// Query of PostgreSQL.
     pub(super) select: &'static str,
     /// Statement of SQLite, with a value for each column.
@@ -72,6 +76,7 @@ pub(super) const IMPORTS: &[Import] = &[
         table: "hosts",
         columns: "id, name, round, active",
         kinds: &[Int, Text, Int, Bool],
+        key: ("name", 1),
         select: "SELECT id, name, round, id IN (SELECT host FROM queue UNION SELECT host FROM waiting \
                  UNION SELECT host FROM leases UNION SELECT urls.host FROM held JOIN urls ON urls.id = held.id) \
                  FROM hosts",
@@ -82,6 +87,7 @@ pub(super) const IMPORTS: &[Import] = &[
                   visits, changes, discovery, outcome, via, status, key, url, content_hash, text_hash, body_hash, \
                   etag, last_modified, redirects, sitemap_lastmod, fetched_lastmod",
         kinds: URL_KINDS,
+        key: ("url", 18),
         select: "SELECT id, fetched_at, rules, read_at, seen_at, first_at, changed_at, host, round, depth, \
                  CASE WHEN strategy IS NULL THEN nullif(attempt, 0) END, nullif(visits, 0), nullif(changes, 0), \
                  discovery, outcome, via, status, key, url, content_hash, text_hash, body_hash, etag, \
@@ -91,39 +97,51 @@ pub(super) const IMPORTS: &[Import] = &[
         table: "queue",
         columns: "id, due, host, depth, lane",
         kinds: &[Big, Big, Int, Int, Small],
+        key: ("id", 0),
         select: "SELECT id, due, host, depth, 0 FROM (SELECT id, NULL AS due FROM queue \
                  UNION ALL SELECT id, due FROM waiting UNION ALL SELECT id, NULL FROM leases \
                  UNION ALL SELECT id, NULL FROM held) JOIN urls USING (id)",
     },
-    Import { table: "refetched", columns: "id", kinds: &[Big], select: "SELECT id FROM refetched" },
+    Import {
+        table: "refetched",
+        columns: "id",
+        kinds: &[Big],
+        key: ("id", 0),
+        select: "SELECT id FROM refetched",
+    },
     Import {
         table: "host_states",
         columns: "host, round, state",
         kinds: &[Int, Int, Bytes, Checksum],
+        key: ("host", 0),
         select: "SELECT host, round, state, checksum FROM host_states",
     },
     Import {
         table: "lessons",
         columns: "host, lessons",
         kinds: &[Int, Bytes, Checksum],
+        key: ("host", 0),
         select: "SELECT host, lessons, checksum FROM lessons",
     },
     Import {
         table: "contents",
         columns: "hash, claimant",
         kinds: &[Bytes, Key],
+        key: ("hash", 0),
         select: "SELECT hash, claimant FROM contents",
     },
     Import {
         table: "robots",
         columns: "origin, status, fetched_at, body",
         kinds: &[Text, Int, Big, Bytes, Checksum],
+        key: ("origin", 0),
         select: "SELECT origin, status, fetched_at, body, checksum FROM robots",
     },
     Import {
         table: "texts",
         columns: "place, round, page, content, signature, bands, shingles",
         kinds: &[Big, Int, Key, Bytes, Bytes, Bands, Bytes],
+        key: ("place", 0),
         select: "SELECT place, round, page, content, signature, bands, shingles FROM texts WHERE space = 0",
     },
 ];
@@ -132,12 +150,14 @@ pub(super) const EXPORTS: &[Export] = &[
     Export {
         table: "hosts",
         kinds: &[Int, Text, Int],
+        key: ("name", 1),
         select: "SELECT id, name, round FROM hosts",
         insert: "INSERT INTO hosts (id, name, round) VALUES (?1, ?2, ?3)",
     },
     Export {
         table: "urls",
         kinds: URL_KINDS,
+        key: ("url", 18),
         select: "SELECT id, fetched_at, rules, read_at, seen_at, first_at, changed_at, host, round, depth, \
                  CASE WHEN strategy IS NULL THEN coalesce(attempt, 0) ELSE 0 END, coalesce(visits, 0), \
                  coalesce(changes, 0), discovery, outcome, via, status, key, url, content_hash, text_hash, \
@@ -151,6 +171,7 @@ pub(super) const EXPORTS: &[Export] = &[
     Export {
         table: "queue",
         kinds: &[Int, Int, Big],
+        key: ("id", 2),
         select: "SELECT host, depth, id FROM queue WHERE due IS NULL UNION ALL \
                  SELECT u.host, u.depth, u.id FROM held JOIN urls u ON u.host = held.host AND u.id = held.id",
         insert: "INSERT INTO queue (host, lane, depth, id) VALUES (?1, 0, ?2, ?3)",
@@ -158,42 +179,49 @@ pub(super) const EXPORTS: &[Export] = &[
     Export {
         table: "waiting",
         kinds: &[Big, Big, Int],
+        key: ("id", 1),
         select: "SELECT due, id, host FROM queue WHERE due IS NOT NULL",
         insert: "INSERT INTO waiting (due, id, host) VALUES (?1, ?2, ?3)",
     },
     Export {
         table: "refetched",
         kinds: &[Big],
+        key: ("id", 0),
         select: "SELECT id FROM refetched",
         insert: "INSERT INTO refetched (id) VALUES (?1)",
     },
     Export {
         table: "host_states",
         kinds: &[Int, Int, Bytes, Checksum],
+        key: ("host", 0),
         select: "SELECT host, round, state FROM host_states",
         insert: "INSERT INTO host_states (host, round, state, checksum) VALUES (?1, ?2, ?3, ?4)",
     },
     Export {
         table: "lessons",
         kinds: &[Int, Bytes, Checksum],
+        key: ("host", 0),
         select: "SELECT host, lessons FROM lessons",
         insert: "INSERT INTO lessons (host, lessons, checksum) VALUES (?1, ?2, ?3)",
     },
     Export {
         table: "contents",
         kinds: &[Bytes, Key],
+        key: ("hash", 0),
         select: "SELECT hash, claimant FROM contents",
         insert: "INSERT INTO contents (hash, claimant) VALUES (?1, ?2)",
     },
     Export {
         table: "robots",
         kinds: &[Text, Int, Big, Bytes, Checksum],
+        key: ("origin", 0),
         select: "SELECT origin, status, fetched_at, body FROM robots",
         insert: "INSERT INTO robots (origin, status, fetched_at, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
     },
     Export {
         table: "texts",
         kinds: &[Big, Int, Key, Bytes, Bytes, Bands, Bytes],
+        key: ("place", 0),
         select: "SELECT place, round, page, content, signature, bands, shingles FROM texts",
         insert: "INSERT INTO texts (place, space, round, page, content, signature, bands, shingles) \
                  VALUES (?1, 0, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -201,12 +229,14 @@ pub(super) const EXPORTS: &[Export] = &[
     Export {
         table: "bands",
         kinds: &[Big, Big],
+        key: ("hash", 0),
         select: "SELECT hash, place FROM bands",
         insert: "INSERT INTO bands (hash, place) VALUES (?1, ?2)",
     },
     Export {
         table: "settings",
         kinds: &[Text, TextAsBytes],
+        key: ("name", 0),
         select: "SELECT name, value FROM settings WHERE name !~ '^worker [0-9]+ '",
         insert: "INSERT INTO settings (name, value) VALUES (?1, ?2)",
     },
