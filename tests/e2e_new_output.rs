@@ -2,6 +2,8 @@
 //! silence.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "support/kills.rs"]
+mod kills;
 #[path = "support/nights.rs"]
 mod nights;
 #[path = "support/run.rs"]
@@ -9,10 +11,21 @@ mod run;
 mod support;
 
 use crawl_archive::{Body, Item, ReadOptions, read_file};
+use kills::kill_after;
 use nights::Changing;
 use run::{Run, Sandbox, lines, run, url_counts};
-use std::{collections::BTreeMap, fs, io::BufRead, ops::ControlFlow};
-use support::server::Server;
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::BufRead,
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use support::server::{Request, Server};
 
 fn site() -> Server {
     Changing::of(6).serve()
@@ -166,6 +179,104 @@ fn the_current_state_stays_in_an_output() {
         site.set("/6.html", |page| page.html = page.html.replace("What page", "What some"));
         crawl(&["--emit", "changes"]);
         assert_eq!(state_of(&sandbox, name).len(), 1, "{name}: the changes alone");
+    }
+}
+
+/// A whole round over a known file: a page that fails keeps its record, a page that is gone leaves, and kills change nothing
+/// of it.
+#[test]
+fn a_whole_round_keeps_the_records_of_pages_that_fail() {
+    for name in ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet", "pages/"] {
+        let site = Changing::of(12);
+        let (inner, slow) = (site.clone(), Arc::new(AtomicU64::new(0)));
+        let pause = Arc::clone(&slow);
+        let server = Server::start(0, move |request: &Request| {
+            inner.answer(request).after(Duration::from_millis(pause.load(Ordering::Relaxed)))
+        })
+        .unwrap();
+        let sandbox = Sandbox::new();
+        let crawl = |flags: &[&str]| {
+            let mut command = sandbox.crawl(&[server.url("/")], &[&["-O", name], flags].concat());
+            command.env("CRAWL_RECRAWL_CONFIRM_GONE", "20ms").env("CRAWL_OUTPUT_BATCH", "2");
+            command
+        };
+        run(&mut crawl(&[])).expect(0);
+        let mut expected = state_of(&sandbox, name);
+        assert_eq!(expected.len(), 14, "{name}");
+        site.set("/3.html", |page| page.html = page.html.replace("What page", "What all these years page"));
+        site.set("/4.html", |page| page.status = Some(410));
+        site.set("/5.html", |page| page.status = Some(500));
+        site.set("/6.html", |page| page.status = Some(403));
+        expected.remove(&server.url("/4.html"));
+        let changed = expected.get_mut(&server.url("/3.html")).unwrap();
+        *changed = changed.replace("What page", "What all these years page");
+        let whole = ["--recrawl", "all", "--emit", "all"];
+        slow.store(10, Ordering::Relaxed);
+        for more in [3, 6, 2] {
+            kill_after(&server, &mut crawl(&whole), more);
+        }
+        slow.store(0, Ordering::Relaxed);
+        run(&mut crawl(&whole)).expect(0);
+        assert_eq!(state_of(&sandbox, name), expected, "{name}");
+        site.set("/5.html", |page| page.status = None);
+        run(&mut crawl(&[])).expect(0);
+        assert_eq!(state_of(&sandbox, name), expected, "{name}: 5 is back");
+    }
+}
+
+/// A page that failed in the round that filled a new file is unchanged at its next visit. It is written all the same, once.
+#[test]
+fn a_page_that_failed_while_a_new_file_was_filled_is_written_later() {
+    let whole = ["--recrawl", "all", "--emit", "all"];
+    let fields = ["--fields", "url,text,metadata.change"];
+    for (flag, more) in [("-o", &[][..]), ("-O", &[]), ("-O", &fields)] {
+        let site = Changing::of(6);
+        site.tag_all();
+        let (server, sandbox) = (site.serve(), Sandbox::new());
+        let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags)).expect(0);
+        crawl(&["-O", "a.jsonl"]);
+        site.set("/5.html", |page| page.status = Some(500));
+        // other fields make the same file new
+        let name = if more.is_empty() { "b.jsonl" } else { "a.jsonl" };
+        let to_new = [&[flag, name], more].concat();
+        crawl(&[&to_new, &whole[..]].concat());
+        let urls = || url_counts(&lines(&sandbox.read(name)));
+        assert_eq!((urls().len(), urls().get(&server.url("/5.html"))), (7, None));
+        // still failing, then back in a run that writes changes to a file of its own
+        crawl(&to_new);
+        site.set("/5.html", |page| page.status = None);
+        if more.is_empty() {
+            crawl(&["-o", "changes.jsonl", "--emit", "changes"]);
+            assert_eq!(sandbox.read("changes.jsonl"), "");
+        }
+        crawl(&to_new);
+        let found = lines(&sandbox.read(name));
+        let back = found.iter().find(|record| record["url"] == server.url("/5.html")).unwrap();
+        assert!(back["text"].as_str().unwrap().contains("page number 5"), "{back}");
+        crawl(&[&to_new[..], &["--recrawl", "all"]].concat());
+        assert!(urls().len() == 8 && urls().values().all(|n| *n == 1), "{:?}", urls());
+    }
+}
+
+#[test]
+fn a_file_of_the_current_state_that_was_removed_is_2() {
+    for name in ["out.jsonl", "out.parquet", "pages/"] {
+        let (server, sandbox) = (site(), Sandbox::new());
+        let crawl =
+            |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], &[&["-O", name], flags].concat()));
+        crawl(&[]).expect(0);
+        let first = state_of(&sandbox, name);
+        if name == "pages/" {
+            fs::remove_dir_all(sandbox.path(name)).unwrap();
+        } else {
+            fs::remove_file(sandbox.path(name)).unwrap();
+        }
+        let refused = crawl(&[]).expect(2);
+        for word in [name.trim_end_matches('/'), "is missing", "--recrawl all --emit all"] {
+            assert!(refused.stderr.contains(word), "{word}: {}", refused.stderr);
+        }
+        crawl(&["--recrawl", "all", "--emit", "all"]).expect(0);
+        assert_eq!(state_of(&sandbox, name), first);
     }
 }
 

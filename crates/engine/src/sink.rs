@@ -21,7 +21,7 @@ use crate::{
 };
 use crawl_model::{
     CleanPage, FailedPage, HostKey, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Record,
-    Settlement, Stage, UrlKey,
+    RulesVersion, Settlement, Stage, UrlKey,
 };
 use crawl_output::{Output, RecordOutput, error_line};
 use crawl_projects::source_of;
@@ -249,8 +249,12 @@ impl Sink {
         Ok(())
     }
 
-    fn end(&mut self, lease: LeaseRef, outcome: Outcome, history: PageHistory) {
+    fn end(&mut self, lease: LeaseRef, outcome: Outcome, mut history: PageHistory) {
         self.tally.ended += 1;
+        if self.context.recrawl.writes_all {
+            // the output may lack the page, or has an old record of it
+            history.rules = Some(RulesVersion::UNWRITTEN);
+        }
         self.settlements.push(Settlement { lease, outcome, history });
     }
 

@@ -47,6 +47,8 @@ pub struct State {
     pub is_temporary: bool,
     /// Every page of the round becomes a record with its text, changed or not.
     pub writes_all: bool,
+    /// The records of the round have other fields than those of the output, so none of the earlier ones stays.
+    pub replaces_records: bool,
     _lock: StateLock,
 }
 
@@ -237,10 +239,8 @@ impl State {
         let other_rules = round > 0 && !before.is_some_and(|before| before.reads_as(rules));
         let other_links = !other_rules && before.is_some_and(|before| !before.follows_as(rules));
         let this_round = if new_round { round + 1 } else { round };
-        let writes_all = wanted.admit(&*store, dir, (!new_round).then_some(round))?;
-        if writes_all {
-            Wanted::note_whole(&*store, this_round)?;
-        }
+        let admitted = wanted.admit(&*store, dir, (!new_round).then_some(round))?;
+        admitted.note(&*store, this_round)?;
         note_ends(&*store, this_round)?;
         let round = match (new_round, round) {
             (false, round) => round,
@@ -262,7 +262,8 @@ impl State {
             round,
             other_rules,
             other_links,
-            writes_all,
+            writes_all: admitted.writes_all,
+            replaces_records: admitted.replaces_records,
             is_temporary: false,
             _lock: lock,
         })

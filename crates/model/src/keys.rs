@@ -133,6 +133,10 @@ impl BodyHash {
 pub struct RulesVersion(pub i64);
 
 impl RulesVersion {
+    /// Version of a known page whose record the output lacks, since its last visit failed in a round that writes every
+    /// page. It equals no version of rules, so the next visit reads and writes the page.
+    pub const UNWRITTEN: Self = Self(0);
+
     /// Version for pages whose links are followed. The low 31 bits of `following` count.
     #[must_use]
     pub const fn new(reading: u32, following: u32) -> Self {

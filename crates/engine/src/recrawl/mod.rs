@@ -6,7 +6,7 @@ mod policy;
 pub use policy::{Due, Policy};
 
 use crate::{
-    config::{Config, RecrawlMode},
+    config::{Config, Emit, RecrawlMode},
     rules_version::Readings,
     site_settings::SiteSettings,
 };
@@ -24,6 +24,8 @@ pub struct Recrawl {
     pub whole: bool,
     /// True if unchanged pages are written with their text too.
     pub writes_all: bool,
+    /// True if unchanged pages are written whose record the output lacks.
+    writes_missing: bool,
     /// URLs whose content the round before missed. They are extracted again.
     pub missed_before: FxHashSet<UrlKey>,
     /// Versions of the present rules, for pages whose links are followed.
@@ -51,6 +53,7 @@ impl Recrawl {
             on,
             whole: false,
             writes_all: false,
+            writes_missing: config.output.emit != Emit::Changes,
             missed_before: FxHashSet::default(),
             rules,
             depth,
@@ -113,16 +116,28 @@ impl Recrawl {
         before.rules.is_some_and(|rules| self.rules.read_as(rules))
     }
 
+    /// Returns true if a page is written with its text even if it is unchanged.
+    #[must_use]
+    pub fn writes_unchanged(&self, page: &CrawlRequest) -> bool {
+        self.writes_all || (self.writes_missing && page.before.as_deref().is_some_and(is_unwritten))
+    }
+
     /// Returns true if a page of an earlier round need not be read again if it is unchanged. Its text would
     /// be the same, and it would lead to nothing more.
     #[must_use]
     pub fn need_not_read(&self, page: &CrawlRequest) -> bool {
         let before = page.before.as_deref().and_then(|before| before.rules);
         let was_missed = self.missed_before.contains(&UrlKey::of(page.url.as_str()));
-        !self.writes_all
+        !self.writes_unchanged(page)
             && !was_missed
             && before.is_some_and(|rules| self.rules_of(page).are_covered_by(rules))
     }
+}
+
+/// Returns true if the output lacks the record of a known page.
+#[must_use]
+pub fn is_unwritten(before: &Before) -> bool {
+    before.rules == Some(RulesVersion::UNWRITTEN)
 }
 
 /// The hash by which a body is known again: that of a plain request, for what a browser shows is more than its body. A body

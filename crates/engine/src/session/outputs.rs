@@ -188,8 +188,10 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
                 parts::end_earlier(state, fields.as_ref())?;
                 parts::add(state, &place)?;
             }
-            // records of earlier rounds stay
-            let keeps = output.holds_state() && context.recrawl.on && !state.writes_all && part.is_none();
+            // records of earlier rounds stay, unless the user has removed them or wants other fields
+            let keeps = output.holds_state() && context.recrawl.on && part.is_none();
+            let is_there = !state.new_round || place.marked().exists();
+            let keeps = keeps && !state.replaces_records && is_there && !state.is_stale(&place)?;
             let keeps = keeps && state.knows(&place, &path)?;
             let before = state.before(&place, &path, replace && !keeps)?;
             let opened = place.open(before, fields.clone())?;

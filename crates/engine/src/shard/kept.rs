@@ -7,11 +7,11 @@
 
 use super::{Shard, hosts::Host, ready::Claim, text_of};
 use crate::{
-    context::Context, finished::Finished, host_state, page_work, revisit, soft404::ErrorPageProfile,
+    context::Context, finished::Finished, host_state, page_work, recrawl, revisit, soft404::ErrorPageProfile,
     stage_error::StageError,
 };
 use crawl_dedup::{Fingerprint, HostStream, Novelty, Release};
-use crawl_model::{ContentHash, ExtractedPage, HostKey, Stage};
+use crawl_model::{ContentHash, ExtractedPage, HostKey, RulesVersion, Stage};
 use std::sync::Arc;
 
 /// The saved state of a host.
@@ -52,7 +52,7 @@ impl Shard {
     /// with it.
     pub(super) fn says_the_same(&self, page: &ExtractedPage, claim: Claim) -> bool {
         let before = page.request.before.as_deref();
-        !self.context.recrawl.writes_all
+        !self.context.recrawl.writes_unchanged(&page.request)
             && before.is_some_and(|before| before.content_hash == claim.hash)
             && is_counted(&self.context, page)
     }
@@ -76,7 +76,10 @@ impl Shard {
         text: Option<ContentHash>,
     ) -> Finished {
         let text = text.or(page.request.before.as_deref().and_then(|before| before.text_hash));
-        let history = revisit::history(&self.context, page, claim.hash, text);
+        let mut history = revisit::history(&self.context, page, claim.hash, text);
+        if page.request.before.as_deref().is_some_and(recrawl::is_unwritten) {
+            history.rules = Some(RulesVersion::UNWRITTEN);
+        }
         revisit::unchanged(&self.context, page.request.clone(), history)
     }
 

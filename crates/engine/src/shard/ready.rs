@@ -121,7 +121,7 @@ impl Shard {
         let whole = text == page.extraction.content;
         let text_hash = if whole { content_hash } else { ContentHash::of(&text) };
         let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);
-        if change == Change::Unchanged && !self.context.recrawl.writes_all {
+        if change == Change::Unchanged && !self.context.recrawl.writes_unchanged(&page.request) {
             return Ok(self.unchanged_end(&page, claim, Some(text_hash)));
         }
         if page.extraction.warnings.contains(&Warning::AllBoilerplate) {

@@ -24,8 +24,7 @@ impl State {
         let mark = self.store.output_mark(&name)?;
         // a process that began the round may have ended before it opened the output
         let of_this_round = number(self.store.get(&round_key(&name))?) == Some(self.round);
-        let untouched = mark == Some(0) && is_untouched(&*self.store, place)?;
-        if replace && (untouched || !(of_this_round && mark.is_some())) {
+        if replace && (self.is_stale(place)? || !(of_this_round && mark.is_some())) {
             return Ok(Before::Replace);
         }
         Ok(match mark {
@@ -33,6 +32,14 @@ impl State {
             Some(length) => Before::Closed(length),
             None => Before::Unknown,
         })
+    }
+
+    /// Returns true if this round replaces an output and has not written its first record.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn is_stale(&self, place: &Place) -> Result<bool, StoreError> {
+        Ok(self.store.output_mark(&place.name())? == Some(0) && is_untouched(&*self.store, place)?)
     }
 
     /// Returns true if the state knows an output that the user named `given`.

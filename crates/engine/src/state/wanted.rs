@@ -19,6 +19,10 @@ const TEXT_KEY: &str = "text_settings";
 const STDOUT_KEY: &str = "stdout";
 /// Name in the store of the last round that writes every page with its text.
 const WHOLE_KEY: &str = "writes_all";
+/// Name in the store of the last round whose records have other fields than the earlier ones of its output.
+const REPLACES_KEY: &str = "replaces_records";
+/// The setting of the fields of records.
+const FIELDS: &str = "output.fields";
 
 /// Output and text settings of a run. The default one accepts any state.
 #[derive(Clone, Debug)]
@@ -58,8 +62,8 @@ impl Wanted {
         }
     }
 
-    /// Decides if a run may begin. Returns true if the round has to write every page with its text, since the
-    /// output or a text setting is new to the state. `unfinished` is the number of a round that resumes.
+    /// Decides if a run may begin. The round has to write every page with its text if the output or a text setting is new to
+    /// the state, and if it is a whole one for an output of `-O`. `unfinished` is the number of a round that resumes.
     ///
     /// # Errors
     /// When the run would write only a part of the pages without the consent of the user (exit 2).
@@ -68,18 +72,25 @@ impl Wanted {
         store: &dyn StateStore,
         dir: &Path,
         unfinished: Option<u32>,
-    ) -> Result<bool, Failure> {
-        if unfinished.is_some() && self.is_whole && whole_round(store)? == unfinished {
-            return Ok(true);
+    ) -> Result<Admitted, Failure> {
+        let replaces_records = match unfinished {
+            None => self.has_other_fields(store)?,
+            Some(_) => noted_round(store, REPLACES_KEY)? == unfinished,
+        };
+        let admitted = |writes_all| Admitted { writes_all, replaces_records: writes_all && replaces_records };
+        if unfinished.is_some() && self.is_whole && noted_round(store, WHOLE_KEY)? == unfinished {
+            return Ok(admitted(true));
         }
         if self.emit == Emit::Changes || !super::has_records(store)? {
-            return Ok(false);
+            return Ok(admitted(false));
         }
-        let Some((news, before)) = self.news(store, dir)? else {
-            return Ok(self.is_whole && self.replaces && unfinished.is_none());
+        let missing = if unfinished.is_none() { self.missing_output(store, dir)? } else { None };
+        let Some((news, before)) = missing.map_or_else(|| self.news(store, dir), |news| Ok(Some(news)))?
+        else {
+            return Ok(admitted(self.is_whole && self.replaces && unfinished.is_none()));
         };
         if self.is_whole && unfinished.is_none() {
-            return Ok(true);
+            return Ok(admitted(true));
         }
         let whole =
             if unfinished.is_none() { "--recrawl all --emit all writes all pages anew, " } else { "" };
@@ -102,8 +113,7 @@ impl Wanted {
             let news = format!("the crawl in {} has written to {shown} and not to {wanted}", dir.display());
             return Ok(Some((news, way)));
         }
-        let known: BTreeMap<String, String> =
-            store.get(TEXT_KEY)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let known = known_text_settings(store)?;
         let other: Vec<&str> = self
             .text
             .iter()
@@ -117,6 +127,22 @@ impl Wanted {
         }))
     }
 
+    /// The news that an output of `-O` was removed: its records of unchanged pages would be missing.
+    fn missing_output(
+        &self,
+        store: &dyn StateStore,
+        dir: &Path,
+    ) -> Result<Option<(String, String)>, StoreError> {
+        let Some(path) = self.output.as_ref().filter(|_| self.replaces) else { return Ok(None) };
+        let place = Place::of(path);
+        if place.marked().exists() || outputs::known_name(store, &place, path)?.is_none() {
+            return Ok(None);
+        }
+        let shown = path.display();
+        let news = format!("the crawl in {} has written to \"{shown}\", which is missing", dir.display());
+        Ok(Some((news, format!("{shown} back in its place"))))
+    }
+
     fn knows_output(&self, store: &dyn StateStore, dir: &Path) -> Result<bool, StoreError> {
         match &self.output {
             Some(path) if outputs::knows_pattern(store, path)? => Ok(true),
@@ -126,9 +152,10 @@ impl Wanted {
         }
     }
 
-    /// Notes before a round begins that it writes every page with its text.
-    pub(super) fn note_whole(store: &dyn Store, round: u32) -> Result<(), StoreError> {
-        store.put(WHOLE_KEY, &round.to_string())
+    /// Returns true if the records of the state have other fields.
+    fn has_other_fields(&self, store: &dyn Store) -> Result<bool, StoreError> {
+        let known = known_text_settings(store)?;
+        Ok(known.get(FIELDS).is_some_and(|before| self.text.get(FIELDS).is_some_and(|now| now != before)))
     }
 
     /// Notes the settings of a run that begins.
@@ -141,9 +168,34 @@ impl Wanted {
     }
 }
 
-/// The last round that writes every page with its text.
-fn whole_round(store: &dyn Store) -> Result<Option<u32>, StoreError> {
-    Ok(super::number(store.get(WHOLE_KEY)?))
+/// The way in which an admitted run writes known pages.
+#[derive(Clone, Copy)]
+pub(super) struct Admitted {
+    /// The round writes every page with its text.
+    pub(super) writes_all: bool,
+    /// The records of the round have other fields than the earlier ones.
+    pub(super) replaces_records: bool,
+}
+
+impl Admitted {
+    /// Notes it before the round begins, for the run that resumes the round.
+    pub(super) fn note(self, store: &dyn Store, round: u32) -> Result<(), StoreError> {
+        let notes = [(WHOLE_KEY, self.writes_all), (REPLACES_KEY, self.replaces_records)];
+        notes
+            .into_iter()
+            .filter(|(_, holds)| *holds)
+            .try_for_each(|(key, _)| store.put(key, &round.to_string()))
+    }
+}
+
+/// The round that is noted under a name.
+fn noted_round(store: &dyn Store, key: &str) -> Result<Option<u32>, StoreError> {
+    Ok(super::number(store.get(key)?))
+}
+
+/// The text settings of the last run.
+fn known_text_settings(store: &dyn Store) -> Result<BTreeMap<String, String>, StoreError> {
+    Ok(store.get(TEXT_KEY)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
 /// The output of the latest round that the state knows, without the error log.
@@ -177,7 +229,7 @@ fn text_settings(config: &Config) -> BTreeMap<String, String> {
         ("dedup.mode", &dedup.mode),
         ("dedup.threshold_pct", &dedup.threshold_pct),
         ("dedup.min_pages", &dedup.min_pages),
-        ("output.fields", &output.fields),
+        (FIELDS, &output.fields),
         ("output.links", &output.links),
     ];
     shown.into_iter().map(|(key, value)| (key.to_owned(), format!("{value:?}"))).collect()
