@@ -87,6 +87,57 @@ fn sites_have_settings_of_their_own_and_tags_are_copied() {
     }
 }
 
+/// Schedules of a table and of a seed line are those of the next round and of the status.
+#[test]
+fn the_status_has_the_schedules_of_sites() {
+    let [one, two, three] = [(); 3].map(|()| Server::start(0, chain).unwrap());
+    let sandbox = Sandbox::new();
+    let hosts = [&one, &two].map(|server| server.address().to_string());
+    sandbox.write(
+        "crawl.toml",
+        format!(
+            "[[site]]\nmatch = \"{}\"\nmin_age = \"1ms\"\nmax_age = \"1ms\"\n\
+             [[site]]\nmatch = \"{}\"\ntags = {{ set = \"b\" }}\n",
+            hosts[0], hosts[1]
+        ),
+    );
+    let line = format!("{{\"url\": \"{}\", \"min_age\": \"72h\", \"depth\": 1}}", three.url("/"));
+    let seeds = [one.url("/"), two.url("/"), line];
+    let crawl = || run(&mut sandbox.crawl(&seeds, &["-o", "out.jsonl", "--config", "crawl.toml"])).expect(0);
+    crawl();
+    let status = |more: &[&str]| {
+        let named = ["status", "--state-dir", "state", "--seed", "seeds.txt", "--config", "crawl.toml"];
+        run(sandbox.bare().args(named).args(more)).expect(0).stdout
+    };
+    let visits = &serde_json::from_str::<Value>(&status(&["--json"])).unwrap()["nextVisits"];
+    let [line, table] = &visits["sites"].as_array().unwrap()[..] else { panic!("{visits}") };
+    assert_eq!(
+        (&line["match"][0], &line["minAgeSeconds"]),
+        (&three.address().to_string().into(), &259_200.into())
+    );
+    assert_eq!((&line["now"], &line["week"]), (&0.into(), &3.into()), "{visits}");
+    assert_eq!(
+        (&table["match"][0], &table["now"], &table["next"]),
+        (&hosts[0].clone().into(), &11.into(), &Value::Null)
+    );
+    assert_eq!(
+        (&visits["now"], &visits["day"], &visits["week"]),
+        (&11.into(), &11.into(), &3.into()),
+        "{visits}"
+    );
+    let words = status(&[]);
+    for part in [" (min_age 72h): 0 URLs are due now", ": 11 URLs are due now, 0 within a day"] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    assert!(status(&["--hosts", "1"]).contains("and 1 sites more with a schedule"));
+    // the next round visits the pages that are due, and the seeds
+    let asked = |server: &Server| server.requests().iter().filter(|r| r.path() != "/robots.txt").count();
+    let before = [&one, &two, &three].map(asked);
+    crawl();
+    let after = [&one, &two, &three].map(asked);
+    assert_eq!([0, 1, 2].map(|n| after[n] - before[n]), [11, 1, 1]);
+}
+
 /// Links and rules of one site; the other site keeps those of the run.
 #[test]
 fn sites_have_links_and_rules_of_their_own() {
@@ -428,6 +479,19 @@ fn summary_and_report_name_the_next_step_and_the_command() {
     assert!(done.stderr.contains("  next       the same command continues with "), "{}", done.stderr);
     let done = run(&mut sandbox.crawl(&[server.url("/"), server.url("/x")], &["-o", "out.jsonl"])).expect(0);
     assert!(done.stderr.contains("  next       the same command visits due pages"), "{}", done.stderr);
+    let mut relative = sandbox.bare();
+    relative.args([
+        &server.url("/"),
+        "-o",
+        "other.jsonl",
+        "--state-dir",
+        "beside",
+        "--allow-address",
+        "127.0.0.0/8",
+    ]);
+    let done = run(relative.args(["--delay", "0s", "--limit", "1"])).expect(5);
+    let page = fs::canonicalize(sandbox.path("beside")).unwrap().join("report.html");
+    assert!(done.stderr.contains(&format!("  report     {}", page.display())), "{}", done.stderr);
     let report: Value = serde_json::from_str(&sandbox.read("state/report.json")).unwrap();
     assert!(report["command"].as_str().unwrap().starts_with("crawl --seed "), "{report}");
     assert_eq!(report["hosts"][0]["host"], server.address().to_string());

@@ -204,7 +204,7 @@ async fn crawl(
 fn run_end(context: &Context, state: &State, named: &Named, exit: &Result<Exit, Failure>) -> RunEnd {
     let stats = &context.stats;
     let code = exit.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
-    let report = state.dir.join(report::PAGE_NAME);
+    let report = crawl_output::absolute(&state.dir.join(report::PAGE_NAME));
     RunEnd {
         exit_code: code as u8,
         ended: code.words().to_owned(),

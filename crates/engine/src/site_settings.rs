@@ -1,6 +1,9 @@
 //! Settings by site, looked up by host.
 
-use crate::config::{Limit, SiteSection, StrategyChoice};
+use crate::{
+    config::{Config, Limit, SiteSection, StrategyChoice},
+    exit::Failure,
+};
 use crawl_fetch::{FilterError, UrlFilter};
 use crawl_model::HostKey;
 use regex::Regex;
@@ -51,6 +54,16 @@ impl Drop for PageClaim<'_> {
 }
 
 impl SiteSettings {
+    /// Takes the settings of a run.
+    ///
+    /// # Errors
+    /// When a filter cannot be built (exit 2).
+    pub fn of_config(config: &Config) -> Result<Self, Failure> {
+        let crawl = &config.crawl;
+        Self::new(&config.site, crawl.url_filters, (&crawl.include, &crawl.exclude))
+            .map_err(|e| Failure::usage(e.to_string()))
+    }
+
     /// Takes the sections in the order of their precedence. `include` and `exclude` are the lists of the run, for sites
     /// that set only one of them.
     ///
@@ -89,7 +102,8 @@ impl SiteSettings {
     }
 
     /// Number of the entry that holds for a host.
-    pub(crate) fn number(&self, host: &HostKey) -> Option<usize> {
+    #[must_use]
+    pub fn number(&self, host: &HostKey) -> Option<usize> {
         if self.entries.is_empty() {
             return None;
         }

@@ -168,7 +168,8 @@ impl Status {
             told.into_iter().filter(|(_, until)| *until > now).map(|(host, until)| (host, rfc3339(until)));
         let StoreSize { file, free } = store.size()?;
         let finished = state::is_finished(store)?;
-        let next_visits = if finished { Some(NextVisits::of(store, settings)?) } else { None };
+        let next_visits =
+            if finished { Some(NextVisits::of(store, settings, &args.state.seed)?) } else { None };
         Ok(Self {
             running: None,
             workers: store.workers()?,
@@ -221,8 +222,8 @@ impl Status {
         if let Some(at) = &self.next_retry {
             let _ = writeln!(out, "  next try of what failed for now: {}", until(at));
         }
-        if let Some(words) = self.next_visits.as_ref().and_then(|visits| visits.in_words(until)) {
-            let _ = writeln!(out, "  {words}");
+        for line in self.next_visits.iter().flat_map(|visits| visits.in_words(shown, until)) {
+            let _ = writeln!(out, "  {line}");
         }
         for (host, at) in &self.left_alone {
             let _ = writeln!(out, "  {host} asked to be left alone: {}", until(at));

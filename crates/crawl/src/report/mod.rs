@@ -236,7 +236,7 @@ pub(crate) const PAGE_NAME: &str = "report.html";
 /// Name of the data in the state directory.
 const DATA: &str = "report.json";
 
-/// Writes the report of a run. A failure is a warning and does not fail the run.
+/// Writes the report of a run, and returns its absolute path. A failure is a warning and does not fail the run.
 pub fn leave(
     (context, samples, named): (&Context, &Samples, &Named),
     round: u32,
@@ -247,6 +247,7 @@ pub fn leave(
     let report = Report::of((context, samples, named), round, dir, end, *frontier);
     report
         .write(dir)
+        .map(|page| crawl_output::absolute(&page))
         .inspect_err(|error| tracing::warn!(dir = %dir.display(), %error, "the report cannot be written"))
         .ok()
 }

@@ -55,7 +55,7 @@ pub fn context_on(
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let (http, browser_connections) = divide_descriptors(&mut config)?;
     let product_token = product_token(&http.user_agent);
-    let sites = Arc::new(site_settings(&config)?);
+    let sites = Arc::new(SiteSettings::of_config(&config)?);
     let recrawl =
         Recrawl::new(&config, rules_version::of(&config), store.is_recrawl()?).with_sites(Arc::clone(&sites));
     let budget = ByteBudget::new(config.fetch.body_budget.as_u64());
@@ -168,13 +168,6 @@ fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Fail
         config.fetch.concurrency = plan.requests;
     }
     Ok((http, plan.browser))
-}
-
-/// The settings by site.
-fn site_settings(config: &Config) -> Result<SiteSettings, Failure> {
-    let crawl = &config.crawl;
-    SiteSettings::new(&config.site, crawl.url_filters, (&crawl.include, &crawl.exclude))
-        .map_err(|e| Failure::usage(e.to_string()))
 }
 
 /// The policy of links that are followed.
