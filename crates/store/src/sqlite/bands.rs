@@ -21,6 +21,10 @@ const PARTS: usize = 64;
 /// Bands buffered before the first part is written: those of 8,000 pages, 3 MiB.
 const BUFFERED_BANDS: usize = 1 << 17;
 
+/// Growth of the buffer with the table, up to this multiple (24 MiB). A cycle of writes changes every page of
+/// the table, so it is the more expensive the larger the table is.
+const GROWTH: usize = 8;
+
 /// Texts looked up without the filter: a recrawl with few new pages creates none.
 const UNFILTERED: u32 = 64;
 
@@ -135,9 +139,14 @@ impl BandBuffer {
         set_number(conn, STORED_TO, 0)
     }
 
+    /// Maximum number of buffered bands: one for each text of the table, whose bands are about sixteen.
+    fn limit(&self) -> usize {
+        usize::try_from(self.stored_to).unwrap_or(0).clamp(self.most, self.most * GROWTH)
+    }
+
     /// Writes parts until the buffer is within its limit.
     pub(super) fn write_some(&mut self, conn: &Connection) -> rusqlite::Result<()> {
-        while self.rows > self.most {
+        while self.rows > self.limit() {
             if self.next == 0 {
                 self.due_to = self.last;
             }
@@ -323,7 +332,7 @@ mod tests {
         let inner = store.inner.lock().unwrap();
         let bands = &inner.memory.bands;
         let stored: usize = inner.conn.query_row("SELECT count(*) FROM bands", [], |row| row.get(0)).unwrap();
-        assert!(bands.rows <= 640 && bands.rows + stored == 16_000, "{} and {stored}", bands.rows);
+        assert!(bands.rows <= 1_000 && bands.rows + stored == 16_000, "{} and {stored}", bands.rows);
         let waiting = 1_000 - bands.stored_to;
         assert!(waiting < 200, "the texts of {waiting} pages are read when the store is opened");
     }

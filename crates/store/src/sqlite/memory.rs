@@ -1,6 +1,6 @@
 //! State of the database that is kept in memory.
 
-use super::{bands::BandBuffer, error::sql};
+use super::{bands::BandBuffer, error::sql, text_cache::TextCache};
 use crate::{
     codes::OUTCOMES,
     known::KnownUrls,
@@ -27,6 +27,7 @@ pub(super) struct Memory {
     pub(super) bounds: HostBounds,
     pub(super) known: KnownUrls,
     pub(super) bands: BandBuffer,
+    pub(super) texts: TextCache,
     /// Settled URLs of this round by outcome, in the order of [`OUTCOMES`].
     pub(super) settled: [u64; OUTCOMES.len()],
     /// Hosts with a URL in this round.
@@ -68,6 +69,7 @@ impl Memory {
             bounds: HostBounds::default(),
             known: KnownUrls::new(),
             bands: BandBuffer::load(conn)?,
+            texts: TextCache::default(),
             settled,
             host_count,
             next_due: one("SELECT min(due) FROM waiting")?,

@@ -29,6 +29,7 @@ pub(crate) mod rows;
 mod run;
 mod seal;
 mod settle;
+mod text_cache;
 mod texts;
 
 pub(crate) use engine::SqliteEngine;

@@ -5,6 +5,7 @@ use super::{
     bands::{self, BandBuffer},
     error::sql,
     memory::Memory,
+    text_cache::TextCache,
 };
 use crawl_model::{
     ContentHash, KnownText, NewText, OutputMark, Settlement, Sketch, StoreError, TextIndex, UrlKey,
@@ -58,6 +59,7 @@ fn made_as(conn: &Connection, memory: &mut Memory, how: &str) -> rusqlite::Resul
     }
     conn.execute("DELETE FROM bands", [])?;
     memory.bands.clear(conn)?;
+    memory.texts.clear();
     let texts = conn.execute("DELETE FROM texts", [])?;
     conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)", [MADE_AS, how])?;
     Ok(texts > 0)
@@ -68,6 +70,8 @@ pub(super) struct Texts<'c> {
     conn: &'c Connection,
     /// Bands that the table may lack; none for a project, which other processes may write.
     buffered: Option<&'c mut BandBuffer>,
+    /// Texts and bands read before; none for a project.
+    cache: Option<&'c mut TextCache>,
     space: i64,
     round: u32,
     /// True for a recrawl: unvisited texts count too.
@@ -86,27 +90,38 @@ const PUT: &str = "INSERT OR REPLACE INTO texts (place, space, page, round, cont
 
 impl<'c> Texts<'c> {
     pub(super) fn of_crawl(conn: &'c Connection, memory: &'c mut Memory) -> Self {
-        let Memory { round, recrawl, bands, .. } = memory;
-        Self { conn, buffered: Some(bands), space: 0, round: *round, recrawl: *recrawl }
+        let Memory { round, recrawl, bands, texts, .. } = memory;
+        Self { conn, buffered: Some(bands), cache: Some(texts), space: 0, round: *round, recrawl: *recrawl }
     }
 
     pub(super) fn of_project(conn: &'c Connection, number: i64) -> Self {
-        Self { conn, buffered: None, space: number, round: 0, recrawl: false }
+        Self { conn, buffered: None, cache: None, space: number, round: 0, recrawl: false }
     }
 
     pub(super) fn like(mut self, sketch: &Sketch, limit: usize) -> rusqlite::Result<Vec<KnownText>> {
         let mut select = self.conn.prepare_cached(KNOWN)?;
-        let mut known = Vec::new();
+        let mut found = Vec::new();
         let mut bytes = 0;
         for place in self.places_like(sketch)?.into_iter().take(limit) {
-            let text = select.query_row([place], |row| self.known(row, place))?;
-            bytes += text.sketch.shingles.len();
+            let cached = self.cache.as_ref().and_then(|cache| cache.text(place)).cloned();
+            let text = match cached {
+                Some(text) => text,
+                None => select.query_row([place], |row| read_known(row, place))?,
+            };
+            bytes += text.1.sketch.shingles.len();
             if bytes > BYTES {
                 break;
             }
-            known.push(text);
+            found.push(text);
         }
-        Ok(known)
+        if let Some(cache) = &mut self.cache {
+            cache.keep_texts(&found);
+        }
+        let with_round = |(round, text): (u32, KnownText)| {
+            let this_round = self.recrawl || round == self.round;
+            KnownText { this_round, ..text }
+        };
+        Ok(found.into_iter().map(with_round).collect())
     }
 
     /// Positions of texts, those with the most common bands first.
@@ -136,12 +151,16 @@ impl<'c> Texts<'c> {
 
     /// The oldest texts that have a band.
     fn with_band(
-        &self,
+        &mut self,
         hash: i64,
         select: &mut Statement<'_>,
         places: &mut Vec<i64>,
     ) -> rusqlite::Result<()> {
         places.clear();
+        if let Some(cached) = self.cache.as_ref().and_then(|cache| cache.band(hash)) {
+            places.extend_from_slice(cached);
+            return Ok(());
+        }
         if self.buffered.as_ref().is_none_or(|buffered| buffered.may_be_stored(hash)) {
             for place in select.query_map((hash, A_BAND), |row| row.get(0))? {
                 places.push(place?);
@@ -156,22 +175,10 @@ impl<'c> Texts<'c> {
                 places.truncate(A_BAND);
             }
         }
+        if let Some(cache) = self.cache.as_mut().filter(|_| places.len() == A_BAND) {
+            cache.keep_band(hash, places);
+        }
         Ok(())
-    }
-
-    fn known(&self, row: &Row<'_>, place: i64) -> rusqlite::Result<KnownText> {
-        let signature = row.get_ref(3)?.as_blob()?.as_chunks().0;
-        Ok(KnownText {
-            page: UrlKey(row.get(0)?),
-            place,
-            this_round: self.recrawl || row.get::<_, u32>(1)? == self.round,
-            sketch: Sketch {
-                content: row.get::<_, Option<[u8; 32]>>(2)?.map(ContentHash),
-                shingles: row.get(4)?,
-                signature: signature.iter().map(|n| u32::from_le_bytes(*n)).collect(),
-                bands: Vec::new(),
-            },
-        })
     }
 
     /// Adds a text. It replaces the text of its page, in the same position if requested.
@@ -186,6 +193,7 @@ impl<'c> Texts<'c> {
         if place.is_some() {
             let mut confirm = self.conn.prepare_cached(CONFIRM)?;
             if confirm.execute((place, self.round, content, &bands, shingles))? == 1 {
+                place.into_iter().for_each(|place| self.drop_cached(place));
                 return Ok(());
             }
         }
@@ -195,10 +203,23 @@ impl<'c> Texts<'c> {
         let row = (place, self.space, text.page.0, self.round, content, signature, bands, shingles);
         self.conn.prepare_cached(PUT)?.execute(row)?;
         let place = place.unwrap_or_else(|| self.conn.last_insert_rowid());
-        hashes.into_iter().try_for_each(|hash| match &mut self.buffered {
-            Some(buffered) => buffered.put(self.conn, hash, place),
-            None => bands::insert(self.conn, hash, place),
-        })
+        for hash in hashes {
+            if let Some(cache) = &mut self.cache {
+                cache.add_to_band(hash, place);
+            }
+            match &mut self.buffered {
+                Some(buffered) => buffered.put(self.conn, hash, place)?,
+                None => bands::insert(self.conn, hash, place)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the cached row of a text that changes.
+    fn drop_cached(&mut self, place: i64) {
+        if let Some(cache) = &mut self.cache {
+            cache.drop_text(place);
+        }
     }
 
     /// Writes buffered bands if there are many. Call it in the transaction that adds texts.
@@ -207,10 +228,13 @@ impl<'c> Texts<'c> {
     }
 
     /// Confirms the text of an unchanged page for this round.
-    pub(super) fn confirm(&self, page: UrlKey) -> rusqlite::Result<()> {
-        let mut update =
-            self.conn.prepare_cached("UPDATE texts SET round = ?3 WHERE page = ?1 AND space = ?2")?;
-        update.execute((page.0, self.space, self.round)).map(|_| ())
+    pub(super) fn confirm(&mut self, page: UrlKey) -> rusqlite::Result<()> {
+        let mut update = self
+            .conn
+            .prepare_cached("UPDATE texts SET round = ?3 WHERE page = ?1 AND space = ?2 RETURNING place")?;
+        let place = update.query_row((page.0, self.space, self.round), |row| row.get(0)).optional()?;
+        place.into_iter().for_each(|place| self.drop_cached(place));
+        Ok(())
     }
 
     /// Removes the text of a page that no longer exists.
@@ -259,10 +283,14 @@ impl<'c> Texts<'c> {
         for hash in bands.as_chunks().0 {
             let hash = i64::from_le_bytes(*hash);
             delete.execute((hash, place))?;
+            if let Some(cache) = &mut self.cache {
+                cache.drop_band(hash);
+            }
             if let Some(buffered) = &mut self.buffered {
                 buffered.remove(hash, place);
             }
         }
+        self.drop_cached(place);
         self.conn.prepare_cached("DELETE FROM texts WHERE place = ?1")?.execute([place])?;
         Ok(())
     }
@@ -271,4 +299,16 @@ impl<'c> Texts<'c> {
     fn hash(&self, band: u64) -> i64 {
         (band ^ self.space.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15)).cast_signed()
     }
+}
+
+/// The text of a row, with its round.
+fn read_known(row: &Row<'_>, place: i64) -> rusqlite::Result<(u32, KnownText)> {
+    let signature = row.get_ref(3)?.as_blob()?.as_chunks().0;
+    let sketch = Sketch {
+        content: row.get::<_, Option<[u8; 32]>>(2)?.map(ContentHash),
+        shingles: row.get(4)?,
+        signature: signature.iter().map(|n| u32::from_le_bytes(*n)).collect(),
+        bands: Vec::new(),
+    };
+    Ok((row.get(1)?, KnownText { page: UrlKey(row.get(0)?), place, this_round: false, sketch }))
 }
