@@ -95,6 +95,16 @@ impl Crawl {
         command
     }
 
+    /// A worker with another word in its command.
+    fn changed(&self, name: &str, (word, other): (&str, &str)) -> Command {
+        let (mut command, given) = (self.sandbox.bare(), self.worker(name));
+        command.args(given.get_args().map(|given| if given == word { other.as_ref() } else { given }));
+        for (key, value) in given.get_envs() {
+            command.env(key, value.unwrap());
+        }
+        command
+    }
+
     /// Starts a worker, which shows what it does when the test fails.
     fn start(&self, name: &str) -> Run {
         Run::start(&mut self.worker(name))
@@ -247,13 +257,7 @@ fn a_terminated_worker_gives_its_hosts_back_within_5_s() {
 fn a_worker_that_joins_gets_a_host_whose_pages_wait() {
     let crawl = Crawl::new(2, ".jsonl");
     let start = |name: &str| {
-        let mut command = crawl.sandbox.bare();
-        let slow = crawl.worker(name);
-        let words = slow.get_args().map(|word| if word == "0s" { "400ms".as_ref() } else { word });
-        command.args(words);
-        for (key, value) in slow.get_envs() {
-            command.env(key, value.unwrap());
-        }
+        let mut command = crawl.changed(name, ("0s", "400ms"));
         command.env("CRAWL_DEDUP_SETTLE_PAGES", "1000").env("CRAWL_DEDUP_RELEASE", "settled");
         Run::start(&mut command)
     };
@@ -270,6 +274,31 @@ fn a_worker_that_joins_gets_a_host_whose_pages_wait() {
     crawl.check();
     let parts = crawl.parts();
     assert_eq!(parts.len(), 2, "both wrote records: {parts:?}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn hosts_at_one_address_share_its_pause_on_all_workers() {
+    let crawl = Crawl::new(12, ".jsonl");
+    let start = |name: &str| {
+        let mut command = crawl.changed(name, ("0s", "600ms"));
+        command.args(["--limit", "14"]).env("CRAWL_POLITENESS_ADDRESS_SHARE", "0.5");
+        Run::start(&mut command)
+    };
+    let workers = ["a", "b"].map(start);
+    // the exit code of a limit
+    workers.into_iter().for_each(|worker| _ = worker.wait().expect(5));
+    let requests = crawl.sites.0.iter().flat_map(|server| server.requests());
+    let mut times: Vec<Instant> = requests.map(|request| request.at).collect();
+    times.sort_unstable();
+    assert!(times.len() >= 20, "a file and a page of each host: {}", times.len());
+    let gaps: Vec<Duration> = times.windows(2).map(|two| two[1] - two[0]).collect();
+    // the server may note a request late
+    let short: Vec<_> = gaps.iter().filter(|gap| **gap < Duration::from_millis(270)).collect();
+    assert!(short.is_empty(), "{short:?} of {} gaps", gaps.len());
+    assert_eq!(crawl.parts().len(), 2, "both workers asked");
+    let whole = *times.last().unwrap() - times[0];
+    assert!(whole < Duration::from_millis(450) * u32::try_from(gaps.len()).unwrap(), "{whole:?} of turns");
 }
 
 /// `crawl state` with words behind it.
@@ -357,13 +386,7 @@ fn a_folder_has_the_parts_of_one_crawl() {
     let crawl = Crawl::new(1, ".jsonl");
     run(&mut crawl.worker("a")).expect(0);
     let before = crawl.sandbox.read("out/manifest.json");
-    let mut other = crawl.sandbox.bare();
-    let given = crawl.worker("b");
-    other.args(given.get_args().map(|word| if word == "c" { "d".as_ref() } else { word }));
-    for (key, value) in given.get_envs() {
-        other.env(key, value.unwrap());
-    }
-    let ended = run(&mut other).expect(2);
+    let ended = run(&mut crawl.changed("b", ("c", "d"))).expect(2);
     assert!(ended.stderr.contains("a part of another crawl"), "{}", ended.stderr);
     assert_eq!(crawl.sandbox.read("out/manifest.json"), before);
     assert_eq!(fs::read_dir(crawl.sandbox.path("out")).unwrap().count(), 2, "a part and the manifest");

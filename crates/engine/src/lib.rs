@@ -43,6 +43,7 @@
 //! own. [`pipeline`] shows the flow of a page through the stages. Settings, results and errors that may grow
 //! are `#[non_exhaustive]`: [`Config::builder`](config::Config::builder) makes settings.
 
+mod address_turns;
 pub mod archive;
 pub mod bounds;
 mod browser;

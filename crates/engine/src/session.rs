@@ -10,6 +10,7 @@ pub use outputs::{check as check_outputs, check_owner, check_settings, close as 
 pub use parts::MANIFEST;
 
 use crate::{
+    address_turns::SharedTurns,
     archive::{self, Archive},
     config::Config,
     context::Context,
@@ -125,7 +126,11 @@ fn restore_earlier_runs(context: &Context, state: &State) -> Result<(), Failure>
 /// Pauses all hosts after a restart of a worker: the time of the last request of its earlier process is unknown.
 fn rest_after_restart(context: &Context, state: &State) -> Result<(), Failure> {
     if state.store.worker()?.is_some_and(|start| start.epoch > 1) {
-        context.network.gate.pause(context.config.politeness.delay);
+        let gate = &context.network.gate;
+        gate.pause(context.config.politeness.delay);
+        for (host, pause) in context.store.resumed_pauses()? {
+            gate.rest(&host, pause);
+        }
     }
     Ok(())
 }
@@ -149,11 +154,21 @@ fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Lets the workers of a crawl take turns at addresses.
+fn share_addresses(context: &mut Context) {
+    let gate = &context.network.gate;
+    if context.config.state.is_shared() && !gate.address_pause().is_zero() {
+        let turns = SharedTurns::new(Arc::downgrade(&context.compute.storage), gate.clone());
+        context.network.client.take_turns(Arc::new(turns));
+    }
+}
+
 /// Builds the context of a crawl: the shared state with a project and an archive.
 fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
     let keeper = Keeper::open(&config.crawl.project, &config.projects.database)?;
     let mut context = context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.records.keeper = keeper;
+    share_addresses(&mut context);
     context.stats.run_age = state.store.run_age()?;
     context.recrawl.whole = state.new_round;
     context.recrawl.writes_all = state.writes_all;

@@ -42,6 +42,8 @@ pub enum LocalResource {
     Space,
     /// The name resolver.
     Resolver,
+    /// The store that orders the requests of several processes.
+    Store,
 }
 
 impl LocalResource {
@@ -52,6 +54,7 @@ impl LocalResource {
             Self::Memory => "this system has no memory left for a connection",
             Self::Space => "this system has no space left for a connection",
             Self::Resolver => "the name resolver does not answer",
+            Self::Store => "the store of the crawl gives no turn at an address",
         }
     }
 }
@@ -227,6 +230,7 @@ impl FetchError {
             Self::Local { resource: LocalResource::Descriptors, .. } => {
                 "raise the limit of open files (ulimit -n), or lower fetch.concurrency"
             }
+            Self::Local { resource: LocalResource::Store, .. } => "check the server of the database",
             Self::Local { .. } => "free the resource on this machine, or lower fetch.concurrency",
             Self::Dns { .. } => "check the spelling of the name, or give its address with --resolve",
             Self::Connect { proxy: true, .. } => {

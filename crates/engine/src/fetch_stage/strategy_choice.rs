@@ -13,7 +13,7 @@ use crate::{
 };
 use crawl_chrome::{RenderError, Rendered};
 use crawl_extract::Input;
-use crawl_fetch::{FetchError, RetryCause, SkipKind, SlotOutcome, classify, parse_retry_after};
+use crawl_fetch::{FetchError, HostSlot, RetryCause, SkipKind, SlotOutcome, classify, parse_retry_after};
 use crawl_model::{
     Body, CrawlRequest, Discovery, FailedPage, FetchedPage, Headers, HostKey, Lane, Outcome, Stage, Strategy,
     Timings, now_ms,
@@ -103,6 +103,18 @@ impl Visit<'_> {
         }
     }
 
+    /// A slot for a navigation, at its turn at the address.
+    async fn turn_of_browser(&mut self) -> Result<HostSlot, FetchError> {
+        let slot = self.take_slot().await?;
+        match self.context.network.client.turn(&self.request.url).await {
+            Ok(()) => Ok(slot),
+            Err(error) => {
+                slot.give_back();
+                Err(error)
+            }
+        }
+    }
+
     /// Shows the page to a browser. The navigation is the request that the slot stands for; what the page loads comes of it.
     pub(super) async fn render(mut self) -> Result<Answer, StageError> {
         if self.context.control.skip_render.is_cancelled() {
@@ -110,7 +122,7 @@ impl Visit<'_> {
             return self.not_rendered(&RenderError::Closed).await;
         }
         let mut admission = self.context.network.budget.admit().await;
-        let slot = match self.take_slot().await {
+        let slot = match self.turn_of_browser().await {
             Ok(slot) => slot,
             Err(error) => return self.failed(&error, None, None).await,
         };

@@ -15,6 +15,7 @@ use super::{
     pool::{Pool, literal},
     settings::HttpSettings,
     transport::{Answer, Transport},
+    turns::AddressTurns,
     watch::waiting,
 };
 use crate::{
@@ -48,6 +49,7 @@ pub struct HttpClient {
     addresses: AddressBook,
     cookies: Option<CookieJar>,
     recorder: Option<Arc<dyn Recorder>>,
+    turns: Option<Arc<dyn AddressTurns>>,
     /// Permits of the requests that may hold a connection.
     places: Semaphore,
 }
@@ -83,12 +85,32 @@ impl HttpClient {
             budget,
             addresses: AddressBook::default(),
             recorder: None,
+            turns: None,
         })
     }
 
     /// Records every exchange from now on.
     pub fn record_to(&mut self, recorder: Arc<dyn Recorder>) {
         self.recorder = Some(recorder);
+    }
+
+    /// Waits for a turn at the address of a host before each request from now on. Nothing waits for an address that is not in
+    /// the address book.
+    pub fn take_turns(&mut self, turns: Arc<dyn AddressTurns>) {
+        self.turns = Some(turns);
+    }
+
+    /// Waits for the turn of a request at the address of its host. A request of another client calls it.
+    ///
+    /// # Errors
+    /// When no turn can be had.
+    pub async fn turn(&self, url: &Url) -> Result<(), FetchError> {
+        let Some(turns) = &self.turns else { return Ok(()) };
+        let address = HostKey::of(url).and_then(|host| self.addresses.address_of(&host));
+        match address {
+            Some(address) => turns.take(address).await,
+            None => Ok(()),
+        }
     }
 
     /// The budget that accounts for bodies.
@@ -133,6 +155,9 @@ impl HttpClient {
     /// client. Validators of an earlier round make the request conditional.
     pub async fn fetch(&self, request: CrawlRequest) -> Fetched {
         let _place = self.places.acquire().await;
+        if let Err(error) = self.turn(&request.url).await {
+            return Fetched::Failed { request, error, status: None, retry_after: None };
+        }
         let started_at_ms = now_ms();
         let started = Instant::now();
         let mobile = request.strategy == Some(Strategy::Mobile);

@@ -19,6 +19,7 @@ mod post;
 mod resolve;
 mod settings;
 mod transport;
+mod turns;
 mod watch;
 
 pub use addresses::{AddressPolicy, is_public};
@@ -35,4 +36,5 @@ pub use settings::{
     HttpSettings, MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, ProxyChoice, ProxyUrl, RequestHeader,
 };
 pub use transport::{Answer, Transport, Waiting};
+pub use turns::{AddressTurns, Turn};
 pub use watch::SlowWatch;

@@ -12,6 +12,8 @@ pub(super) struct Addresses(FxHashMap<IpAddr, Turn>);
 /// The last request to an address.
 struct Turn {
     pause: Limiter,
+    /// Earliest next request, if the pause is not all.
+    not_before: Option<Instant>,
     /// Number of the slot that began it.
     begun_by: u64,
     at: Instant,
@@ -20,13 +22,22 @@ struct Turn {
 impl Addresses {
     /// Time at which the address may be contacted; `None` for now.
     pub(super) fn ready_at(&self, address: IpAddr) -> Option<Instant> {
-        super::host::ready_at(&self.0.get(&address)?.pause)
+        let turn = self.0.get(&address)?;
+        let later = turn.not_before.filter(|at| *at > Instant::now());
+        later.max(super::host::ready_at(&turn.pause))
     }
 
     /// Begins a request to the address with the slot of this number.
     pub(super) fn begin(&mut self, address: IpAddr, pause: Duration, begun_by: u64, now: Instant) {
         if let Some(pause) = limiter(pause) {
-            self.0.insert(address, Turn { pause, begun_by, at: now });
+            self.0.insert(address, Turn { pause, not_before: None, begun_by, at: now });
+        }
+    }
+
+    /// Lets the address rest until a time, after a request to it has begun.
+    pub(super) fn defer(&mut self, address: IpAddr, until: Instant) {
+        if let Some(turn) = self.0.get_mut(&address) {
+            turn.not_before = turn.not_before.max(Some(until));
         }
     }
 

@@ -113,6 +113,14 @@ impl Gate {
         state.paused_until = state.paused_until.max(until);
     }
 
+    /// Blocks new requests to a host for this long.
+    pub fn rest(&self, key: &HostKey, wait: Duration) {
+        let now = Instant::now();
+        let mut state = self.0.lock();
+        let host = state.hosts.entry(key.clone()).or_insert_with(|| self.0.new_host(key, now));
+        host.not_before = host.not_before.max(now.checked_add(wait));
+    }
+
     /// Acquires a slot at a host, if it may be contacted now.
     ///
     /// # Errors
@@ -191,6 +199,11 @@ impl Gate {
     #[must_use]
     pub fn wants_address(&self, key: &HostKey) -> bool {
         !self.0.settings.address_pause().is_zero() && self.0.book.address_of(key).is_none()
+    }
+
+    /// Lets an address rest until a time: a request to it that a slot stands for begins later than the slot.
+    pub fn defer_address(&self, address: IpAddr, until: Instant) {
+        self.0.lock().addresses.defer(address, until);
     }
 
     /// Minimum pause between two requests to one address.

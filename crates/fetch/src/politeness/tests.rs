@@ -42,6 +42,17 @@ async fn the_pause_counts_from_the_end_of_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_host_rests_alone() {
+    let gate = Gate::new(exact(0));
+    gate.rest(&key("a"), Duration::from_secs(30));
+    gate.rest(&key("a"), Duration::from_secs(9));
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(30));
+    assert!(gate.try_acquire(&key("b")).is_ok());
+    advance(Duration::from_secs(30)).await;
+    assert!(gate.try_acquire(&key("a")).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn gaps_are_never_shorter_than_the_delay() {
     let gate = Gate::new(PolitenessSettings { jitter: 0.5, ..exact(200) });
     let mut ends: Vec<Instant> = Vec::new();

@@ -5,7 +5,7 @@ use super::{
     Settlement, StoreError,
 };
 use crate::{CrawlRequest, HostKey, KnownUrl, Lane, NewUrl, RequestId, Strategy, UrlKey};
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 /// Queue of URLs: pending, leased, held and settled.
 pub trait Frontier: Send + Sync {
@@ -287,6 +287,24 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn note_pause(&self, _host: &HostKey, _pause: Duration) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Noted pauses of hosts that an earlier process may have asked a moment ago, and that this one has. None for a frontier of
+    /// one process.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn resumed_pauses(&self) -> Result<Vec<(HostKey, Duration)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// Takes the next turn at an address, after which no process takes one for `pause`. Returns the time until the turn: zero
+    /// for a frontier of one process, whose caller knows the order of its requests.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn take_turn(&self, _address: IpAddr, _pause: Duration) -> Result<Duration, StoreError> {
+        Ok(Duration::ZERO)
     }
 
     /// Returns true if a lease, or the held page that followed it, can still be settled.

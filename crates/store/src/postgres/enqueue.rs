@@ -13,13 +13,19 @@ use crate::{
     ledger::{HostId, ROW_BYTES, Room, UrlState, bytes_of, is_bounded, refuse, row_bytes},
 };
 use crawl_model::{
-    Discovery, Enqueued, HostBound, HostBounds, HostKey, Lane, NewUrl, Outcome, StoreError, UrlKey,
+    Discovery, Enqueued, HostBound, HostBounds, HostKey, Lane, NewUrl, Outcome, RequestId, StoreError, UrlKey,
 };
 use rustc_hash::FxHashMap;
 use uuid::Uuid;
 
 impl Inner {
-    pub(super) fn enqueue(&mut self, urls: &[NewUrl], revisit: Revisit) -> Result<Enqueued, StoreError> {
+    /// Adds URLs that `page` names, if there is one.
+    pub(super) fn enqueue(
+        &mut self,
+        urls: &[NewUrl],
+        page: Option<RequestId>,
+        revisit: Revisit,
+    ) -> Result<Enqueued, StoreError> {
         let candidates = self.memory.known.not_covered(urls, revisit);
         if candidates.is_empty() {
             return Ok(Enqueued { known: urls.len(), ..Enqueued::default() });
@@ -28,14 +34,53 @@ impl Inner {
             // workers that begin together share the first hosts
             self.notice_workers()?;
         }
+        let candidates = self.named_by(candidates, page)?;
         let (alone, memory) = (self.alone, &self.memory);
-        let hosts: Vec<HostId> =
-            candidates.iter().filter_map(|url| memory.hosts.get(&url.host)).map(|host| host.id).collect();
+        let hosts: Vec<HostId> = candidates
+            .iter()
+            .filter_map(|link| memory.hosts.get(&link.url.host))
+            .map(|host| host.id)
+            .collect();
         let done = self
             .write(Commit::Later, &hosts, |db, memory, _| enqueue(db, memory, &candidates, revisit, alone))?;
         let left: usize = done.refused.iter().map(|refused| refused.keys.len()).sum();
         Ok(Enqueued { known: urls.len() - done.new - left, ..done })
     }
+
+    /// URLs with the row of the page that names them. A redirect target has that of its source.
+    fn named_by<'u>(
+        &mut self,
+        urls: Vec<&'u NewUrl>,
+        page: Option<RequestId>,
+    ) -> Result<Vec<Link<'u>>, StoreError> {
+        let is_redirect = |url: &NewUrl| url.discovery == Discovery::Redirect;
+        let of_source = match page {
+            Some(page) if urls.iter().any(|url| is_redirect(url)) => {
+                let row = self.db.row("SELECT found_on FROM urls WHERE id = $1", &[&page.0])?;
+                row.map_or(Ok(None), |row| get(&row, 0))?
+            }
+            _ => None,
+        };
+        let named = |url: &'u NewUrl| {
+            let found_on = if is_redirect(url) { of_source } else { page.map(|page| page.0) };
+            Link { url, found_on }
+        };
+        Ok(urls.into_iter().map(named).collect())
+    }
+
+    /// The URL of the page that names a URL.
+    pub(super) fn found_on(&mut self, url: UrlKey) -> Result<Option<String>, StoreError> {
+        let select = "SELECT page.url FROM urls u JOIN urls page ON page.id = u.found_on WHERE u.key = $1";
+        let row = self.db.row(select, &[&Uuid::from_bytes(url.0)])?;
+        row.map(|row| get(&row, 0)).transpose()
+    }
+}
+
+/// A URL with the row of the page that names it.
+#[derive(Clone, Copy)]
+pub(super) struct Link<'u> {
+    pub(super) url: &'u NewUrl,
+    pub(super) found_on: Option<i64>,
 }
 
 /// Adds URLs to hosts of this worker, and leaves the others to their owners, who count them. The caller has set
@@ -43,13 +88,13 @@ impl Inner {
 pub(super) fn enqueue(
     db: &mut Db,
     memory: &mut Memory,
-    urls: &[&NewUrl],
+    links: &[Link<'_>],
     revisit: Revisit,
     alone: bool,
 ) -> Result<Enqueued, StoreError> {
-    let mut strangers: Vec<&str> = urls
+    let mut strangers: Vec<&str> = links
         .iter()
-        .map(|url| &url.host)
+        .map(|link| &link.url.host)
         .filter(|host| !memory.hosts.contains_key(*host))
         .map(HostKey::as_str)
         .collect();
@@ -58,23 +103,24 @@ pub(super) fn enqueue(
     if !strangers.is_empty() {
         claim(db, memory, &strangers, alone)?;
     }
-    let (mut mine, mut others) = (Vec::with_capacity(urls.len()), Vec::new());
-    for url in urls {
-        match memory.hosts.get(&url.host) {
-            Some(host) if host.epoch.is_some() => mine.push((host.id, *url)),
-            Some(host) => others.push((host.id, *url)),
+    let (mut mine, mut others) = (Vec::with_capacity(links.len()), Vec::new());
+    for &link in links {
+        match memory.hosts.get(&link.url.host) {
+            Some(host) if host.epoch.is_some() => mine.push((host.id, link)),
+            Some(host) => others.push((host.id, link)),
             None => {
-                return Err(StoreError::Corrupt(format!("{} is missing in the table of hosts", url.host)));
+                let host = &link.url.host;
+                return Err(StoreError::Corrupt(format!("{host} is missing in the table of hosts")));
             }
         }
     }
     inbox::send(db, memory, &others, revisit)?;
-    others.iter().for_each(|(_, url)| memory.known.note(&url.key, url.depth));
+    others.iter().for_each(|(_, link)| memory.known.note(&link.url.key, link.url.depth));
     let mut adding = Adding { found: find(db, &mine)?, rows: Rows::default(), refused: Vec::new() };
     count_bytes(db, memory, &mine)?;
     let mut new = 0;
-    for (host, url) in mine {
-        new += usize::from(adding.add(db, memory, (host, url), revisit)?);
+    for (host, link) in mine {
+        new += usize::from(adding.add(db, memory, (host, link), revisit)?);
     }
     adding.rows.write(db, memory)?;
     Ok(Enqueued { new, known: 0, refused: adding.refused })
@@ -96,9 +142,9 @@ impl Found {
     }
 }
 
-fn find(db: &mut Db, urls: &[(HostId, &NewUrl)]) -> Result<FxHashMap<UrlKey, Found>, StoreError> {
+fn find(db: &mut Db, urls: &[(HostId, Link<'_>)]) -> Result<FxHashMap<UrlKey, Found>, StoreError> {
     let hosts: Vec<i32> = urls.iter().filter_map(|(host, _)| i32::try_from(*host).ok()).collect();
-    let keys: Vec<Uuid> = urls.iter().map(|(_, url)| Uuid::from_bytes(url.key.0)).collect();
+    let keys: Vec<Uuid> = urls.iter().map(|(_, link)| Uuid::from_bytes(link.url.key.0)).collect();
     let rows = db.rows(
         "SELECT u.key, id, round, depth, discovery, outcome FROM unnest($1::int[], $2::uuid[]) AS new (host, key) \
          JOIN urls u ON u.key = new.key AND u.host = new.host",
@@ -119,13 +165,13 @@ fn find(db: &mut Db, urls: &[(HostId, &NewUrl)]) -> Result<FxHashMap<UrlKey, Fou
 }
 
 /// Replaces assumed bytes by a count where they might refuse one of these URLs.
-fn count_bytes(db: &mut Db, memory: &mut Memory, urls: &[(HostId, &NewUrl)]) -> Result<(), StoreError> {
+fn count_bytes(db: &mut Db, memory: &mut Memory, urls: &[(HostId, Link<'_>)]) -> Result<(), StoreError> {
     let bounds = memory.bounds;
     if bounds.bytes.is_none() {
         return Ok(());
     }
     let mut sums: FxHashMap<HostId, u64> = FxHashMap::default();
-    urls.iter().for_each(|(host, url)| *sums.entry(*host).or_default() += bytes_of(url));
+    urls.iter().for_each(|(host, link)| *sums.entry(*host).or_default() += bytes_of(link.url));
     for (host, bytes) in sums {
         room(db, memory, host, bounds, bytes)?;
     }
@@ -167,9 +213,10 @@ impl Adding {
         &mut self,
         db: &mut Db,
         memory: &mut Memory,
-        (host, url): (HostId, &NewUrl),
+        (host, link): (HostId, Link<'_>),
         revisit: Revisit,
     ) -> Result<bool, StoreError> {
+        let url = link.url;
         if let Some(bound) = self.refusal(memory, host, url) {
             refuse(&mut self.refused, url, bound);
             return Ok(false);
@@ -180,7 +227,7 @@ impl Adding {
             let (depth, discovery, outcome) = (url.depth, url.discovery, None);
             self.found.insert(url.key, Found { id, round: memory.round, depth, discovery, outcome });
             queue(memory, url, host, redirects.as_deref());
-            self.rows.insert.push(host, id, url, redirects);
+            self.rows.insert.push(host, id, link, redirects);
             return Ok(true);
         };
         if found.round != memory.round {
@@ -192,7 +239,7 @@ impl Adding {
             (found.round, found.depth, found.discovery, found.outcome) =
                 (memory.round, url.depth, url.discovery, None);
             queue(memory, url, host, redirects.as_deref());
-            self.rows.revive.push(host, found.id, url, redirects);
+            self.rows.revive.push(host, found.id, link, redirects);
             return Ok(true);
         }
         let is_pending = found.outcome.is_none()
@@ -294,19 +341,19 @@ impl Rows {
 }
 
 const INSERT: &str = "WITH new AS (SELECT * FROM unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], \
-                      $6::text[], $7::text[], $8::text[]) \
-                      AS n (host, id, key, depth, discovery, url, redirects, sitemap_lastmod)), \
+                      $6::text[], $7::text[], $8::text[], $9::bigint[]) \
+                      AS n (host, id, key, depth, discovery, url, redirects, sitemap_lastmod, found_on)), \
                       added AS (INSERT INTO urls (host, id, key, depth, discovery, url, redirects, sitemap_lastmod, \
-                      round) SELECT *, $9 FROM new) \
+                      found_on, round) SELECT *, $10 FROM new) \
                       INSERT INTO queue (host, lane, depth, id) SELECT host, 0, depth, id FROM new";
 
 /// The key and the URL stay.
 const REVIVE: &str = "WITH new AS (SELECT * FROM unnest($1::int[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], \
-                      $6::text[], $7::text[], $8::text[]) \
-                      AS n (host, id, key, depth, discovery, url, redirects, sitemap_lastmod)), \
-                      revived AS (UPDATE urls SET round = $9, depth = new.depth, discovery = new.discovery, \
-                      redirects = new.redirects, sitemap_lastmod = new.sitemap_lastmod, attempt = NULL, \
-                      strategy = NULL, outcome = NULL FROM new WHERE urls.host = new.host AND urls.id = new.id) \
+                      $6::text[], $7::text[], $8::text[], $9::bigint[]) \
+                      AS n (host, id, key, depth, discovery, url, redirects, sitemap_lastmod, found_on)), \
+                      revived AS (UPDATE urls SET round = $10, depth = new.depth, discovery = new.discovery, \
+                      redirects = new.redirects, sitemap_lastmod = new.sitemap_lastmod, \
+                      found_on = coalesce(new.found_on, urls.found_on), attempt = NULL, strategy = NULL, outcome = NULL FROM new WHERE urls.host = new.host AND urls.id = new.id) \
                       INSERT INTO queue (host, lane, depth, id) SELECT host, 0, depth, id FROM new";
 
 /// URLs by column.
@@ -320,10 +367,12 @@ struct Columns {
     urls: Vec<String>,
     redirects: Vec<Option<String>>,
     lastmods: Vec<Option<String>>,
+    found_on: Vec<Option<i64>>,
 }
 
 impl Columns {
-    fn push(&mut self, host: HostId, id: i64, url: &NewUrl, redirects: Option<String>) {
+    fn push(&mut self, host: HostId, id: i64, link: Link<'_>, redirects: Option<String>) {
+        let url = link.url;
         self.hosts.push(i32::try_from(host).unwrap_or(i32::MAX));
         self.ids.push(id);
         self.keys.push(Uuid::from_bytes(url.key.0));
@@ -332,15 +381,19 @@ impl Columns {
         self.urls.push(url.url.clone());
         self.redirects.push(redirects);
         self.lastmods.push(url.sitemap_lastmod.as_deref().map(text));
+        self.found_on.push(link.found_on);
     }
 
     fn write(&self, db: &mut Db, statement: &'static str, round: u32) -> Result<(), StoreError> {
         if self.ids.is_empty() {
             return Ok(());
         }
-        let Self { hosts, ids, keys, depths, discoveries, urls, redirects, lastmods } = self;
+        let Self { hosts, ids, keys, depths, discoveries, urls, redirects, lastmods, found_on } = self;
         let round = int(round);
-        db.execute(statement, &[hosts, ids, keys, depths, discoveries, urls, redirects, lastmods, &round])?;
+        db.execute(
+            statement,
+            &[hosts, ids, keys, depths, discoveries, urls, redirects, lastmods, found_on, &round],
+        )?;
         Ok(())
     }
 }

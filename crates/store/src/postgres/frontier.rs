@@ -15,19 +15,20 @@ use crawl_model::{
     Lane, LeaseRef, NewUrl, OutputMark, PageHistory, Quota, ReadyHost, RequestId, Settlement, StoreError,
     Strategy, UrlKey,
 };
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 impl Frontier for PgStore {
     fn bring_forward(&self, latest_ms: i64, now_ms: i64) -> Result<usize, StoreError> {
         let mut inner = self.ready()?;
         let hosts: Vec<i64> = inner.memory.names.keys().copied().collect();
         inner.write(Commit::Now, &hosts, |db, memory, _| {
+            let (latest, now) = (memory.clock.to_database(latest_ms), memory.clock.to_database(now_ms));
             let late = |(id, wait): (&i64, &Wait)| (wait.due > latest_ms).then_some(*id);
             let late: Vec<i64> = memory.waits.iter().filter_map(late).collect();
             let hosts: Vec<i64> = memory.names.keys().copied().collect();
             db.execute(
                 "UPDATE queue SET due = $2 WHERE host = ANY($1) AND due > $3",
-                &[&super::hosts::ints(&hosts), &now_ms, &latest_ms],
+                &[&super::hosts::ints(&hosts), &now, &latest],
             )?;
             for id in &late {
                 let Some(wait) = memory.waits.get_mut(id) else { continue };
@@ -41,7 +42,15 @@ impl Frontier for PgStore {
 
     /// URLs of hosts of other workers count as known: their owners count them.
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
-        self.ready()?.enqueue(urls, Revisit::No)
+        self.ready()?.enqueue(urls, None, Revisit::No)
+    }
+
+    fn enqueue_found_on(&self, urls: &[NewUrl], page: RequestId) -> Result<Enqueued, StoreError> {
+        self.ready()?.enqueue(urls, Some(page), Revisit::No)
+    }
+
+    fn found_on(&self, url: UrlKey) -> Result<Option<String>, StoreError> {
+        self.ready()?.found_on(url)
     }
 
     fn bound_hosts(&self, bounds: HostBounds) -> Result<(), StoreError> {
@@ -50,7 +59,7 @@ impl Frontier for PgStore {
     }
 
     fn revisit(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
-        self.ready()?.enqueue(urls, Revisit::Yes)
+        self.ready()?.enqueue(urls, None, Revisit::Yes)
     }
 
     fn known(&self, after: RequestId, limit: usize) -> Result<Vec<KnownUrl>, StoreError> {
@@ -225,6 +234,17 @@ impl Frontier for PgStore {
 
     fn rest(&self, hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
         self.ready()?.rest(hosts)
+    }
+
+    fn resumed_pauses(&self) -> Result<Vec<(HostKey, Duration)>, StoreError> {
+        let inner = self.ready()?;
+        let memory = &inner.memory;
+        let named = |(id, pause): (&i64, &Duration)| Some((memory.names.get(id)?.clone(), *pause));
+        Ok(memory.pauses.iter().filter_map(named).collect())
+    }
+
+    fn take_turn(&self, address: IpAddr, pause: Duration) -> Result<Duration, StoreError> {
+        self.ready()?.take_turn(address, pause)
     }
 
     fn note_pause(&self, host: &HostKey, pause: Duration) -> Result<(), StoreError> {

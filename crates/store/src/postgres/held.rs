@@ -134,8 +134,7 @@ impl Inner {
 /// Returns the URLs of all held pages of a host to the queue, for another worker. Returns their numbers. A host that counted
 /// them learns its fingerprint anew.
 pub(super) fn put_back_all(db: &mut Db, memory: &mut Memory, host: HostId) -> Result<Vec<i64>, StoreError> {
-    let of_host = |(id, held): (&i64, &Held)| (held.host == host).then_some((*id, *held));
-    let pages: Vec<(i64, Held)> = memory.held.iter().filter_map(of_host).collect();
+    let pages: Vec<(i64, Held)> = memory.held_pages_of(host).collect();
     for (id, held) in &pages {
         put_back(db, memory, *id, *held)?;
         memory.revoked.insert(*id, held.token);

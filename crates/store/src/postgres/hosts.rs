@@ -8,7 +8,7 @@
 
 use super::{
     db::{Db, get, int, small, uint, unsigned},
-    memory::{Held, Memory, Wait},
+    memory::{ClockOffset, Held, Memory, Wait},
 };
 use crate::{
     codes,
@@ -64,10 +64,15 @@ pub(super) fn is_alone(db: &mut Db, worker: i32) -> Result<bool, StoreError> {
 /// Takes back the hosts of this worker's last process.
 pub(super) fn resume(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
     let rows = db.rows(
-        "UPDATE hosts SET epoch = epoch + 1 WHERE owner = $1 RETURNING id, epoch, round, active, name",
+        "UPDATE hosts SET epoch = epoch + 1 WHERE owner = $1 RETURNING id, epoch, round, active, name, pause",
         &[&memory.worker],
     )?;
     let taken = note_owned(memory, &rows)?;
+    for (row, host) in rows.iter().zip(&taken) {
+        if let Some(seconds) = get::<Option<f64>>(row, 5)? {
+            memory.pauses.insert(*host, Duration::try_from_secs_f64(seconds).unwrap_or_default());
+        }
+    }
     // the process before may have asked them a moment ago
     memory.begun.extend(&taken);
     load(db, memory, &taken)
@@ -255,7 +260,8 @@ fn load(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Result<(), StoreE
         let Some(name) = memory.names.get(&host) else { continue };
         memory.ledger.add(host, name, UrlState::Waiting, 1);
         memory.ledger.assume(host, 1);
-        memory.wait(get(&row, 2)?, Wait { due: get(&row, 3)?, host, lane: lane_of(&row, 1)? });
+        let due = memory.clock.to_here(get(&row, 3)?);
+        memory.wait(get(&row, 2)?, Wait { due, host, lane: lane_of(&row, 1)? });
     }
     load_held(db, memory, &hosts)
 }
@@ -316,10 +322,14 @@ pub(super) fn fence(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Resul
 
 /// Renews the lease of this worker, and drops the hosts that others took in the meantime.
 pub(super) fn renew(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
-    db.execute(
-        "UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => $2), busy = $3 WHERE id = $1",
+    let row = db.row(
+        "UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => $2), busy = $3 WHERE id = $1 \
+         RETURNING (extract(epoch FROM clock_timestamp()) * 1000)::int8",
         &[&memory.worker, &LEASE.as_secs_f64(), &busy_number(memory)],
     )?;
+    if let Some(row) = row {
+        memory.clock = ClockOffset::of(get(&row, 0)?);
+    }
     let rows = db.rows("SELECT id, epoch FROM hosts WHERE owner = $1", &[&memory.worker])?;
     let mut owned = rustc_hash::FxHashMap::default();
     for row in rows {

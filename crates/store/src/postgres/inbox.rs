@@ -3,7 +3,7 @@
 use super::{
     Commit, Inner,
     db::{Db, get, int, small, text, uint},
-    enqueue::{enqueue, redirects, split_redirects},
+    enqueue::{Link, enqueue, redirects, split_redirects},
     memory::Memory,
 };
 use crate::{codes, known::Revisit};
@@ -17,14 +17,15 @@ const BATCH: i64 = 2_000;
 pub(super) fn send(
     db: &mut Db,
     memory: &Memory,
-    urls: &[(i64, &NewUrl)],
+    urls: &[(i64, Link<'_>)],
     revisit: Revisit,
 ) -> Result<(), StoreError> {
     if urls.is_empty() {
         return Ok(());
     }
     let hosts: Vec<i32> = urls.iter().filter_map(|(host, _)| i32::try_from(*host).ok()).collect();
-    let urls = urls.iter().map(|(_, url)| *url);
+    let found_on: Vec<Option<i64>> = urls.iter().map(|(_, link)| link.found_on).collect();
+    let urls = urls.iter().map(|(_, link)| link.url);
     let depths: Vec<i32> = urls.clone().map(|url| int(url.depth)).collect();
     let discoveries: Vec<i16> = urls.clone().map(|url| small(codes::discovery(url.discovery))).collect();
     let keys: Vec<Uuid> = urls.clone().map(|url| Uuid::from_bytes(url.key.0)).collect();
@@ -32,9 +33,9 @@ pub(super) fn send(
     let chains: Vec<Option<String>> = urls.clone().map(redirects).collect::<Result<_, _>>()?;
     let lastmods: Vec<Option<String>> = urls.map(|url| url.sitemap_lastmod.as_deref().map(text)).collect();
     db.execute(
-        "INSERT INTO inbox (host, depth, discovery, key, url, redirects, sitemap_lastmod, round, again) \
-         SELECT *, $8, $9 FROM unnest($1::int[], $2::int[], $3::smallint[], $4::uuid[], $5::text[], $6::text[], \
-         $7::text[])",
+        "INSERT INTO inbox (host, depth, discovery, key, url, redirects, sitemap_lastmod, found_on, round, again) \
+         SELECT *, $9, $10 FROM unnest($1::int[], $2::int[], $3::smallint[], $4::uuid[], $5::text[], $6::text[], \
+         $7::text[], $8::bigint[])",
         &[
             &hosts,
             &depths,
@@ -43,6 +44,7 @@ pub(super) fn send(
             &texts,
             &chains,
             &lastmods,
+            &found_on,
             &int(memory.round),
             &(revisit == Revisit::Yes),
         ],
@@ -73,10 +75,10 @@ fn take(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
          ORDER BY i.id LIMIT $2) \
          DELETE FROM inbox USING mine WHERE inbox.id = mine.id \
          RETURNING inbox.id, round, again, key, url, depth, discovery, redirects, sitemap_lastmod, \
-         (SELECT name FROM hosts WHERE hosts.id = inbox.host)",
+         (SELECT name FROM hosts WHERE hosts.id = inbox.host), found_on",
         &[&memory.worker, &BATCH],
     )?;
-    let mut found: Vec<(i64, bool, NewUrl)> = Vec::with_capacity(rows.len());
+    let mut found: Vec<(i64, bool, NewUrl, Option<i64>)> = Vec::with_capacity(rows.len());
     for row in &rows {
         if uint(get(row, 1)?) != memory.round {
             continue;
@@ -90,16 +92,21 @@ fn take(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
             redirects: split_redirects(get(row, 7)?)?,
             sitemap_lastmod: get(row, 8)?,
         };
-        found.push((get(row, 0)?, get(row, 2)?, url));
+        found.push((get(row, 0)?, get(row, 2)?, url, get(row, 10)?));
     }
     found.sort_unstable_by_key(|(id, ..)| *id);
     for again in [false, true] {
-        let urls: Vec<&NewUrl> = found.iter().filter(|(_, a, _)| *a == again).map(|(.., url)| url).collect();
-        if !urls.is_empty() {
-            let hosts: Vec<i64> =
-                urls.iter().filter_map(|url| memory.hosts.get(&url.host)).map(|host| host.id).collect();
+        let of_kind = found.iter().filter(|(_, kind, ..)| *kind == again);
+        let links: Vec<Link<'_>> =
+            of_kind.map(|(_, _, url, found_on)| Link { url, found_on: *found_on }).collect();
+        if !links.is_empty() {
+            let hosts: Vec<i64> = links
+                .iter()
+                .filter_map(|link| memory.hosts.get(&link.url.host))
+                .map(|host| host.id)
+                .collect();
             super::hosts::fence(db, memory, &hosts)?;
-            enqueue(db, memory, &urls, if again { Revisit::Yes } else { Revisit::No }, false)?;
+            enqueue(db, memory, &links, if again { Revisit::Yes } else { Revisit::No }, false)?;
         }
     }
     Ok(rows.len())

@@ -216,7 +216,7 @@ fn postpone(
             &strategy,
             &status,
             &small(codes::lane(lane)),
-            &retry.due,
+            &memory.clock.to_database(retry.due),
         ],
     )?;
     memory.end_lease(id.0);

@@ -9,7 +9,7 @@ use crate::{
     known::KnownUrls,
     ledger::{HostId, Ledger, UrlState},
 };
-use crawl_model::{HostBounds, HostKey, HostLoad, Lane, LeaseRef, StoreError, UrlKey};
+use crawl_model::{HostBounds, HostKey, HostLoad, Lane, LeaseRef, StoreError, UrlKey, now_ms};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
     collections::BTreeSet,
@@ -23,6 +23,7 @@ const BLOCK: i64 = 1 << 12;
 pub(super) struct Memory {
     pub(super) worker: i32,
     pub(super) round: u32,
+    pub(super) clock: ClockOffset,
     /// True if URLs of earlier rounds rest in this one.
     pub(super) recrawl: bool,
     pub(super) project: Arc<str>,
@@ -99,11 +100,14 @@ pub(super) struct Held {
 impl Memory {
     /// Reads the row of the crawl. The worker has no hosts yet.
     pub(super) fn load(db: &mut Db, worker: i32) -> Result<Self, StoreError> {
-        let row = db.one("SELECT round, recrawl, project, source_group FROM crawls", &[])?;
+        let select = "SELECT round, recrawl, project, source_group, \
+                      (extract(epoch FROM clock_timestamp()) * 1000)::int8 FROM crawls";
+        let row = db.one(select, &[])?;
         let round = uint(get(&row, 0)?);
         Ok(Self {
             worker,
             round,
+            clock: ClockOffset::of(get(&row, 4)?),
             recrawl: get(&row, 1)?,
             project: get::<&str>(&row, 2)?.into(),
             source_group: get::<Option<&str>>(&row, 3)?.map(Into::into),
@@ -194,6 +198,11 @@ impl Memory {
         self.held.get(&lease.id.0).filter(|held| held.token == lease.token.0).copied()
     }
 
+    /// Held pages of the URLs of a host, whatever host they are held for.
+    pub(super) fn held_pages_of(&self, host: HostId) -> impl Iterator<Item = (i64, Held)> {
+        self.held.iter().filter(move |(_, held)| held.host == host).map(|(id, held)| (*id, *held))
+    }
+
     /// Removes a lease; the caller updates the ledger.
     pub(super) fn end_lease(&mut self, id: i64) {
         if let Some(out) = self.out.remove(&id) {
@@ -227,15 +236,16 @@ impl Memory {
     /// Drops a host that another worker has.
     pub(super) fn drop_host(&mut self, host: HostId) {
         if let Some(name) = self.names.remove(&host) {
-            let pending = self.held.values().filter(|held| held.host == host).count();
+            let pending = self.held_pages_of(host).count();
             if let Some(known) = self.hosts.get_mut(&name) {
                 known.epoch = None;
             }
             self.handed_over.push(HostLoad { host: name, pending });
         }
         let leased = self.out.iter().filter(|(_, out)| out.host == host).map(|(id, out)| (*id, out.token));
-        let held = self.held.iter().filter(|(_, held)| held.host == host).map(|(id, held)| (*id, held.token));
-        self.revoked.extend(leased.chain(held));
+        let held = self.held_pages_of(host).map(|(id, held)| (id, held.token));
+        let revoked: Vec<(i64, i64)> = leased.chain(held).collect();
+        self.revoked.extend(revoked);
         self.out.retain(|_, out| out.host != host);
         self.waits.retain(|_, wait| wait.host != host);
         let waits = &self.waits;
@@ -274,5 +284,31 @@ impl Block {
         }
         self.next += 1;
         Ok(self.next - 1)
+    }
+}
+
+/// Difference of the clocks of this machine and of the database. Times of retries are stored by the clock of the database, since
+/// another machine may read them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ClockOffset {
+    ahead_ms: i64,
+}
+
+impl ClockOffset {
+    /// Least difference that counts: a shorter one may be the time of the query.
+    const LEAST_MS: i64 = 2_000;
+
+    /// The difference, from the time that the database has just given.
+    pub(super) fn of(database_ms: i64) -> Self {
+        let ahead_ms = now_ms().saturating_sub(database_ms);
+        Self { ahead_ms: if ahead_ms.abs() < Self::LEAST_MS { 0 } else { ahead_ms } }
+    }
+
+    pub(super) const fn to_database(self, here_ms: i64) -> i64 {
+        here_ms.saturating_sub(self.ahead_ms)
+    }
+
+    pub(super) const fn to_here(self, there_ms: i64) -> i64 {
+        there_ms.saturating_add(self.ahead_ms)
     }
 }

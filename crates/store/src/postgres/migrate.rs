@@ -12,6 +12,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_parts.sql"),
     include_str!("migrations/0003_shares.sql"),
     include_str!("migrations/0004_quotas.sql"),
+    include_str!("migrations/0005_found_on.sql"),
+    include_str!("migrations/0006_addresses.sql"),
 ];
 
 /// The newest version that this program knows.

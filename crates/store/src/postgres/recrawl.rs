@@ -124,7 +124,8 @@ impl Inner {
                 // the hosts first: the fences of other workers end before their rows are removed
                 db.batch(
                     "UPDATE hosts SET owner = NULL, epoch = epoch + 1, active = false WHERE owner IS NOT NULL OR active; \
-                     TRUNCATE queue, inbox, held, refetched, unsettled, tallies, quotas",
+                     TRUNCATE queue, inbox, held, refetched, unsettled, tallies, quotas; \
+                     DELETE FROM addresses WHERE next_at < clock_timestamp()",
                 )?;
                 if !(recrawl && keep_sites) {
                     db.batch("TRUNCATE host_states, contents")?;

@@ -2,14 +2,14 @@
 
 use super::{
     Commit, Inner,
-    db::{Db, unsigned},
+    db::{Db, get, unsigned},
     held,
     hosts::{QUIET, busy_number, ints},
     memory::Memory,
 };
 use crate::ledger::{HostId, UrlState};
 use crawl_model::{HostKey, HostLoad, Lane, StoreError, instant};
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 /// Gives all hosts of this worker back and ends its lease. Hosts that it has asked rest for `pause`.
 pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<(), StoreError> {
@@ -45,7 +45,7 @@ pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreErro
     };
     let mut leaving: Vec<HostId> = memory.names.keys().copied().filter(may_leave).collect();
     // held pages are fetched again by the next owner
-    leaving.sort_unstable_by_key(|id| (memory.ledger.of(*id).get(UrlState::Held), *id));
+    leaving.sort_unstable_by_key(|id| (memory.held_pages_of(*id).count(), *id));
     leaving.truncate(surplus.saturating_sub(given.len()));
     memory.leaving.extend(leaving);
     Ok(share)
@@ -58,8 +58,8 @@ pub(super) fn let_leave(db: &mut Db, memory: &mut Memory, pause: Duration) -> Re
     let is_quiet =
         |id: &HostId| memory.read_at.get(id).is_none_or(|at| now.saturating_duration_since(*at) >= QUIET);
     let is_idle = |id: &HostId| {
-        let places = memory.ledger.of(*id);
-        places.get(UrlState::Leased) == 0 && (places.get(UrlState::Held) == 0 || is_quiet(id))
+        memory.ledger.of(*id).get(UrlState::Leased) == 0
+            && memory.held_pages_of(*id).all(|(_, held)| is_quiet(&held.held_for))
     };
     let idle: Vec<HostId> = memory.leaving.iter().copied().filter(is_idle).collect();
     let mut dropped = Vec::new();
@@ -99,6 +99,19 @@ impl Inner {
             )
             .map(|_| ())
         })
+    }
+
+    /// Takes the next turn at an address, one transaction a turn.
+    pub(super) fn take_turn(&mut self, address: IpAddr, pause: Duration) -> Result<Duration, StoreError> {
+        let row = self.db.one(
+            "INSERT INTO addresses AS a (address, next_at) \
+             VALUES ($1::text::inet, clock_timestamp() + make_interval(secs => $2)) \
+             ON CONFLICT (address) DO UPDATE \
+             SET next_at = greatest(a.next_at, clock_timestamp()) + make_interval(secs => $2) \
+             RETURNING greatest(extract(epoch FROM next_at - clock_timestamp()) - $2, 0)::float8",
+            &[&address.to_string(), &pause.as_secs_f64()],
+        )?;
+        Ok(Duration::try_from_secs_f64(get(&row, 0)?).unwrap_or_default())
     }
 
     /// Notes a pause of a host that is longer than the usual one.

@@ -15,15 +15,15 @@ mod transfer;
 mod workers;
 
 use crawl_model::{
-    CrawlRequest, Discovery, Frontier, HostKey, Lane, NewUrl, Outcome, OutputMark, PageHistory, Settlement,
-    Simulation, SimulationGuard, StoreError, UrlKey,
+    CrawlRequest, Discovery, Frontier, HostKey, HostLoad, Lane, NewUrl, Outcome, OutputMark, PageHistory,
+    Settlement, Simulation, SimulationGuard, StoreError, UrlKey,
 };
 use crawl_store::PgStore;
 use server::Server;
 use std::{
     cell::Cell,
     rc::Rc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use url::Url;
 

@@ -2,7 +2,7 @@
 
 use crate::*;
 use crawl_model::{
-    CachedRobots, ContentHash, DomainStore, NewText, Origin, RunStore, Sketch, Strategy, TextIndex,
+    CachedRobots, ContentHash, DomainStore, NewText, Origin, RequestId, RunStore, Sketch, Strategy, TextIndex,
 };
 use crawl_store::{Database, SqliteStore};
 
@@ -12,7 +12,8 @@ fn state_in(dir: &std::path::Path) -> SqliteStore {
     store.set_project("birds", Some("north")).unwrap();
     store.begin_round().unwrap();
     let all = ["https://a/1", "https://a/2", "https://a/3", "https://a/4", "https://a/5", "https://b/1"];
-    store.enqueue(&urls(&all)).unwrap();
+    store.enqueue(&urls(&all[..1])).unwrap();
+    store.enqueue_found_on(&urls(&all[1..]), RequestId(1)).unwrap();
     let out = store.lease(&host("a"), Lane::Plain, 4, "w", 0, 100).unwrap();
     let mut seen = records(&out[..1]);
     seen[0].history = PageHistory {
@@ -57,6 +58,8 @@ fn check<S: Frontier + DomainStore + RunStore + TextIndex>(store: &S) {
     let sketch = Sketch { content: None, shingles: Vec::new(), signature: vec![3, 4], bands: vec![u64::MAX] };
     let like = store.texts_like(&sketch, 9).unwrap();
     assert_eq!((like.len(), like[0].page, &like[0].sketch.shingles[..]), (1, first, &[1, 2][..]));
+    assert_eq!(store.found_on(UrlKey::of("https://a/5")).unwrap().as_deref(), Some("https://a/1"));
+    assert_eq!(store.found_on(UrlKey::of("https://a/1")).unwrap(), None);
     let origin = Origin::of(&Url::parse("https://a/").unwrap()).unwrap();
     assert_eq!(&store.load_robots(&origin).unwrap().unwrap().body[..], b"Disallow: /x");
 }
@@ -87,8 +90,8 @@ fn a_state_is_the_same_in_a_database_and_back() {
     server
         .client()
         .execute(
-            "INSERT INTO crawl_c.inbox (host, round, depth, discovery, again, key, url) \
-             SELECT id, 1, 3, 3, false, $1, 'https://b/2' FROM crawl_c.hosts WHERE name = 'b'",
+            "INSERT INTO crawl_c.inbox (host, round, depth, discovery, again, key, url, found_on) \
+             SELECT id, 1, 3, 3, false, $1, 'https://b/2', 6 FROM crawl_c.hosts WHERE name = 'b'",
             &[&uuid::Uuid::from_bytes(UrlKey::of("https://b/2").0)],
         )
         .unwrap();
@@ -97,6 +100,7 @@ fn a_state_is_the_same_in_a_database_and_back() {
     server.url().copy_to("c", to.path()).unwrap();
     let store = SqliteStore::open(to.path()).unwrap();
     assert_eq!(store.counts().unwrap().pending, 6);
+    check_pages(&store);
     let taken = store.lease(&host("b"), Lane::Plain, 9, "w", 0, 100).unwrap();
     assert_eq!(taken.iter().map(|r| (r.url.path(), r.depth)).collect::<Vec<_>>(), [("/1", 0), ("/2", 3)]);
     store.settle(&records(&taken[1..]), &[]).unwrap();
@@ -109,6 +113,13 @@ fn a_state_is_the_same_in_a_database_and_back() {
     drop(store);
     assert!(SqliteStore::check(to.path()).unwrap().findings.is_empty());
     assert!(!to.path().join("unfinished-copy").exists());
+}
+
+/// Checks the pages that name the URLs of the copy.
+fn check_pages(store: &SqliteStore) {
+    let found_on = |url: &str| store.found_on(UrlKey::of(url)).unwrap();
+    assert_eq!(found_on("https://a/5").as_deref(), Some("https://a/1"));
+    assert_eq!(found_on("https://b/2").as_deref(), Some("https://b/1"), "a link that nobody had taken");
 }
 
 #[test]

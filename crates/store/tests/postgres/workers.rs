@@ -3,7 +3,7 @@
 use crate::*;
 use crawl_model::{DomainStore, Quota, RunStore};
 use crawl_store::{Agreement, Upkeep};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, net::IpAddr};
 
 #[test]
 #[ignore = "needs PostgreSQL"]
@@ -243,6 +243,116 @@ fn a_host_with_held_pages_moves_to_a_worker_that_joins() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
+fn a_host_stays_while_its_page_is_read_for_another_host() {
+    let (clock, _guard) = Clock::start();
+    let server = Server::start();
+    let first = open(&server, "first");
+    first.begin_round().unwrap();
+    first.enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1"])).unwrap();
+    first.settle(&records(&lease(&first, "b", 1)), &[]).unwrap();
+    let page = lease(&first, "a", 1);
+    first.hold((&page[0]).into(), &host("b"), b"page").unwrap().unwrap();
+    assert_eq!(first.held(&host("b"), 0, 9).unwrap().len(), 1);
+    let second = open(&server, "second");
+    clock.pass(1);
+    ready(&first);
+    assert!(lease(&first, "a", 1).is_empty(), "a is to leave");
+    clock.pass(1);
+    ready(&first);
+    assert_eq!(first.handed_over().unwrap(), [], "its page may be on its way to the output");
+    clock.pass(10);
+    ready(&first);
+    assert_eq!(first.handed_over().unwrap()[0], HostLoad { host: host("a"), pending: 1 });
+    drop(second);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn retries_come_in_time_on_a_machine_with_another_clock() {
+    /// The clock of a machine that is off.
+    struct Off(i64);
+    impl Simulation for Off {
+        fn now_ms(&self) -> i64 {
+            now_ms() + self.0
+        }
+        fn instant(&self) -> Instant {
+            Instant::now()
+        }
+        fn random(&self) -> u64 {
+            0
+        }
+    }
+    fn now_ms() -> i64 {
+        i64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()).unwrap()
+    }
+    let server = Server::start();
+    for off in [3_600_000, -3_600_000] {
+        let worker = format!("off {off}");
+        let guard = crawl_model::simulate(Rc::new(Off(off)));
+        let first = open(&server, &worker);
+        first.begin_round().unwrap();
+        first.enqueue(&urls(&["https://a/1"])).unwrap();
+        let out = lease(&first, "a", 1);
+        assert!(first.requeue((&out[0]).into(), now_ms() + off + 60_000, 1, None).unwrap());
+        assert_eq!(first.bring_forward(now_ms() + off + 90_000, now_ms() + off).unwrap(), 0);
+        die(first);
+        drop(guard);
+        expire(&server, &worker);
+        let second = open(&server, "second");
+        let wait = second.next_due().unwrap().unwrap() - now_ms();
+        assert!((50_000..=62_000).contains(&wait), "{off}: {wait}");
+    }
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_url_has_the_page_that_names_it_on_any_worker() {
+    let server = Server::start();
+    let a = open(&server, "a");
+    a.begin_round().unwrap();
+    a.enqueue(&urls(&["https://a/1"])).unwrap();
+    let b = open(&server, "b");
+    b.enqueue(&urls(&["https://b/1"])).unwrap();
+    let page = lease(&b, "b", 1)[0].id;
+    b.enqueue_found_on(&urls(&["https://b/2", "https://a/2", "https://a/1"]), page).unwrap();
+    let redirect = NewUrl { discovery: Discovery::Redirect, ..new_url("https://a/3") };
+    let source = lease(&b, "b", 1)[0].id;
+    b.enqueue_found_on(&[redirect], source).unwrap();
+    ready(&a);
+    let found_on = |url: &str| a.found_on(UrlKey::of(url)).unwrap();
+    for named in ["https://a/2", "https://b/2", "https://a/3"] {
+        assert_eq!(found_on(named).as_deref(), Some("https://b/1"), "{named}");
+    }
+    assert_eq!(
+        (found_on("https://a/1"), found_on("https://b/1"), found_on("https://c/1")),
+        (None, None, None)
+    );
+    // a later round keeps the page unless it learns another one
+    a.begin_round().unwrap();
+    a.enqueue(&urls(&["https://a/2"])).unwrap();
+    assert_eq!(found_on("https://a/2").as_deref(), Some("https://b/1"));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn workers_take_turns_at_an_address() {
+    let server = Server::start();
+    let (first, second) = (open(&server, "first"), open(&server, "second"));
+    let (here, there) = (IpAddr::from([192, 0, 2, 1]), "2001:db8::1".parse().unwrap());
+    let turn = |store: &PgStore, address| store.take_turn(address, Duration::from_secs(100)).unwrap();
+    assert_eq!(turn(&first, here), Duration::ZERO);
+    let waits = [turn(&second, here), turn(&first, here), turn(&second, here)].map(|wait| wait.as_secs());
+    assert!(
+        waits.iter().zip([100, 200, 300]).all(|(wait, most)| (most - 9..=most).contains(wait)),
+        "{waits:?}"
+    );
+    assert_eq!(turn(&second, there), Duration::ZERO, "another address");
+    server.client().execute("UPDATE crawl_c.addresses SET next_at = now() - interval '1 h'", &[]).unwrap();
+    assert_eq!(turn(&second, here), Duration::ZERO, "a pause that is over");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
 fn rests_and_pauses_of_a_host_hold_for_the_next_worker() {
     let server = Server::start();
     let first = open(&server, "first");
@@ -259,6 +369,7 @@ fn rests_and_pauses_of_a_host_hold_for_the_next_worker() {
     // a process of the same worker knows the rest of a, and gives b back after its lease
     let first = open(&server, "first");
     assert_eq!(ready(&first), ["a", "b", "c"]);
+    assert_eq!(first.resumed_pauses().unwrap(), [(host("b"), Duration::from_secs(300))]);
     first.release().unwrap();
     assert_eq!(ready(&open(&server, "third")), ["c"], "after it was given back");
     let rest = |name: &str| -> f64 {

@@ -17,14 +17,14 @@ use crate::{
     database::CopyReport,
     sqlite::rows::{put_number, sql},
 };
-use crawl_model::{Frontier, FrontierCounts, Outcome, StoreError};
+use crawl_model::{Discovery, Frontier, FrontierCounts, NewUrl, Outcome, RequestId, StoreError};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
 /// Links that one call enqueues.
 const BATCH: i64 = 1_000;
 
-const LINKS: &str = "SELECT inbox.id, key, url, hosts.name, depth, discovery, redirects, sitemap_lastmod, again \
+const LINKS: &str = "SELECT inbox.id, key, url, hosts.name, depth, discovery, redirects, sitemap_lastmod, again, found_on \
                      FROM inbox JOIN hosts ON hosts.id = inbox.host \
                      WHERE inbox.id > $1 AND inbox.round = (SELECT round FROM crawls) ORDER BY inbox.id LIMIT $2";
 
@@ -35,13 +35,21 @@ pub(super) fn links(db: &mut Db, store: &SqliteStore) -> Result<(), StoreError> 
         let rows = db.rows(LINKS, &[&last, &BATCH])?;
         let Some(row) = rows.last() else { return Ok(()) };
         last = get(row, 0)?;
-        let (mut first, mut again) = (Vec::new(), Vec::new());
+        let mut links = Vec::with_capacity(rows.len());
         for row in &rows {
-            let urls = if get(row, 8)? { &mut again } else { &mut first };
-            urls.push(read_new_url(row)?);
+            let (again, found_on, url) =
+                (get::<bool>(row, 8)?, get::<Option<i64>>(row, 9)?, read_new_url(row)?);
+            // the state would look for the page of the source of a redirect once more
+            links.push((again, found_on.filter(|_| url.discovery != Discovery::Redirect), url));
         }
-        store.enqueue(&first)?;
-        store.revisit(&again)?;
+        for group in links.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let urls: Vec<NewUrl> = group.iter().map(|(.., url)| url.clone()).collect();
+            match group.first() {
+                Some((true, ..)) => store.revisit(&urls)?,
+                Some((false, Some(page), _)) => store.enqueue_found_on(&urls, RequestId(*page))?,
+                _ => store.enqueue(&urls)?,
+            };
+        }
     }
 }
 

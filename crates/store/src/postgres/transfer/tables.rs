@@ -67,7 +67,7 @@ use Kind::{Bands, Big, Bool, Bytes, Checksum, Int, Key, Small, Text, TextAsBytes
 
 const URL_KINDS: &[Kind] = &[
     Big, Big, Big, Big, Big, Big, Big, Int, Int, Int, Int, Int, Int, Small, Small, Small, Int, Key, Text,
-    Bytes, Bytes, Bytes, Text, Text, Text, Text, Text,
+    Bytes, Bytes, Bytes, Text, Text, Text, Text, Text, Big,
 ];
 
 /// A URL in the queue of a taken host is fetched without attempts, if its strategy was not the first.
@@ -85,13 +85,13 @@ pub(super) const IMPORTS: &[Import] = &[
         table: "urls",
         columns: "id, fetched_at, rules, read_at, seen_at, first_at, changed_at, host, round, depth, attempt, \
                   visits, changes, discovery, outcome, via, status, key, url, content_hash, text_hash, body_hash, \
-                  etag, last_modified, redirects, sitemap_lastmod, fetched_lastmod",
+                  etag, last_modified, redirects, sitemap_lastmod, fetched_lastmod, found_on",
         kinds: URL_KINDS,
         key: ("url", 18),
         select: "SELECT id, fetched_at, rules, read_at, seen_at, first_at, changed_at, host, round, depth, \
                  CASE WHEN strategy IS NULL THEN nullif(attempt, 0) END, nullif(visits, 0), nullif(changes, 0), \
                  discovery, outcome, via, status, key, url, content_hash, text_hash, body_hash, etag, \
-                 last_modified, redirects, sitemap_lastmod, fetched_lastmod FROM urls",
+                 last_modified, redirects, sitemap_lastmod, fetched_lastmod, found_on FROM urls",
     },
     Import {
         table: "queue",
@@ -161,12 +161,12 @@ pub(super) const EXPORTS: &[Export] = &[
         select: "SELECT id, fetched_at, rules, read_at, seen_at, first_at, changed_at, host, round, depth, \
                  CASE WHEN strategy IS NULL THEN coalesce(attempt, 0) ELSE 0 END, coalesce(visits, 0), \
                  coalesce(changes, 0), discovery, outcome, via, status, key, url, content_hash, text_hash, \
-                 body_hash, etag, last_modified, redirects, sitemap_lastmod, fetched_lastmod FROM urls",
+                 body_hash, etag, last_modified, redirects, sitemap_lastmod, fetched_lastmod, found_on FROM urls",
         insert: "INSERT INTO urls (id, fetched_at, rules, read_at, seen_at, first_at, changed_at, host, round, depth, \
                  attempt, visits, changes, discovery, outcome, via, status, key, url, content_hash, text_hash, \
-                 body_hash, etag, last_modified, redirects, sitemap_lastmod, fetched_lastmod) \
+                 body_hash, etag, last_modified, redirects, sitemap_lastmod, fetched_lastmod, found_on) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, \
-                 ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
+                 ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
     },
     Export {
         table: "queue",
