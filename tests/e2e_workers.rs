@@ -288,7 +288,7 @@ fn hosts_at_one_address_share_its_pause_on_all_workers() {
     let workers = ["a", "b"].map(start);
     // the exit code of a limit
     workers.into_iter().for_each(|worker| _ = worker.wait().expect(5));
-    let requests = crawl.sites.0.iter().flat_map(|server| server.requests());
+    let requests = crawl.sites.0.iter().flat_map(Server::requests);
     let mut times: Vec<Instant> = requests.map(|request| request.at).collect();
     times.sort_unstable();
     assert!(times.len() >= 20, "a file and a page of each host: {}", times.len());
