@@ -12,7 +12,7 @@ use database::Server as Database;
 use run::{PATIENCE, Run, Sandbox, eventually, lines, run, url_counts};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::Read as _,
     path::Path,
@@ -184,6 +184,35 @@ fn workers_share_the_hosts_and_write_each_record_once() {
     assert_eq!(manifest["parts"], Value::from(parts.clone()));
     let length = |part: &Value| fs::metadata(part["path"].as_str().unwrap()).unwrap().len();
     assert!(parts.iter().all(|part| part["bytes"] == length(part)));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn parts_continue_in_further_parts_after_kills_too() {
+    let crawl = Crawl::new(3, ".jsonl.zst");
+    let start = |name: &str| Run::start(crawl.worker(name).env("CRAWL_OUTPUT_MAX_FILE", "6 KiB"));
+    let (victim, other) = (start("a"), start("b"));
+    crawl.sites.wait_for(60);
+    victim.kill();
+    let victim = start("a");
+    crawl.sites.wait_for(40);
+    victim.kill();
+    [start("a"), other].into_iter().for_each(|worker| _ = worker.wait().expect(0));
+    crawl.check();
+    let parts = crawl.parts();
+    let path = |part: &Value| part["path"].as_str().unwrap().to_owned();
+    for part in &parts {
+        assert_eq!(part["isComplete"], true, "{part}");
+        assert!(path(part).ends_with(&format!("-{}-{}.jsonl.zst", part["epoch"], part["seq"])), "{part}");
+    }
+    assert!(parts.iter().filter(|part| part["seq"].as_u64() > Some(0)).count() >= 2, "{parts:?}");
+    let names: BTreeSet<String> = parts.iter().map(path).collect();
+    assert_eq!(names.len(), parts.len(), "a part is listed once");
+    let folder = fs::read_dir(crawl.sandbox.path("out")).unwrap().map(|file| file.unwrap().path());
+    let files: BTreeSet<String> = folder.map(|path| path.to_str().unwrap().to_owned()).collect();
+    assert_eq!(files.len(), names.len() + 1, "the parts and the manifest: {files:?}");
+    let manifest: Value = serde_json::from_str(&crawl.sandbox.read("out/manifest.json")).unwrap();
+    assert_eq!(manifest["parts"], Value::from(parts.clone()));
 }
 
 #[test]

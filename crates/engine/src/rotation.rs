@@ -36,27 +36,62 @@ pub(crate) fn current(store: &dyn Store, base: &Path) -> Result<PathBuf, StoreEr
     Ok(path_of(base, number))
 }
 
+/// Files of one output, one after the other.
+pub(crate) trait FileSeries: Send {
+    /// The next file, which does not exist yet.
+    fn next(&mut self) -> Result<Place, OutputError>;
+
+    /// Notes that the next file is open, and the last one complete.
+    fn opened(&mut self, ended: &Place) -> Result<(), OutputError>;
+}
+
+/// Files with a number in their name. The note of the number tells a resumed run which file it continues.
+pub(crate) struct NumberedFiles {
+    store: Arc<dyn Store>,
+    base: PathBuf,
+    number: u64,
+}
+
+impl NumberedFiles {
+    pub(crate) fn new(store: Arc<dyn Store>, base: &Path) -> Self {
+        Self { store, base: base.to_owned(), number: 1 }
+    }
+}
+
+impl FileSeries for NumberedFiles {
+    fn next(&mut self) -> Result<Place, OutputError> {
+        self.number = (2..).find(|number| !path_of(&self.base, *number).exists()).unwrap_or(u64::MAX);
+        Ok(Place::of(&path_of(&self.base, self.number)))
+    }
+
+    fn opened(&mut self, _ended: &Place) -> Result<(), OutputError> {
+        Ok(self.store.put(&part_key(&self.base), &self.number.to_string())?)
+    }
+}
+
 /// Output of records over several files.
 pub(crate) struct RotatingOutput {
     store: Arc<dyn Store>,
     round: u32,
-    base: PathBuf,
+    series: Box<dyn FileSeries>,
     fields: Option<Fields>,
     max_bytes: u64,
+    place: Place,
     output: Box<dyn RecordOutput>,
     /// Length of the file.
     length: u64,
 }
 
 impl RotatingOutput {
-    /// Continues `output`, the file that [`current`] names, with its length.
+    /// Continues `output`, the present file of a series, with its length.
     pub(crate) fn new(
         state: &State,
-        (base, fields, max_bytes): (&Path, Option<Fields>, u64),
-        (output, length): (Box<dyn RecordOutput>, u64),
+        series: Box<dyn FileSeries>,
+        (fields, max_bytes): (Option<Fields>, u64),
+        (place, output, length): (Place, Box<dyn RecordOutput>, u64),
     ) -> Self {
         let store = Arc::clone(&state.store) as Arc<dyn Store>;
-        Self { store, round: state.round, base: base.to_owned(), fields, max_bytes, output, length }
+        Self { store, round: state.round, series, fields, max_bytes, place, output, length }
     }
 
     /// Ends the file and opens the next one.
@@ -68,14 +103,13 @@ impl RotatingOutput {
         }
         // a loss of power must not bring back the time before the next file
         store.sync()?;
-        let number = (2..).find(|number| !path_of(&self.base, *number).exists()).unwrap_or(u64::MAX);
-        let place = Place::of(&path_of(&self.base, number));
+        let place = self.series.next()?;
         let opened = place.open(Before::Unknown, self.fields.clone())?;
         state::note_opened(store, self.round, &place, (opened.offset, opened.stale))?;
-        store.put(&part_key(&self.base), &number.to_string())?;
+        self.series.opened(&self.place)?;
         state::output_closed(store, &ended)?;
         store.sync()?;
-        (self.output, self.length) = (opened.output, opened.offset);
+        (self.place, self.output, self.length) = (place, opened.output, opened.offset);
         Ok(())
     }
 }

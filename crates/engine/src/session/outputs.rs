@@ -1,15 +1,15 @@
 //! The outputs of a run: opened before its first batch, closed after its last.
 
-use super::parts;
+use super::parts::{self, PartSeries};
 use crate::{
     config::Config,
     context::Context,
     ending::Ending,
     exit::{Exit, Failure, exit_code},
-    rotation::{self, RotatingOutput},
+    rotation::{self, FileSeries, NumberedFiles, RotatingOutput},
     state::{self, SharedCrawl, State},
 };
-use crawl_model::{OutputMark, StoreError, now_ms};
+use crawl_model::{OutputMark, Store, StoreError, now_ms};
 use crawl_output::{
     Fields, FileOutput, LineRecords, Output, OutputError, Owner, Place, RecordOutput, StdoutOutput, absolute,
     is_folder,
@@ -18,6 +18,7 @@ use crawl_store::private;
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// The outputs of a run.
@@ -174,13 +175,12 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
             Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.control.cancel.clone())), fields))
         }
         Some(given) => {
-            let part = parts::part_of(&*state.store, given)?;
-            let base = part.as_deref().unwrap_or(given);
-            // a part of several workers is one file
-            let max_bytes = output.max_file.map(|size| size.as_u64()).filter(|_| part.is_none());
-            let path = match max_bytes {
-                Some(_) => rotation::current(&*state.store, base)?,
-                None => base.to_owned(),
+            let part = parts::first_of(&*state.store, given)?;
+            let max_bytes = output.max_file.map(|size| size.as_u64());
+            let path = match (&part, max_bytes) {
+                (Some(part), _) => part.clone(),
+                (None, Some(_)) => rotation::current(&*state.store, given)?,
+                (None, None) => given.to_owned(),
             };
             let place = Place::of(&path);
             if part.is_some() {
@@ -205,13 +205,14 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
                     |source| OutputError::Write { name: place.owner_file().display().to_string(), source };
                 place.set_owner(&owner_name(&state.dir)).map_err(fail)?;
             }
+            let series: Box<dyn FileSeries> = match part {
+                Some(_) => Box::new(PartSeries::new(state, given)),
+                None => Box::new(NumberedFiles::new(Arc::clone(&state.store) as Arc<dyn Store>, given)),
+            };
+            let present = (Place::of(&path), opened.output, opened.offset);
             match max_bytes {
-                Some(max_bytes) => Box::new(RotatingOutput::new(
-                    state,
-                    (base, fields, max_bytes),
-                    (opened.output, opened.offset),
-                )),
-                None => opened.output,
+                Some(max_bytes) => Box::new(RotatingOutput::new(state, series, (fields, max_bytes), present)),
+                None => present.1,
             }
         }
     };
@@ -235,7 +236,7 @@ pub fn close(context: &Context, state: &State, names: [&str; 2], ending: Ending)
     let store = &*context.store;
     context.save_retry_after()?;
     let given = output_path(&context.config)?;
-    let part = given.map(|path| parts::part_of(&*state.store, path)).transpose()?.flatten();
+    let part = given.map(|path| parts::last_of(&*state.store, path)).transpose()?.flatten();
     let place = part.as_deref().or(given).map(Place::of);
     for name in names {
         state::output_closed(store, name)?;

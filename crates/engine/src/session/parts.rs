@@ -3,15 +3,17 @@
 
 use crate::{
     exit::{Exit, Failure},
+    rotation::FileSeries,
     state::{self, State},
 };
 use crawl_model::{OutputMark, StoreError};
-use crawl_output::{Fields, Place};
-use crawl_store::{OutputPart, StateStore};
+use crawl_output::{Fields, OutputError, Place};
+use crawl_store::{OutputPart, StateStore, WorkerStart};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// Name of the file beside the parts that lists them.
@@ -51,15 +53,57 @@ pub(super) fn folder_of(pattern: &Path) -> PathBuf {
     PathBuf::from(folder)
 }
 
-/// The part that this start of the worker writes: `part-WORKER-EPOCH-SEQ` in place of the star. `None` for a state of one
-/// process, whose output has the name as it is.
-pub(super) fn part_of(store: &dyn StateStore, pattern: &Path) -> Result<Option<PathBuf>, StoreError> {
+/// A part by its number in this start of the worker: `part-WORKER-EPOCH-SEQ` in place of the star.
+fn path_of(pattern: &Path, start: &WorkerStart, seq: u32) -> PathBuf {
+    let name = format!("part-{}-{}-{seq}", start.name, start.epoch);
+    PathBuf::from(pattern.to_string_lossy().replacen(STAR, &name, 1))
+}
+
+/// The first part that this start of the worker writes. `None` for a state of one process, whose output has the name as it is.
+pub(super) fn first_of(store: &dyn StateStore, pattern: &Path) -> Result<Option<PathBuf>, StoreError> {
     if !is_pattern(pattern) {
         return Ok(None);
     }
-    let Some(start) = store.worker()? else { return Ok(None) };
-    let name = format!("part-{}-{}-0", start.name, start.epoch);
-    Ok(Some(PathBuf::from(pattern.to_string_lossy().replacen(STAR, &name, 1))))
+    Ok(store.worker()?.map(|start| path_of(pattern, &start, 0)))
+}
+
+/// The last part that this start of the worker writes. `None` for a state of one process.
+pub(super) fn last_of(store: &dyn StateStore, pattern: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let Some(start) = store.worker()?.filter(|_| is_pattern(pattern)) else { return Ok(None) };
+    let parts = store.parts()?;
+    let own = parts.iter().filter(|part| part.worker == start.name && part.epoch == start.epoch);
+    Ok(Some(path_of(pattern, &start, own.map(|part| part.seq).max().unwrap_or(0))))
+}
+
+/// Parts of one start of a worker, one after the other.
+pub(super) struct PartSeries {
+    store: Arc<dyn StateStore>,
+    pattern: PathBuf,
+    round: u32,
+    seq: u32,
+}
+
+impl PartSeries {
+    pub(super) fn new(state: &State, pattern: &Path) -> Self {
+        Self { store: Arc::clone(&state.store), pattern: pattern.to_owned(), round: state.round, seq: 0 }
+    }
+}
+
+impl FileSeries for PartSeries {
+    fn next(&mut self) -> Result<Place, OutputError> {
+        let lacks_worker = || StoreError::Other("parts belong to a worker, and this process is none".into());
+        let start = self.store.worker()?.ok_or_else(lacks_worker)?;
+        self.seq += 1;
+        let place = Place::of(&path_of(&self.pattern, &start, self.seq));
+        // first: a part without its file ends with the next start of the worker
+        note(&*self.store, &place, (start, self.seq, self.round))?;
+        Ok(place)
+    }
+
+    fn opened(&mut self, ended: &Place) -> Result<(), OutputError> {
+        end(&*self.store, ended)?;
+        write_manifest(&*self.store, &self.pattern)
+    }
 }
 
 /// Refuses a folder whose manifest lists parts of another crawl, before anything is written there.
@@ -86,17 +130,25 @@ pub(super) fn check_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(
     }
 }
 
-/// Notes a part that this worker begins to write.
+/// Notes the first part that this start of the worker writes.
 pub(super) fn add(state: &State, place: &Place) -> Result<(), StoreError> {
     let Some(start) = state.store.worker()? else { return Ok(()) };
-    state.store.add_part(&OutputPart {
+    note(&*state.store, place, (start, 0, state.round))
+}
+
+fn note(
+    store: &dyn StateStore,
+    place: &Place,
+    (start, seq, round): (WorkerStart, u32, u32),
+) -> Result<(), StoreError> {
+    store.add_part(&OutputPart {
         path: place.path.to_string_lossy().into_owned(),
         bytes: 0,
         is_complete: false,
         worker: start.name,
         epoch: start.epoch,
-        seq: 0,
-        round: state.round,
+        seq,
+        round,
         mark: place.name(),
     })
 }
@@ -123,7 +175,7 @@ pub(super) fn end_earlier(state: &State, fields: Option<&Fields>) -> Result<(), 
 }
 
 /// Notes that a part is complete, and removes one without a record.
-pub(super) fn end(store: &dyn StateStore, place: &Place) -> Result<(), Failure> {
+pub(super) fn end(store: &dyn StateStore, place: &Place) -> Result<(), OutputError> {
     state::output_closed(store, &place.name())?;
     let name = place.path.to_string_lossy();
     let bytes = match fs::metadata(&place.path) {
@@ -133,15 +185,16 @@ pub(super) fn end(store: &dyn StateStore, place: &Place) -> Result<(), Failure> 
     };
     store.end_part(&name, bytes)?;
     if bytes == 0 && place.path.is_file() {
-        fs::remove_file(&place.path).map_err(|e| Failure::new(Exit::Storage, format!("{name}: {e}")))?;
+        fs::remove_file(&place.path)
+            .map_err(|source| OutputError::Write { name: name.into_owned(), source })?;
     }
     Ok(())
 }
 
 /// Writes the manifest beside the parts of a pattern, and repeats that until it equals the store's.
-pub(super) fn write_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(), Failure> {
+pub(super) fn write_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(), OutputError> {
     let path = folder_of(pattern).join(MANIFEST);
-    let failed = |e: &dyn std::fmt::Display| Failure::new(Exit::Storage, format!("{}: {e}", path.display()));
+    let failed = |source| OutputError::Write { name: path.display().to_string(), source };
     let mut written = None;
     loop {
         let mut parts = store.parts()?;
@@ -150,9 +203,9 @@ pub(super) fn write_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(
         if written.as_ref() == Some(&parts) {
             return Ok(());
         }
-        let text = serde_json::to_vec_pretty(&Manifest { parts: &parts }).map_err(|e| failed(&e))?;
+        let text = serde_json::to_vec_pretty(&Manifest { parts: &parts }).map_err(|e| failed(e.into()))?;
         let new = path.with_extension(format!("{}.new", std::process::id()));
-        fs::write(&new, &text).and_then(|()| fs::rename(&new, &path)).map_err(|e| failed(&e))?;
+        fs::write(&new, &text).and_then(|()| fs::rename(&new, &path)).map_err(failed)?;
         written = Some(parts);
     }
 }
