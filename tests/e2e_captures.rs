@@ -3,13 +3,16 @@
 
 #[path = "support/run.rs"]
 mod run;
+mod support;
 
 use run::{Sandbox, lines, run};
 use serde_json::Value;
 use std::{
     fs::{self, File},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
+use support::server::{Request, Response, Server};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
@@ -38,13 +41,15 @@ const WARCIO: [&str; 4] = [
     "https://www.harbour.example/news/ferry?print=1",
 ];
 
-const ARCHIVES: [(&str, &[&str]); 6] = [
+const ARCHIVES: [(&str, &[&str]); 7] = [
     ("wget.warc.gz", &WGET),
     ("wget-plain.warc", &WGET),
     ("warcio.warc.gz", &WARCIO),
     ("warcio-whole.warc.gz", &WARCIO),
     ("warcio.warc.zst", &WARCIO),
     ("collection.wacz", &WARCIO),
+    // two files, the second with a revisit of a page of the first
+    ("browsertrix.wacz", &WARCIO),
 ];
 
 #[test]
@@ -116,12 +121,94 @@ fn a_revisit_without_its_page_is_counted() {
     let done = run(sandbox.bare().arg("extract").arg(&file)).expect(0);
     assert_eq!(lines(&done.stdout).len(), 3, "{}", done.stderr);
     assert!(
-        done.stderr.contains("http://a.test/again: a revisit of a page that this archive lacks"),
+        done.stderr.contains("http://a.test/again: a revisit of a page that is not there"),
         "{}",
         done.stderr
     );
     let done = run(sandbox.bare().arg("replay").arg(&file).args(["-O", "out.jsonl"])).expect(0);
     assert!(done.stderr.contains("1 revisits left out"), "{}", done.stderr);
+}
+
+/// Files of Heritrix: the second one has revisits of pages of the first.
+#[test]
+fn revisits_are_resolved_across_the_inputs_of_a_command() {
+    let sandbox = Sandbox::new();
+    let files = ["heritrix-0.warc.gz", "heritrix-1.warc.gz"].map(archive);
+    let [about, ferry, tides] =
+        ["about/", "news/ferry", "tides"].map(|path| format!("http://www.harbour.example/{path}"));
+    // dns: and metadata records are no pages, and the page that was cut is read as far as it goes
+    let first = run(sandbox.bare().arg("extract").arg(&files[0])).expect(0);
+    let urls = |text: &str| told(&lines(text)).into_iter().map(|(url, _)| url).collect::<Vec<_>>();
+    assert_eq!(urls(&first.stdout), [&about, &ferry, &tides].map(String::clone));
+    let alone = run(sandbox.bare().arg("extract").arg(&files[1])).expect(2);
+    assert!(alone.stderr.contains("2 revisits without their page left out"), "{}", alone.stderr);
+    for order in [[0, 1], [1, 0]] {
+        let inputs = order.map(|n| &files[n]);
+        let both = run(sandbox.bare().arg("extract").args(inputs)).expect(0);
+        let records = lines(&both.stdout);
+        assert_eq!(
+            urls(&both.stdout),
+            [&about, &ferry, &tides, &about, &ferry].map(String::clone),
+            "{order:?}"
+        );
+        assert_eq!(records[3]["metadata"]["fetchedAt"], "2026-11-27T10:00:03Z");
+        assert_eq!((&records[3]["text"], &records[4]["text"]), (&records[0]["text"], &records[1]["text"]));
+        let out = format!("out-{}.jsonl", order[0]);
+        run(sandbox.bare().arg("replay").args(inputs).args(["-O", &out])).expect(0);
+        assert_eq!(sandbox.records(&out).len(), 3);
+    }
+    let refused = run(sandbox.bare().arg("replay").args(&files).args(["--url", "https://a.test/"])).expect(2);
+    assert!(refused.stderr.contains("--url is the address of one input"), "{}", refused.stderr);
+}
+
+#[test]
+fn replay_reads_standard_input() {
+    let sandbox = Sandbox::new();
+    let page = fixtures().join("sites/harbour/about/index.html");
+    for (input, flags, count) in
+        [(archive("browsertrix.wacz"), &[][..], 4), (page, &["--url", "https://a.test/about"], 1)]
+    {
+        let mut reading = sandbox.bare();
+        reading.args(["replay", "-", "-O", "out.jsonl"]).args(flags).stdin(File::open(&input).unwrap());
+        run(&mut reading).expect(0);
+        assert_eq!(sandbox.records("out.jsonl").len(), count, "{}", input.display());
+    }
+}
+
+#[test]
+fn names_that_are_no_utf_8_have_addresses() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("www.harbour.example");
+    fs::create_dir(&folder).unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.html");
+    fs::copy(fixtures().join("sites/harbour/about/index.html"), folder.join(name)).unwrap();
+    for job in ["extract", "replay"] {
+        let done = run(sandbox.bare().args([job, "www.harbour.example"])).expect(0);
+        assert_eq!(lines(&done.stdout)[0]["url"], "https://www.harbour.example/caf%E9.html");
+    }
+}
+
+/// A folder of --warc with files of other makers: the replay of the crawl names and counts these.
+#[test]
+fn files_of_other_makers_in_a_folder_of_ours_are_named() {
+    let page = "<title>Own</title><article><p>A page of a crawl with enough words to be a page of its own.</p></article>";
+    let server = Server::start(0, move |_: &Request| Response::html(page)).unwrap();
+    let sandbox = Sandbox::new();
+    run(&mut sandbox.crawl(&[server.url("/")], &["-o", "a.jsonl", "--warc", "archive"])).expect(0);
+    let replayed = |count: usize| {
+        let done = run(sandbox.bare().args(["replay", "archive", "-O", "out.jsonl"])).expect(0);
+        assert_eq!(sandbox.records("out.jsonl").len(), count, "{}", done.stderr);
+        done.stderr
+    };
+    assert!(!replayed(1).contains("other makers"));
+    fs::copy(archive("warcio.warc.gz"), sandbox.path("archive/warcio.warc.gz")).unwrap();
+    fs::copy(archive("collection.wacz"), sandbox.path("archive/collection.wacz")).unwrap();
+    let told = replayed(1);
+    for words in
+        ["2 files or folders of other makers left out", "archive/warcio.warc.gz", "archive/collection.wacz"]
+    {
+        assert!(told.contains(words), "{words}: {told}");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub use document::{Body, Document, Item};
 pub use error::{ArchiveError, RecordError};
 pub use inputs::{Format, expand};
 pub use lines::{Line, next_line};
-pub use pages::{ArchiveKind, Archived, read_pages};
+pub use pages::{ArchiveKind, Archived, Revisits, read_pages, resolve_revisits};
 pub use parquet_write::{Column, ColumnKind, ParquetFile, ParquetTable, Value};
 pub use warc::{
     Leftover, NewRecord, Unsynced, WarcFiles, WarcReader, WarcRecord, digest, parse_record_id, record_id,

@@ -1,14 +1,16 @@
 //! Pages of web archives of any maker: WARC, plain or compressed, and WACZ.
 
+mod revisits;
 mod wacz;
 
+pub use revisits::Revisits;
+
 use crate::{
-    Body, Document, RecordError, WarcReader, WarcRecord, ZSTD, read_error,
+    Body, Document, RecordError, WarcReader, ZSTD, read_error,
     warc::{self, DICTIONARY},
 };
 use flate2::read::GzDecoder;
 use std::{
-    collections::HashMap,
     fs::File,
     io::{self, Read, Seek, SeekFrom},
     ops::ControlFlow,
@@ -85,8 +87,8 @@ pub enum Archived {
     },
 }
 
-/// Passes each page of an archive to `each`, until that stops it. A revisit is the page that it refers to, if the
-/// same WARC file has it, with the time of the revisit.
+/// Passes each page of an archive to `each`, until that stops it. A revisit is the page that it refers to, with the time of
+/// the revisit. One whose page is not in its WARC file is added to `revisits`, for [`resolve_revisits`].
 ///
 /// # Errors
 /// When the file cannot be read at all, or no temporary file can be written.
@@ -94,11 +96,29 @@ pub fn read_pages(
     kind: ArchiveKind,
     file: File,
     most: usize,
+    revisits: &mut Revisits,
     each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
 ) -> io::Result<()> {
     match kind {
-        ArchiveKind::Warc => of_warc(file, most, "", each).map(drop),
-        ArchiveKind::Wacz => wacz::read(file, most, each),
+        ArchiveKind::Warc => of_warc(file, most, "", revisits, each).map(drop),
+        ArchiveKind::Wacz => wacz::read(file, most, revisits, each),
+    }
+}
+
+/// Passes the pages of `revisits` that an archive has to `each`, until that stops it.
+///
+/// # Errors
+/// When the file cannot be read at all, or no temporary file can be written.
+pub fn resolve_revisits(
+    kind: ArchiveKind,
+    file: File,
+    most: usize,
+    revisits: &mut Revisits,
+    each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
+) -> io::Result<()> {
+    match kind {
+        ArchiveKind::Warc => revisits.resolve(file, most, each).map(drop),
+        ArchiveKind::Wacz => wacz::resolve(file, most, revisits, each),
     }
 }
 
@@ -114,11 +134,12 @@ fn of_warc(
     mut file: File,
     most: usize,
     inside: &str,
+    revisits: &mut Revisits,
     each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
 ) -> io::Result<ControlFlow<()>> {
     let start = file.stream_position()?;
     let mut again = file.try_clone()?;
-    let mut revisits = Revisits::default();
+    let mut has_revisits = false;
     let mut reader = match WarcReader::new(file, most) {
         Ok(reader) => reader,
         Err(e) => {
@@ -130,6 +151,7 @@ fn of_warc(
         let Some(record) = reader.next() else { break };
         let found = match record {
             Ok(record) if record.record_type() == "revisit" => {
+                has_revisits = true;
                 let noted = revisits.note(&record);
                 if noted.is_err_and(|url| each(Archived::Bodiless { url }).is_break()) {
                     return Ok(ControlFlow::Break(()));
@@ -151,96 +173,11 @@ fn of_warc(
             return Ok(ControlFlow::Break(()));
         }
     }
-    if revisits.noted.is_empty() {
+    if !has_revisits {
         return Ok(ControlFlow::Continue(()));
     }
     again.seek(SeekFrom::Start(start))?;
     revisits.resolve(again, most, each)
-}
-
-/// Captures that refer to the body of another one.
-#[derive(Default)]
-struct Revisits {
-    /// In the order of the file; `None` once the body was found.
-    noted: Vec<Option<Revisit>>,
-    /// Positions in `noted` by what they refer to: a record id, a digest of the payload, or an address.
-    by_key: HashMap<String, Vec<usize>>,
-    /// Bytes of all addresses and keys.
-    bytes: usize,
-}
-
-struct Revisit {
-    url: String,
-    date: String,
-}
-
-/// Maximum bytes of addresses and keys of revisits in one file. Their records are small, so a compressed file could
-/// fill the memory with them.
-const MAX_REVISIT_BYTES: usize = 64 << 20;
-
-impl Revisits {
-    /// Notes a revisit.
-    ///
-    /// # Errors
-    /// Its address, if there are too many.
-    fn note(&mut self, record: &WarcRecord) -> Result<(), String> {
-        let url = record.target_uri();
-        if is_robots(&url) {
-            return Ok(());
-        }
-        let refers = ["WARC-Refers-To", "WARC-Payload-Digest", "WARC-Refers-To-Target-URI"];
-        let mut keys: Vec<&str> = refers.iter().map(|field| record.header(field)).collect();
-        keys.retain(|key| !key.is_empty());
-        if keys.is_empty() {
-            keys.push(&url);
-        }
-        self.bytes += url.len() + keys.iter().map(|key| key.len()).sum::<usize>();
-        if self.bytes > MAX_REVISIT_BYTES {
-            return Err(url);
-        }
-        for key in keys {
-            self.by_key.entry(key.to_owned()).or_default().push(self.noted.len());
-        }
-        let date = record.header("WARC-Date").to_owned();
-        self.noted.push(Some(Revisit { url, date }));
-        Ok(())
-    }
-
-    /// Reads the file again for the bodies.
-    fn resolve(
-        mut self,
-        file: File,
-        most: usize,
-        each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
-    ) -> io::Result<ControlFlow<()>> {
-        for record in WarcReader::new(file, most)?.flatten() {
-            // Requests and notes have the address and digest of a page, but not its body.
-            if !matches!(record.record_type(), "response" | "resource") {
-                continue;
-            }
-            let url = record.target_uri();
-            let keys = [record.header("WARC-Record-ID"), record.header("WARC-Payload-Digest"), &url];
-            let known = keys.iter().filter_map(|key| self.by_key.get(*key)).flatten().copied();
-            let open: Vec<usize> = known.filter(|at| self.noted[*at].is_some()).collect();
-            if open.is_empty() {
-                continue;
-            }
-            let Ok(Some(original)) = warc::document(record, most) else { continue };
-            for at in open {
-                let Some(Revisit { url, date }) = self.noted[at].take() else { continue };
-                let page = Document { id: String::new(), url, date, ..original.clone() };
-                if each(Archived::Page(page)).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-        }
-        for Revisit { url, .. } in self.noted.into_iter().flatten() {
-            if each(Archived::Bodiless { url }).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
 }
 
 impl Body {

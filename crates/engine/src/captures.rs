@@ -6,10 +6,10 @@ mod converted;
 pub use converted::convert;
 
 use crate::exit::{Exit, Failure};
-use crawl_archive::{ArchiveKind, Archived, RecordError, read_pages};
+use crawl_archive::{ArchiveKind, Archived, RecordError, Revisits, read_pages, resolve_revisits};
 use std::{
     fs::{self, File},
-    io::{self, Read},
+    io::{self, Read, Seek, SeekFrom},
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
@@ -40,7 +40,7 @@ pub struct Tally {
     pub pages: u64,
     /// Parts that cannot be read.
     pub unreadable: u64,
-    /// Revisits whose page is not in their archive.
+    /// Revisits whose page is not in the input.
     pub bodiless: u64,
     /// Files and links of folders that are neither page nor archive.
     pub others: u64,
@@ -66,26 +66,123 @@ pub fn archive_kind(path: &Path) -> Result<Option<ArchiveKind>, Failure> {
     ArchiveKind::of(&mut File::open(path).map_err(fail)?).map_err(fail)
 }
 
+/// An input of captures.
+#[derive(Debug)]
+pub enum CaptureInput {
+    /// An archive, an HTML file, or a folder.
+    Path(PathBuf),
+    /// A copy of standard input.
+    Copy(File),
+}
+
+impl CaptureInput {
+    /// Name for messages.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::Copy(_) => "standard input".to_owned(),
+        }
+    }
+}
+
+/// Names several inputs for a message.
+#[must_use]
+pub fn names(inputs: &[CaptureInput]) -> String {
+    let first = inputs.first().map(CaptureInput::name).unwrap_or_default();
+    match inputs.len() {
+        0 | 1 => first,
+        count => format!("{first} and {} more inputs", count - 1),
+    }
+}
+
+/// An archive that was read, for the pages of revisits in other archives.
+enum Source {
+    Path(PathBuf),
+    Copy(File),
+}
+
+impl Source {
+    fn open(&self) -> io::Result<File> {
+        match self {
+            Self::Path(path) => File::open(path),
+            Self::Copy(file) => {
+                let mut file = file.try_clone()?;
+                file.seek(SeekFrom::Start(0))?;
+                Ok(file)
+            }
+        }
+    }
+}
+
 /// Reads captures of pages.
 pub struct CaptureReader<'a> {
     /// Address of the file, or of the folder that is read, if it is known.
-    pub base: Option<&'a Url>,
+    base: Option<&'a Url>,
     /// Most bytes of a page or record.
-    pub most: usize,
+    most: usize,
     /// Hears of each part that cannot be read, and of each missing body.
-    pub report: &'a dyn Fn(&str),
+    report: &'a dyn Fn(&str),
     /// Takes the pages in order.
-    pub each: &'a mut dyn FnMut(Capture) -> Result<(), Failure>,
-    /// Counts so far.
-    pub tally: Tally,
+    each: &'a mut dyn FnMut(Capture) -> Result<(), Failure>,
+    tally: Tally,
+    /// Revisits whose page was not found so far.
+    revisits: Revisits,
+    /// Archives that were read.
+    archives: Vec<(ArchiveKind, Source)>,
 }
 
-impl CaptureReader<'_> {
-    /// Reads an archive, an HTML file or a folder. The content decides which it is.
+impl<'a> CaptureReader<'a> {
+    /// A reader that passes each page to `each`, with at most `most` bytes of a page or record. `base` is the address of a
+    /// file or folder, if it is known. `report` hears of what is left out.
+    pub fn new(
+        base: Option<&'a Url>,
+        most: usize,
+        report: &'a dyn Fn(&str),
+        each: &'a mut dyn FnMut(Capture) -> Result<(), Failure>,
+    ) -> Self {
+        let (tally, revisits, archives) = (Tally::default(), Revisits::default(), Vec::new());
+        Self { base, most, report, each, tally, revisits, archives }
+    }
+
+    /// Reads all inputs, and then the pages of revisits that stand in another archive than the revisit.
     ///
     /// # Errors
-    /// When it cannot be opened, or `each` fails.
-    pub fn path(&mut self, path: &Path) -> Result<(), Failure> {
+    /// When an input cannot be opened, or `each` fails.
+    pub fn read(mut self, inputs: &[CaptureInput]) -> Result<Tally, Failure> {
+        if self.base.is_some() && inputs.len() > 1 {
+            return Err(Failure::usage("--url is the address of one input: name one file or folder"));
+        }
+        for input in inputs {
+            match input {
+                CaptureInput::Path(path) => self.path(path)?,
+                CaptureInput::Copy(file) => self.copy(file, &input.name())?,
+            }
+        }
+        self.resolve_revisits(&names(inputs))?;
+        for url in self.revisits.into_urls() {
+            self.tally.bodiless += 1;
+            (self.report)(&format!(
+                "{}: {url}: a revisit of a page that is not there; left out",
+                names(inputs)
+            ));
+        }
+        Ok(self.tally)
+    }
+
+    /// Reads standard input.
+    fn copy(&mut self, file: &File, name: &str) -> Result<(), Failure> {
+        let fail = |e: io::Error| Failure::input(Path::new(name), &e);
+        let source = Source::Copy(file.try_clone().map_err(fail)?);
+        let mut file = source.open().map_err(fail)?;
+        match ArchiveKind::of(&mut file).map_err(fail)? {
+            Some(kind) => self.archive(kind, source, name),
+            None => self.page(file, Path::new(name), self.base.cloned()),
+        }
+    }
+
+    /// Reads an archive, an HTML file or a folder. The content decides which it is.
+    fn path(&mut self, path: &Path) -> Result<(), Failure> {
         if !path.is_dir() {
             return self.file(path, self.base.cloned());
         }
@@ -96,12 +193,37 @@ impl CaptureReader<'_> {
     }
 
     /// Reads an archive.
-    ///
-    /// # Errors
-    /// When it cannot be read at all, or `each` fails.
-    pub fn archive(&mut self, kind: ArchiveKind, file: File, name: &str) -> Result<(), Failure> {
+    fn archive(&mut self, kind: ArchiveKind, source: Source, name: &str) -> Result<(), Failure> {
+        let file = source.open().map_err(|e| Failure::input(Path::new(name), &e))?;
+        self.archives.push((kind, source));
+        self.taking(name, |most, revisits, take| read_pages(kind, file, most, revisits, take))
+    }
+
+    /// Reads the archives again for the pages of revisits in other archives.
+    fn resolve_revisits(&mut self, name: &str) -> Result<(), Failure> {
+        let archives = std::mem::take(&mut self.archives);
+        // a single WARC file was searched by its own end
+        if archives.len() < 2 && archives.iter().all(|(kind, _)| *kind == ArchiveKind::Warc) {
+            return Ok(());
+        }
+        for (kind, source) in archives {
+            if self.revisits.is_empty() {
+                break;
+            }
+            let file = source.open().map_err(|e| Failure::input(Path::new(name), &e))?;
+            self.taking(name, |most, revisits, take| resolve_revisits(kind, file, most, revisits, take))?;
+        }
+        Ok(())
+    }
+
+    /// Passes the pages that `read` finds to `each`.
+    fn taking(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(usize, &mut Revisits, &mut dyn FnMut(Archived) -> ControlFlow<()>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
         let mut failed = None;
-        let Self { most, report, each, tally, .. } = self;
+        let Self { most, report, each, tally, revisits, .. } = self;
         let mut take = |found| {
             match found {
                 Archived::Page(document) => {
@@ -120,7 +242,7 @@ impl CaptureReader<'_> {
                 }
                 Archived::Bodiless { url } => {
                     tally.bodiless += 1;
-                    report(&format!("{name}: {url}: a revisit of a page that this archive lacks; left out"));
+                    report(&format!("{name}: {url}: there are too many revisits to keep; left out"));
                 }
                 Archived::Unreadable { place, error } => {
                     tally.unreadable += 1;
@@ -129,7 +251,7 @@ impl CaptureReader<'_> {
             }
             ControlFlow::Continue(())
         };
-        let read = read_pages(kind, file, *most, &mut take);
+        let read = read(*most, revisits, &mut take);
         failed.map_or(Ok(()), Err)?;
         read.map_err(|e| match e.kind() {
             io::ErrorKind::StorageFull => Failure::new(Exit::Storage, format!("{name}: {e}")),
@@ -161,8 +283,14 @@ impl CaptureReader<'_> {
         let fail = |e: io::Error| Failure::input(path, &e);
         let mut file = File::open(path).map_err(fail)?;
         if let Some(kind) = ArchiveKind::of(&mut file).map_err(fail)? {
-            return self.archive(kind, file, &path.display().to_string());
+            return self.archive(kind, Source::Path(path.to_owned()), &path.display().to_string());
         }
+        self.page(file, path, url)
+    }
+
+    /// Reads a file that is a page, or none.
+    fn page(&mut self, file: File, path: &Path, url: Option<Url>) -> Result<(), Failure> {
+        let fail = |e: io::Error| Failure::input(path, &e);
         let mut bytes = Vec::new();
         file.take(self.most as u64 + 1).read_to_end(&mut bytes).map_err(fail)?;
         if !is_page(path, &bytes) {

@@ -50,6 +50,8 @@ pub struct Replayed {
     pub damage: Option<String>,
     /// Revisits of archives of other makers that were left out, since their pages are not there.
     pub bodiless: usize,
+    /// Files of other makers in a folder of this program, which were left out.
+    pub foreign: usize,
     /// The replay was stopped before its end: the output is not complete.
     pub stopped: bool,
 }
@@ -74,7 +76,7 @@ impl Index {
         let store = crawl_store::open(scratch.path()).map_err(|e| in_scratch(e.into()))?;
         store.begin_round().map_err(|e| in_scratch(e.into()))?;
         let records = output_of(&config, &stop)?;
-        let (pages, bodiless) = (self.pages.len(), self.bodiless);
+        let (pages, bodiless, foreign) = (self.pages.len(), self.bodiless, self.foreign);
         let damage = self.damage().map(|damage| damage.to_string());
         let mut context = session::context(config, store).map_err(in_store)?;
         context.control.cancel = stop;
@@ -88,7 +90,7 @@ impl Index {
             Err(error) => return Err(in_store(error.into())),
         }
         let (records, stopped) = (context.stats.records.get(), context.control.cancel.is_cancelled());
-        Ok(Replayed { records, pages, damage, bodiless, stopped })
+        Ok(Replayed { records, pages, damage, bodiless, foreign, stopped })
     }
 }
 

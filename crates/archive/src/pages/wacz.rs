@@ -1,6 +1,6 @@
 //! WACZ 1.1.1: a zip file with WARC files in `archive/`.
 
-use super::{Archived, of_warc};
+use super::{Archived, Revisits, of_warc};
 use crate::RecordError;
 use std::{
     fs::File,
@@ -32,12 +32,39 @@ fn is_warc(name: &str) -> bool {
     name.starts_with("archive/") && endings.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Passes the pages of each WARC file to `each`. A file is copied out of the zip first, since its reader seeks.
+/// Passes the pages of each WARC file to `each`.
 pub(super) fn read(
     file: File,
     most: usize,
+    revisits: &mut Revisits,
     each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
 ) -> io::Result<()> {
+    each_warc(file, &mut |name, copy, copied| {
+        if of_warc(copy, most, &format!("{name}: "), revisits, each)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(match copied {
+            Err(error) => each(Archived::Unreadable { place: name, error }),
+            Ok(()) => ControlFlow::Continue(()),
+        })
+    })
+}
+
+/// Passes the pages of `revisits` in each WARC file to `each`.
+pub(super) fn resolve(
+    file: File,
+    most: usize,
+    revisits: &mut Revisits,
+    each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
+) -> io::Result<()> {
+    each_warc(file, &mut |_, copy, _| revisits.resolve(copy, most, each))
+}
+
+/// Takes the name of a WARC file, a copy of the file, and the damage of the copy.
+type EachWarc<'a> = &'a mut dyn FnMut(String, File, Result<(), RecordError>) -> io::Result<ControlFlow<()>>;
+
+/// Copies each WARC file out of the zip, since its reader seeks, and passes it to `each`. A copy has all that could be unpacked.
+fn each_warc(file: File, each: EachWarc<'_>) -> io::Result<()> {
     let mut zip = ZipArchive::new(file)?;
     let mut left = MAX_UNPACKED;
     for name in warcs(&zip) {
@@ -46,15 +73,9 @@ pub(super) fn read(
             Ok(mut entry) => unpack(&mut entry, &mut copy, &mut left)?,
             Err(e) => Err(RecordError::Io(e.to_string())),
         };
-        // what could be unpacked is read all the same
         copy.seek(SeekFrom::Start(0))?;
-        if of_warc(copy, most, &format!("{name}: "), each)?.is_break() {
-            return Ok(());
-        }
-        if let Err(error) = copied
-            && each(Archived::Unreadable { place: name, error }).is_break()
-        {
-            return Ok(());
+        if each(name, copy, copied)?.is_break() {
+            break;
         }
     }
     Ok(())

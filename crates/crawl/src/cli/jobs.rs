@@ -41,6 +41,9 @@ pub struct ExtractArgs {
     /// A WARC or WACZ, or a folder of HTML gives a record a line for each page
     #[arg(value_name = "FILE|URL")]
     pub file: Option<PathBuf>,
+    /// Further archives, HTML files and folders: a revisit may refer to a page of another one
+    #[arg(value_name = "FILE", conflicts_with_all = ["jsonl", "explain"])]
+    pub more: Vec<PathBuf>,
     /// The page's address, for dates and for links that are relative, which have no target without it. For a folder the
     /// address of its first level
     #[arg(long, value_parser = super::page_url)]

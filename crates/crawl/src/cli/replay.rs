@@ -8,8 +8,9 @@ use std::path::PathBuf;
 /// `crawl replay`
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A folder that --warc has filled, a WARC or WACZ of any maker, or a file or folder of HTML
-    pub input: PathBuf,
+    /// A folder that --warc has filled, WARC or WACZ of any maker, files or folders of HTML; - for standard input
+    #[arg(value_name = "INPUT", required = true)]
+    pub inputs: Vec<PathBuf>,
     /// The address of a file or folder of HTML, which completes the paths of its files
     #[arg(long, value_parser = super::page_url)]
     pub url: Option<url::Url>,

@@ -55,12 +55,15 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
     }
     let extractor = PageExtractor::from_rules(rules, options);
     // lines are asked for by name
-    let input = if args.jsonl { captures::Input::One(None) } else { captures::of(args.file.as_deref())? };
+    let input =
+        if args.jsonl { captures::Input::One(None) } else { captures::of(args.file.as_deref(), &args.more)? };
     let bytes = match input {
         captures::Input::Many(_) if args.explain.is_some() || args.content_type.is_some() => {
             return Err(Failure::usage("--explain and --content-type need one page: the input has many"));
         }
-        captures::Input::Many(pages) => return captures::run(args, &extractor, select.as_ref(), pages),
+        captures::Input::Many(inputs) => {
+            return captures::run(args, &extractor, select.as_ref(), &inputs);
+        }
         captures::Input::One(Some(_)) if args.explain.is_some() => {
             return Err(Failure::usage("--explain needs the page unpacked: write it to a file"));
         }

@@ -1,9 +1,10 @@
 //! Standard input or a pipe that is read more than once.
 
-use crawl_engine::exit::Failure;
+use crawl_engine::{captures::CaptureInput, exit::Failure};
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
+    path::PathBuf,
 };
 
 /// Bytes of an input that are kept on disk.
@@ -44,6 +45,21 @@ impl Kept {
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         Ok(file)
     }
+}
+
+/// Inputs of captures by their names; `-` is a copy of standard input.
+///
+/// # Errors
+/// When standard input is named twice, or cannot be kept.
+pub fn inputs(names: &[PathBuf]) -> Result<Vec<CaptureInput>, Failure> {
+    if names.iter().filter(|name| name.as_os_str() == "-").count() > 1 {
+        return Err(Failure::usage("standard input (-) is named twice"));
+    }
+    let input = |name: &PathBuf| match name.as_os_str() == "-" {
+        true => Ok(CaptureInput::Copy(Kept::of(io::stdin().lock())?.reader()?)),
+        false => Ok(CaptureInput::Path(name.clone())),
+    };
+    names.iter().map(input).collect()
 }
 
 #[cfg(test)]

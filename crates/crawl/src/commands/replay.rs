@@ -1,8 +1,9 @@
 //! `crawl replay`: extraction and cleaning again, from an archive.
 
+use super::kept;
 use crate::{cli::ReplayArgs, logging::say, signals::stop_on_signals};
 use crawl_engine::{
-    config,
+    captures, config,
     exit::{Exit, Failure},
     replay,
 };
@@ -15,7 +16,8 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     crate::logging::start(&config.log)?;
     crawl_engine::memory::check_address_space(config.extract.threads)?;
     let began = Instant::now();
-    let archive = replay::open(&args.input, args.url.as_ref(), &config)?;
+    let inputs = kept::inputs(&args.inputs)?;
+    let archive = replay::open(&inputs, args.url.as_ref(), &config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -39,12 +41,18 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         if replayed.bodiless > 0 {
             say(&format!("{} revisits left out: the archive lacks their pages", replayed.bodiless));
         }
+        if replayed.foreign > 0 {
+            say(&format!(
+                "{} files or folders of other makers left out: crawl replay reads them by a command of their own",
+                replayed.foreign
+            ));
+        }
     }
     match replayed.damage {
         None => Ok(Exit::Done),
         Some(damage) => Err(Failure::new(
             Exit::Damaged,
-            format!("{}: {damage}; the output has the readable part", args.input.display()),
+            format!("{}: {damage}; the output has the readable part", captures::names(&inputs)),
         )),
     }
 }

@@ -1,6 +1,6 @@
 //! Addresses of files in a folder that mirrors a site.
 
-use std::path::Path;
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 use url::{Host, Url};
 
 /// The address of a site whose folder has this name, as `wget --mirror` names it: a host, or `host:port`.
@@ -15,26 +15,57 @@ pub(super) fn of_host(name: &str) -> Option<Url> {
     (is_host && url.path() == "/" && url.query().is_none()).then_some(url)
 }
 
-/// The address of a file by its path below the folder of `base`, or below a folder that is named for its host.
+/// The address of a file by its path below the folder of `base`, or below a folder that is named for its host. Bytes that
+/// are no UTF-8 are percent-encoded.
 pub(super) fn of_file(base: Option<&Url>, path: &Path) -> Option<Url> {
-    let names: Option<Vec<&str>> = path.iter().map(|name| name.to_str()).collect();
-    let mut names = names?;
+    let mut names: Vec<&OsStr> = path.iter().collect();
     let mut url = match base {
         Some(base) => base.clone(),
-        None if names.len() > 1 => of_host(names.remove(0))?,
+        None if names.len() > 1 => of_host(names.remove(0).to_str()?)?,
         None => return None,
     };
-    let (file, query) = names.pop().map(|name| name.split_once('?').unwrap_or((name, "")))?;
-    url.set_query(Some(query).filter(|query| !query.is_empty()));
+    let last = names.pop()?.as_bytes();
+    let mut parts = last.splitn(2, |byte| *byte == b'?');
+    let (file, query) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let query = String::from_utf8(query.to_vec()).unwrap_or_else(|_| encoded(query, u8::is_ascii));
+    url.set_query(Some(query.as_str()).filter(|query| !query.is_empty()));
+    url.path_segments_mut().ok()?.pop_if_empty();
     // a folder's own page
-    names.push(if matches!(file, "index.html" | "index.htm") { "" } else { file });
-    url.path_segments_mut().ok()?.pop_if_empty().extend(names);
+    let file = if matches!(file, b"index.html" | b"index.htm") { b"" } else { file };
+    for name in names.iter().map(|name| name.as_bytes()).chain([file]) {
+        match std::str::from_utf8(name) {
+            Ok(name) => drop(url.path_segments_mut().ok()?.push(name)),
+            Err(_) => {
+                let path = format!(
+                    "{}/{}",
+                    url.path().trim_end_matches('/'),
+                    encoded(name, |byte| byte.is_ascii() && *byte != b'%')
+                );
+                url.set_path(&path);
+            }
+        }
+    }
     Some(url)
+}
+
+/// Bytes of a URL with all others percent-encoded.
+fn encoded(bytes: &[u8], is_kept: impl Fn(&u8) -> bool) -> String {
+    let one = |byte: &u8| if is_kept(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
+    bytes.iter().map(one).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_are_no_utf_8_are_encoded() {
+        let base = Url::parse("https://docs.example.org/en/").unwrap();
+        let at = |name: &[u8]| of_file(Some(&base), Path::new(OsStr::from_bytes(name))).unwrap().to_string();
+        assert_eq!(at(b"caf\xe9.html"), "https://docs.example.org/en/caf%E9.html");
+        assert_eq!(at(b"caf\xe9/index.html"), "https://docs.example.org/en/caf%E9/");
+        assert_eq!(at(b"a?q=\xe9"), "https://docs.example.org/en/a?q=%E9");
+    }
 
     #[test]
     fn files_of_a_mirror_have_the_addresses_of_their_pages() {

@@ -1,6 +1,6 @@
 //! Captures as an archive of this program, which a replay reads.
 
-use super::{Capture, CaptureReader, Tally};
+use super::{Capture, CaptureInput, CaptureReader, Tally, names};
 use crate::{
     archive::{Decided, Decision},
     exit::{Exit, Failure},
@@ -19,12 +19,17 @@ use std::{
 use url::Url;
 use uuid::Uuid;
 
-/// Writes the captures of an input as one file of `folder`. Of several captures of an address the latest
+/// Writes the captures of inputs as one file of `folder`. Of several captures of an address the latest
 /// counts, and the last one of those without a time.
 ///
 /// # Errors
-/// When the input cannot be read, a page has no address, or the file cannot be written.
-pub fn convert(input: &Path, base: Option<&Url>, most: usize, folder: &Path) -> Result<Tally, Failure> {
+/// When an input cannot be read, a page has no address, or the file cannot be written.
+pub fn convert(
+    inputs: &[CaptureInput],
+    base: Option<&Url>,
+    most: usize,
+    folder: &Path,
+) -> Result<Tally, Failure> {
     let full = |e: &io::Error| Failure::new(Exit::Storage, format!("{}: {e}", folder.display()));
     let file = File::create(folder.join("converted.warc.gz")).map_err(|e| full(&e))?;
     let mut out = BufWriter::new(file);
@@ -55,12 +60,9 @@ pub fn convert(input: &Path, base: Option<&Url>, most: usize, folder: &Path) -> 
         Ok(())
     };
     let report = |words: &str| tracing::warn!("{words}");
-    let tally = Tally::default();
-    let mut reader = CaptureReader { base, most, report: &report, each: &mut each, tally };
-    reader.path(input)?;
-    let mut tally = reader.tally;
+    let mut tally = CaptureReader::new(base, most, &report, &mut each).read(inputs)?;
     if unaddressed > 0 {
-        tracing::warn!("{}: {unaddressed} pages have no http address; left out", input.display());
+        tracing::warn!("{}: {unaddressed} pages have no http address; left out", names(inputs));
         tally.unreadable += unaddressed;
         tally.pages -= unaddressed;
     }

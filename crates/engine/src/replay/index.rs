@@ -2,7 +2,7 @@
 
 use crate::{
     archive::Decision,
-    captures,
+    captures::{self, CaptureInput},
     config::Config,
     exit::{Exit, Failure},
     scratch::Scratch,
@@ -10,7 +10,7 @@ use crate::{
 use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
 use crawl_fetch::{Canonicalizer, MAX_SITEMAP_BYTES};
 use crawl_model::UrlKey;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
     fmt,
     fs::File,
@@ -28,29 +28,33 @@ pub(super) fn key_of(canonicalizer: &Canonicalizer, url: &Url) -> UrlKey {
 /// Bytes of a record beyond those that a body may have: its fields.
 const FIELDS: u64 = 1 << 20;
 
-/// Reads what an archive holds, for a replay by these settings. Archives and pages of other makers are converted first; `base` is the
-/// address of a folder or file of HTML.
+/// Reads what an archive holds, for a replay by these settings. Archives and pages of other makers are converted first, and
+/// so are several inputs; `base` is the address of a folder or file of HTML.
 ///
 /// # Errors
-/// When the input cannot be read, or holds no page that can be replayed.
-pub fn open(input: &Path, base: Option<&Url>, config: &Config) -> Result<Index, Failure> {
+/// When an input cannot be read, or none holds a page that can be replayed.
+pub fn open(inputs: &[CaptureInput], base: Option<&Url>, config: &Config) -> Result<Index, Failure> {
     let most = usize::try_from(MAX_SITEMAP_BYTES.max(config.fetch.max_body.as_u64()) + FIELDS);
     let most = most.unwrap_or(usize::MAX);
-    if input.is_dir() {
-        let index = Index::of(input, most)?;
+    let name = captures::names(inputs);
+    if let [CaptureInput::Path(input)] = inputs
+        && input.is_dir()
+    {
+        let mut index = Index::of(input, most)?;
         if index.is_ours {
-            return index.checked(input);
+            index.note_foreign(input)?;
+            return index.checked(&name);
         }
     }
     let temporary = std::env::temp_dir();
     let scratch = Scratch::new(&temporary, "crawl-converted-")
         .map_err(|e| Failure::new(Exit::Storage, format!("{}: {e}", temporary.display())))?;
-    let tally = captures::convert(input, base, most, scratch.path())?;
+    let tally = captures::convert(inputs, base, most, scratch.path())?;
     let mut index = Index::of(scratch.path(), most)?;
     index.unreadable += usize::try_from(tally.unreadable).unwrap_or(usize::MAX);
     index.bodiless = usize::try_from(tally.bodiless).unwrap_or(usize::MAX);
     index.converted = Some(scratch);
-    index.checked(input)
+    index.checked(&name)
 }
 
 /// Position of a capture in the archive.
@@ -104,6 +108,8 @@ pub struct Index {
     is_ours: bool,
     /// Revisits in archives of other makers, whose pages are not there.
     pub(super) bodiless: usize,
+    /// Files of other makers in a folder of this program, which are left out.
+    pub(super) foreign: usize,
     /// The folder of a converted archive, for the time of the replay.
     converted: Option<Scratch>,
 }
@@ -155,7 +161,7 @@ impl Index {
             }
         }
         let is_ours = !pages.is_empty() || runs + put_aside > 0;
-        let (bodiless, converted) = (0, None);
+        let (bodiless, foreign, converted) = (0, 0, None);
         Ok(Self {
             files,
             captures,
@@ -167,21 +173,53 @@ impl Index {
             put_aside,
             is_ours,
             bodiless,
+            foreign,
             converted,
         })
     }
 
+    /// Names and counts files of a folder that no crawl has written: their pages have no decisions.
+    fn note_foreign(&mut self, dir: &Path) -> Result<(), Failure> {
+        let used: FxHashSet<usize> = self
+            .pages
+            .values()
+            .filter_map(|capture| self.captures.get(capture).map(|position| position.file))
+            .collect();
+        let with_captures: FxHashSet<usize> = self.captures.values().map(|position| position.file).collect();
+        let mut foreign = Vec::new();
+        for (number, file) in self.files.iter().enumerate() {
+            let is_unused = with_captures.contains(&number) && !used.contains(&number);
+            if is_unused && !is_of_crawl(file, self.most).map_err(|e| Failure::input(file, &e))? {
+                foreign.push(file.clone());
+            }
+        }
+        let fail = |e: io::Error| Failure::input(dir, &e);
+        for entry in std::fs::read_dir(dir).map_err(fail)? {
+            let path = entry.map_err(fail)?.path();
+            let name = path.to_string_lossy().to_ascii_lowercase();
+            if path.is_dir() || FOREIGN.iter().any(|ending| name.ends_with(ending)) {
+                foreign.push(path);
+            }
+        }
+        foreign.sort();
+        for path in &foreign {
+            tracing::warn!("{}: not written by crawl --warc; left out", path.display());
+        }
+        self.foreign = foreign.len();
+        Ok(())
+    }
+
     /// The index, if it has a page; `input` is the name of the archive.
-    fn checked(self, input: &Path) -> Result<Self, Failure> {
+    fn checked(self, input: &str) -> Result<Self, Failure> {
         if !self.pages.is_empty() {
             return Ok(self);
         }
         if self.unreadable + self.put_aside > 0 {
             let words = "no page can be read, the archive is damaged: restore it from a copy, or crawl the sites again";
-            return Err(Failure::new(Exit::Damaged, format!("{}: {words}", input.display())));
+            return Err(Failure::new(Exit::Damaged, format!("{input}: {words}")));
         }
         let words = "no page in it: name a folder of --warc, a WARC or WACZ, or a file or folder of HTML";
-        Err(Failure::usage(format!("{}: {words}", input.display())))
+        Err(Failure::usage(format!("{input}: {words}")))
     }
 
     /// Missing parts; none if the archive is intact.
@@ -221,6 +259,17 @@ impl Index {
         };
         Ok(body.map(|body| Capture { url, content_type, encoding, body }))
     }
+}
+
+/// Endings of archives and pages that no crawl writes.
+const FOREIGN: [&str; 5] = [".wacz", ".warc.zst", ".html", ".htm", ".xhtml"];
+
+/// Returns true if the first record of a file names this program.
+fn is_of_crawl(file: &Path, most: usize) -> io::Result<bool> {
+    let first = WarcReader::new(File::open(file)?, most)?.next().and_then(Result::ok);
+    Ok(first.is_some_and(|record| {
+        record.record_type() == "warcinfo" && record.block.starts_with(b"software: crawl/")
+    }))
 }
 
 /// The capture that has the body of a revisit.

@@ -4,7 +4,7 @@ use super::{extract, warn_if_empty};
 use crate::{
     cli::ExtractArgs,
     commands::{
-        kept::Kept,
+        kept::{self, Kept},
         select::{self, Select},
         write_json,
     },
@@ -12,16 +12,15 @@ use crate::{
 };
 use crawl_archive::{ArchiveKind, MAX_RECORD_BYTES};
 use crawl_engine::{
-    captures::{self, Capture, CaptureReader, Tally},
+    captures::{self, Capture, CaptureInput, CaptureReader},
     exit::{Exit, Failure},
 };
 use crawl_extract::PageExtractor;
 use crawl_model::Record;
 use rayon::prelude::*;
 use std::{
-    fs::File,
     io::{self, BufRead, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 use url::Url;
 
@@ -33,45 +32,36 @@ const BATCH_BYTES: usize = 32 << 20;
 /// First bytes of a zstd frame.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// An input of many pages.
-pub(super) enum Pages<'a> {
-    /// A folder.
-    Folder(&'a Path),
-    /// An archive with its name in messages.
-    Archive(ArchiveKind, File, String),
-}
-
 /// An input by its content.
-pub(super) enum Input<'a> {
+pub(super) enum Input {
     /// One page, with its bytes if they had to be read.
     One(Option<Vec<u8>>),
     /// Many pages.
-    Many(Pages<'a>),
+    Many(Vec<CaptureInput>),
 }
 
-/// Finds out whether a file, folder or standard input has many pages.
-pub(super) fn of(file: Option<&Path>) -> Result<Input<'_>, Failure> {
-    let Some(path) = file.filter(|path| path.as_os_str() != "-") else { return of_stdin() };
-    if path.is_dir() {
-        return Ok(Input::Many(Pages::Folder(path)));
+/// Finds out whether a file, folder or standard input has many pages. Several inputs have.
+pub(super) fn of(file: Option<&Path>, more: &[PathBuf]) -> Result<Input, Failure> {
+    if let Some(first) = file.filter(|_| !more.is_empty()) {
+        let names: Vec<PathBuf> = [first.to_owned()].into_iter().chain(more.iter().cloned()).collect();
+        return Ok(Input::Many(kept::inputs(&names)?));
     }
-    let Some(kind) = captures::archive_kind(path)? else { return Ok(Input::One(None)) };
-    let file = File::open(path).map_err(|e| Failure::input(path, &e))?;
-    Ok(Input::Many(Pages::Archive(kind, file, path.display().to_string())))
+    let Some(path) = file.filter(|path| path.as_os_str() != "-") else { return of_stdin() };
+    let has_many = path.is_dir() || captures::archive_kind(path)?.is_some();
+    Ok(if has_many { Input::Many(vec![CaptureInput::Path(path.to_owned())]) } else { Input::One(None) })
 }
 
 /// Looks at the first bytes, which stay in the buffer of standard input. An archive is copied, since its reader seeks.
-fn of_stdin() -> Result<Input<'static>, Failure> {
-    let input = "standard input";
-    let fail = |e: io::Error| Failure::input(Path::new(input), &e);
+fn of_stdin() -> Result<Input, Failure> {
+    let fail = |e: io::Error| Failure::input(Path::new("standard input"), &e);
     let mut stdin = io::stdin().lock();
     let head = stdin.fill_buf().map_err(fail)?;
     if ArchiveKind::of_head(head).is_none() && !head.starts_with(&ZSTD) {
         return Ok(Input::One(None));
     }
     let mut file = Kept::of(stdin)?.reader()?;
-    if let Some(kind) = ArchiveKind::of(&mut file).map_err(fail)? {
-        return Ok(Input::Many(Pages::Archive(kind, file, input.to_owned())));
+    if ArchiveKind::of(&mut file).map_err(fail)?.is_some() {
+        return Ok(Input::Many(vec![CaptureInput::Copy(file)]));
     }
     let mut bytes = Vec::new();
     file.take(MAX_PAGE as u64).read_to_end(&mut bytes).map_err(fail)?;
@@ -86,23 +76,12 @@ pub(super) fn run(
     args: &ExtractArgs,
     extractor: &PageExtractor,
     select: Option<&Select>,
-    pages: Pages<'_>,
+    inputs: &[CaptureInput],
 ) -> Result<Exit, Failure> {
     let mut batch = Batch { extractor, select, pages: Vec::new(), bytes: 0 };
     let mut each = |capture: Capture| batch.add(capture);
-    let (most, tally) = (MAX_PAGE, Tally::default());
-    let mut reader = CaptureReader { base: args.url.as_ref(), most, report: &say, each: &mut each, tally };
-    let name = match pages {
-        Pages::Folder(path) => {
-            reader.path(path)?;
-            path.display().to_string()
-        }
-        Pages::Archive(kind, file, name) => {
-            reader.archive(kind, file, &name)?;
-            name
-        }
-    };
-    let tally = reader.tally;
+    let tally = CaptureReader::new(args.url.as_ref(), MAX_PAGE, &say, &mut each).read(inputs)?;
+    let name = captures::names(inputs);
     batch.write()?;
     if tally.bodiless > 0 {
         say(&format!("{name}: {} revisits without their page left out", tally.bodiless));

@@ -22,6 +22,7 @@ pub(super) fn named(args: &ExtractArgs) -> Result<Option<Url>, Failure> {
         return Ok(None);
     };
     let flag = [
+        (!args.more.is_empty(), "a second input"),
         (args.jsonl, "--jsonl"),
         (args.url.is_some(), "--url"),
         (args.content_type.is_some(), "--content-type"),
