@@ -265,22 +265,9 @@ mod tests {
     }
 
     fn page(depth: u32) -> CrawlRequest {
-        CrawlRequest {
-            id: RequestId(1),
-            token: LeaseToken(1),
-            url: Url::parse("http://a.test/").unwrap(),
-            depth,
-            discovery: Discovery::Seed,
-            attempt: 0,
-            strategy: None,
-            redirects: Vec::new(),
-            etag: None,
-            last_modified: None,
-            sitemap_lastmod: None,
-            before: None,
-            project: "p".into(),
-            source_group: None,
-        }
+        let url = Url::parse("http://a.test/").unwrap();
+        let (id, token) = (RequestId(1), LeaseToken(1));
+        CrawlRequest { id, token, depth, project: "p".into(), ..CrawlRequest::of_seed(url) }
     }
 
     fn link(url: &str) -> Link {

@@ -6,7 +6,7 @@
 use crawl_fetch::{
     AddressPolicy, ByteBudget, Fetched, Gate, HttpClient, HttpSettings, PolitenessSettings, SlotOutcome,
 };
-use crawl_model::{CrawlRequest, Discovery, HostKey, LeaseToken, RequestId};
+use crawl_model::{CrawlRequest, HostKey};
 use futures::{StreamExt, stream};
 use std::{error::Error, io::stdin, time::Duration, time::Instant};
 use url::Url;
@@ -51,22 +51,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn one(client: &HttpClient, gate: &Gate, url: Url) -> u64 {
     let Some(host) = HostKey::of(&url) else { return 0 };
     let slot = gate.acquire(&host).await;
-    let request = CrawlRequest {
-        id: RequestId(0),
-        token: LeaseToken(0),
-        url,
-        depth: 0,
-        discovery: Discovery::Seed,
-        attempt: 0,
-        strategy: None,
-        redirects: Vec::new(),
-        etag: None,
-        last_modified: None,
-        sitemap_lastmod: None,
-        before: None,
-        project: "".into(),
-        source_group: None,
-    };
+    let request = CrawlRequest::of_seed(url);
     let fetched = client.fetch(request).await;
     slot.finish(SlotOutcome::of(&fetched));
     match fetched {

@@ -39,3 +39,26 @@ pub struct CrawlRequest {
     /// The source group within the project, if one was named.
     pub source_group: Option<Arc<str>>,
 }
+
+impl CrawlRequest {
+    /// Makes the first request of a seed that no frontier has leased.
+    #[must_use]
+    pub fn of_seed(url: Url) -> Self {
+        Self {
+            id: RequestId(0),
+            token: LeaseToken(0),
+            url,
+            depth: 0,
+            discovery: Discovery::Seed,
+            attempt: 0,
+            strategy: None,
+            redirects: Vec::new(),
+            etag: None,
+            last_modified: None,
+            sitemap_lastmod: None,
+            before: None,
+            project: "".into(),
+            source_group: None,
+        }
+    }
+}

@@ -7,9 +7,7 @@ use crate::{
 };
 use crawl_archive::{NewRecord, digest, record_id};
 use crawl_fetch::Canonicalizer;
-use crawl_model::{
-    CrawlRequest, Discovery, LeaseToken, PageType, RequestId, Strategy, Timings, UrlKey, rfc3339,
-};
+use crawl_model::{CrawlRequest, PageType, Strategy, Timings, UrlKey, rfc3339};
 use rustc_hash::FxHashMap;
 use std::{
     fs::File,
@@ -103,22 +101,7 @@ fn decided(capture: &Capture, url: Url, taken: i64, id: Uuid) -> Decided {
     Decided {
         capture: id,
         final_url: url.clone(),
-        request: CrawlRequest {
-            id: RequestId(0),
-            token: LeaseToken(0),
-            url,
-            depth: 0,
-            discovery: Discovery::Seed,
-            attempt: 0,
-            strategy: None,
-            redirects: Vec::new(),
-            etag: None,
-            last_modified: None,
-            sitemap_lastmod: None,
-            before: None,
-            project: "".into(),
-            source_group: None,
-        },
+        request: CrawlRequest::of_seed(url),
         status: 200,
         content_type: Some(declared.to_owned()).filter(|declared| !declared.is_empty()),
         strategy: Strategy::Static,

@@ -172,22 +172,9 @@ pub fn client(settings: HttpSettings) -> HttpClient {
 }
 
 pub fn request(url: Url) -> CrawlRequest {
-    CrawlRequest {
-        id: RequestId(1),
-        token: LeaseToken(1),
-        url,
-        depth: 0,
-        discovery: Discovery::Link,
-        attempt: 0,
-        strategy: None,
-        redirects: Vec::new(),
-        etag: None,
-        last_modified: None,
-        sitemap_lastmod: None,
-        before: None,
-        project: "test".into(),
-        source_group: None,
-    }
+    let (id, token) = (RequestId(1), LeaseToken(1));
+    let discovery = Discovery::Link;
+    CrawlRequest { id, token, discovery, project: "test".into(), ..CrawlRequest::of_seed(url) }
 }
 
 /// A third-party suite of `fixtures/protocol`.
