@@ -2,7 +2,7 @@
 //!
 //! A page has about sixteen bands, each a row on another page of the table. Written at once, they would cost
 //! more than all other writes of the page. So they are buffered and written in parts, in the order of their
-//! hashes.
+//! hashes. Two more entries of a text find it by its page and by its content.
 //!
 //! A crash loses nothing: each row of `texts` holds its bands, from which missing rows are rebuilt. Most
 //! look-ups find nothing, and a filter answers them without the table.
@@ -72,13 +72,17 @@ impl BandBuffer {
     }
 
     fn gather(&mut self, conn: &Connection) -> rusqlite::Result<()> {
-        let mut select = conn.prepare_cached("SELECT place, bands FROM texts WHERE place > ?1")?;
+        let mut select =
+            conn.prepare_cached("SELECT place, bands, page, content FROM texts WHERE place > ?1")?;
         let mut rows = select.query([self.stored_to])?;
         while let Some(row) = rows.next()? {
             let place = row.get(0)?;
             for hash in row.get_ref(1)?.as_blob()?.as_chunks().0 {
                 self.add(i64::from_le_bytes(*hash), place);
             }
+            let page = row.get_ref(2)?.as_blob()?;
+            let content = row.get_ref(3)?.as_blob_or_null()?;
+            [Some(page), content].into_iter().flatten().for_each(|key| self.add(hash_of(key), place));
         }
         Ok(())
     }
@@ -171,6 +175,23 @@ pub(super) fn insert(conn: &Connection, hash: i64, place: i64) -> rusqlite::Resu
     conn.prepare_cached("INSERT OR IGNORE INTO bands (hash, place) VALUES (?1, ?2)")?
         .execute((hash, place))
         .map(|_| ())
+}
+
+/// Adds the entries of all pages and contents to the table.
+pub(super) fn index_texts(conn: &Connection) -> rusqlite::Result<()> {
+    let mut select = conn.prepare("SELECT place, page, content FROM texts")?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let place = row.get(0)?;
+        let (page, content) = (row.get_ref(1)?.as_blob()?, row.get_ref(2)?.as_blob_or_null()?);
+        [Some(page), content].into_iter().flatten().try_for_each(|key| insert(conn, hash_of(key), place))?;
+    }
+    Ok(())
+}
+
+/// Entry of a text's page or content: the first eight bytes of the hash, which are as random as a band's.
+pub(super) fn hash_of(key: &[u8]) -> i64 {
+    key.first_chunk().map_or(0, |first| i64::from_be_bytes(*first))
 }
 
 /// Part of a hash; parts are in the order of hashes.
@@ -332,7 +353,7 @@ mod tests {
         let inner = store.inner.lock().unwrap();
         let bands = &inner.memory.bands;
         let stored: usize = inner.conn.query_row("SELECT count(*) FROM bands", [], |row| row.get(0)).unwrap();
-        assert!(bands.rows <= 1_000 && bands.rows + stored == 16_000, "{} and {stored}", bands.rows);
+        assert!(bands.rows <= 1_000 && bands.rows + stored == 17_000, "{} and {stored}", bands.rows);
         let waiting = 1_000 - bands.stored_to;
         assert!(waiting < 200, "the texts of {waiting} pages are read when the store is opened");
     }

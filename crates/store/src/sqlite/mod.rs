@@ -62,6 +62,7 @@ const MIGRATIONS: Migrations = &[
     include_str!("migrations/0006_bands.sql"),
     include_str!("migrations/0007_checksums.sql"),
     include_str!("migrations/0008_found_on.sql"),
+    include_str!("migrations/0009_text_keys.sql"),
 ];
 
 /// Pages in the write-ahead log that trigger a checkpoint: at 4 KiB per page the log stays at about 8 MiB.

@@ -1,6 +1,6 @@
 //! Access to the rows of a state, for a copy to another engine.
 
-use super::{FILE, SqliteStore, checksum::checksum, error, memory::set_number};
+use super::{FILE, SqliteStore, bands, checksum::checksum, error, memory::set_number};
 use crate::file_error::io_error;
 use crawl_model::{RunStore, StoreError};
 use rusqlite::Connection;
@@ -23,6 +23,11 @@ pub(crate) fn blob_checksum(blob: &[u8]) -> i64 {
 /// An error of SQLite as that of a store.
 pub(crate) fn sql(error: rusqlite::Error) -> StoreError {
     error::sql(error)
+}
+
+/// Adds the entries by which the index finds texts by page and content.
+pub(crate) fn index_texts(conn: &Connection) -> Result<(), StoreError> {
+    bands::index_texts(conn).map_err(sql)
 }
 
 /// Sets a number of the state, as the table `numbers` names it.

@@ -2,7 +2,7 @@
 
 use super::{
     Inner, SqliteStore,
-    bands::{self, BandBuffer},
+    bands::{self, BandBuffer, hash_of},
     error::sql,
     memory::Memory,
     text_cache::TextCache,
@@ -80,8 +80,12 @@ pub(super) struct Texts<'c> {
 
 const SAME_CONTENT: &str =
     "SELECT place FROM texts WHERE content = ?1 AND space = ?2 ORDER BY place LIMIT ?3";
+const HAS_CONTENT: &str = "SELECT 1 FROM texts WHERE place = ?1 AND content = ?2";
 const SAME_BAND: &str = "SELECT place FROM bands WHERE hash = ?1 ORDER BY place LIMIT ?2";
 const KNOWN: &str = "SELECT page, round, content, signature, shingles FROM texts WHERE place = ?1";
+const OF_PAGE: &str = "SELECT place, bands FROM texts WHERE page = ?1 AND space = ?2";
+/// The hashes of a text: its bands, its page and its content.
+const AT_PLACE: &str = "SELECT bands, page, content FROM texts WHERE place = ?1 AND page = ?2";
 /// Confirms an unchanged text: only the round of its row changes.
 const CONFIRM: &str =
     "UPDATE texts SET round = ?2 WHERE place = ?1 AND content IS ?3 AND bands = ?4 AND shingles = ?5";
@@ -127,15 +131,14 @@ impl<'c> Texts<'c> {
     /// Positions of texts, those with the most common bands first.
     fn places_like(&mut self, sketch: &Sketch) -> rusqlite::Result<Vec<i64>> {
         let mut shared: FxHashMap<i64, usize> = FxHashMap::default();
-        if let Some(content) = sketch.content {
-            let mut select = self.conn.prepare_cached(SAME_CONTENT)?;
-            for place in select.query_map((content.0, self.space, A_BAND), |row| row.get(0))? {
-                // more than all bands
-                shared.insert(place?, sketch.bands.len() + 1);
-            }
-        }
         if let Some(buffered) = &mut self.buffered {
             buffered.make_filter(self.conn)?;
+        }
+        if let Some(content) = sketch.content {
+            for place in self.with_content(content)? {
+                // more than all bands
+                shared.insert(place, sketch.bands.len() + 1);
+            }
         }
         let mut select = self.conn.prepare_cached(SAME_BAND)?;
         let mut places = Vec::new();
@@ -147,6 +150,28 @@ impl<'c> Texts<'c> {
             shared.into_iter().map(|(place, bands)| (Reverse(bands), place)).collect();
         places.sort_unstable();
         Ok(places.into_iter().map(|(_, place)| place).collect())
+    }
+
+    /// The oldest texts that have a content.
+    fn with_content(&mut self, content: ContentHash) -> rusqlite::Result<Vec<i64>> {
+        if self.buffered.is_none() {
+            let mut select = self.conn.prepare_cached(SAME_CONTENT)?;
+            return select.query_map((content.0, self.space, A_BAND), |row| row.get(0))?.collect();
+        }
+        let mut places = Vec::new();
+        let mut select = self.conn.prepare_cached(SAME_BAND)?;
+        self.with_band(hash_of(&content.0), &mut select, &mut places)?;
+        let mut has = self.conn.prepare_cached(HAS_CONTENT)?;
+        let mut found = Vec::with_capacity(places.len());
+        for place in places {
+            let cached = self.cache.as_ref().and_then(|cache| cache.text(place));
+            let same = match cached {
+                Some((_, text)) => text.sketch.content == Some(content),
+                None => has.exists((place, content.0))?,
+            };
+            found.extend(same.then_some(place));
+        }
+        Ok(found)
     }
 
     /// The oldest texts that have a band.
@@ -186,7 +211,7 @@ impl<'c> Texts<'c> {
         let Sketch { content, shingles, signature, bands } = &text.sketch;
         let content = content.map(|hash| hash.0);
         let signature: Vec<u8> = signature.iter().flat_map(|n| n.to_le_bytes()).collect();
-        let hashes: Vec<i64> = bands.iter().map(|band| self.hash(*band)).collect();
+        let mut hashes: Vec<i64> = bands.iter().map(|band| self.hash(*band)).collect();
         let bands: Vec<u8> = hashes.iter().flat_map(|n| n.to_le_bytes()).collect();
         let known = self.of_page(text.page)?;
         let place = text.place.filter(|place| known.as_ref().is_some_and(|(known, _)| known == place));
@@ -203,6 +228,10 @@ impl<'c> Texts<'c> {
         let row = (place, self.space, text.page.0, self.round, content, signature, bands, shingles);
         self.conn.prepare_cached(PUT)?.execute(row)?;
         let place = place.unwrap_or_else(|| self.conn.last_insert_rowid());
+        if self.buffered.is_some() {
+            hashes.push(hash_of(&text.page.0));
+            hashes.extend(content.map(|content| hash_of(&content)));
+        }
         for hash in hashes {
             if let Some(cache) = &mut self.cache {
                 cache.add_to_band(hash, place);
@@ -229,11 +258,12 @@ impl<'c> Texts<'c> {
 
     /// Confirms the text of an unchanged page for this round.
     pub(super) fn confirm(&mut self, page: UrlKey) -> rusqlite::Result<()> {
-        let mut update = self
-            .conn
-            .prepare_cached("UPDATE texts SET round = ?3 WHERE page = ?1 AND space = ?2 RETURNING place")?;
-        let place = update.query_row((page.0, self.space, self.round), |row| row.get(0)).optional()?;
-        place.into_iter().for_each(|place| self.drop_cached(place));
+        if let Some((place, _)) = self.of_page(page)? {
+            self.drop_cached(place);
+            self.conn
+                .prepare_cached("UPDATE texts SET round = ?2 WHERE place = ?1")?
+                .execute((place, self.round))?;
+        }
         Ok(())
     }
 
@@ -257,13 +287,13 @@ impl<'c> Texts<'c> {
 
     fn forget_where(&mut self, condition: &str, value: i64) -> rusqlite::Result<usize> {
         let select = format!(
-            "SELECT place, bands FROM texts WHERE {condition} AND place > ?2 ORDER BY place LIMIT 1000"
+            "SELECT bands, page, content, place FROM texts WHERE {condition} AND place > ?2 ORDER BY place LIMIT 1000"
         );
         let mut select = self.conn.prepare(&select)?;
         let (mut texts, mut last) = (0, i64::MIN);
         loop {
-            let found = select.query_map((value, last), |row| Ok((row.get(0)?, row.get(1)?)))?;
-            let batch: Vec<(i64, Vec<u8>)> = found.collect::<Result<_, _>>()?;
+            let found = select.query_map((value, last), |row| Ok((row.get(3)?, read_hashes(row)?)))?;
+            let batch: Vec<(i64, Vec<i64>)> = found.collect::<Result<_, _>>()?;
             let Some((place, _)) = batch.last() else { return Ok(texts) };
             last = *place;
             texts += batch.len();
@@ -271,17 +301,29 @@ impl<'c> Texts<'c> {
         }
     }
 
-    /// Position and bands of a page's text.
-    fn of_page(&self, page: UrlKey) -> rusqlite::Result<Option<(i64, Vec<u8>)>> {
-        let mut select =
-            self.conn.prepare_cached("SELECT place, bands FROM texts WHERE page = ?1 AND space = ?2")?;
-        select.query_row((page.0, self.space), |row| Ok((row.get(0)?, row.get(1)?))).optional()
+    /// Position of a page's text, and the hashes by which the index finds it.
+    fn of_page(&mut self, page: UrlKey) -> rusqlite::Result<Option<(i64, Vec<i64>)>> {
+        if self.buffered.is_none() {
+            let mut select = self.conn.prepare_cached(OF_PAGE)?;
+            let found = select.query_row((page.0, self.space), |row| Ok((row.get(0)?, row.get(1)?)));
+            let found: Option<(i64, Vec<u8>)> = found.optional()?;
+            return Ok(found.map(|(place, bands)| (place, hashes(&bands).collect())));
+        }
+        let mut places = Vec::new();
+        let mut select = self.conn.prepare_cached(SAME_BAND)?;
+        self.with_band(hash_of(&page.0), &mut select, &mut places)?;
+        let mut select = self.conn.prepare_cached(AT_PLACE)?;
+        for place in places {
+            if let Some(bands) = select.query_row((place, page.0), read_hashes).optional()? {
+                return Ok(Some((place, bands)));
+            }
+        }
+        Ok(None)
     }
 
-    fn remove(&mut self, place: i64, bands: &[u8]) -> rusqlite::Result<()> {
+    fn remove(&mut self, place: i64, hashes: &[i64]) -> rusqlite::Result<()> {
         let mut delete = self.conn.prepare_cached("DELETE FROM bands WHERE hash = ?1 AND place = ?2")?;
-        for hash in bands.as_chunks().0 {
-            let hash = i64::from_le_bytes(*hash);
+        for hash in hashes.iter().copied() {
             delete.execute((hash, place))?;
             if let Some(cache) = &mut self.cache {
                 cache.drop_band(hash);
@@ -311,4 +353,84 @@ fn read_known(row: &Row<'_>, place: i64) -> rusqlite::Result<(u32, KnownText)> {
         bands: Vec::new(),
     };
     Ok((row.get(1)?, KnownText { page: UrlKey(row.get(0)?), place, this_round: false, sketch }))
+}
+
+/// Hashes of a row's bands, page and content.
+fn read_hashes(row: &Row<'_>) -> rusqlite::Result<Vec<i64>> {
+    let bands = hashes(row.get_ref(0)?.as_blob()?);
+    let (page, content) = (row.get_ref(1)?.as_blob()?, row.get_ref(2)?.as_blob_or_null()?);
+    Ok(bands.chain([Some(page), content].into_iter().flatten().map(hash_of)).collect())
+}
+
+/// Hashes of stored bands.
+fn hashes(bands: &[u8]) -> impl Iterator<Item = i64> {
+    bands.as_chunks().0.iter().map(|hash| i64::from_le_bytes(*hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_model::Frontier;
+
+    const VERSION_8: &str = include_str!("../../../../fixtures/states/version8.sql");
+
+    fn of_content(content: ContentHash) -> Sketch {
+        Sketch { content: Some(content), ..Sketch::default() }
+    }
+
+    #[test]
+    fn texts_of_version_8_are_found_by_page_and_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = Connection::open(dir.path().join("crawl.sqlite")).unwrap();
+        old.execute_batch(VERSION_8).unwrap();
+        let mut select = old.prepare("SELECT page, content FROM texts ORDER BY place").unwrap();
+        let row = |row: &Row<'_>| Ok((UrlKey(row.get(0)?), ContentHash(row.get(1)?)));
+        let texts: Vec<(UrlKey, ContentHash)> =
+            select.query_map([], row).unwrap().map(Result::unwrap).collect();
+        drop(select);
+        drop(old);
+        assert_eq!(texts.len(), 5);
+        let store = SqliteStore::open(dir.path()).unwrap();
+        let pages = |content| -> Vec<UrlKey> {
+            store.texts_like(&of_content(content), 32).unwrap().iter().map(|text| text.page).collect()
+        };
+        for (page, content) in &texts {
+            assert_eq!(pages(*content), [*page]);
+        }
+        let (page, content) = texts[0];
+        let text = NewText { page, sketch: of_content(ContentHash([7; 32])), place: None };
+        store.settle_with_texts(&[], &[], &[text]).unwrap();
+        assert_eq!(pages(content), [], "the page has another text now");
+        assert_eq!(pages(ContentHash([7; 32])), [page]);
+    }
+
+    #[test]
+    fn a_cached_family_follows_its_texts() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        store.begin_round().unwrap();
+        let family = |n: u64, shingles: u8| Sketch {
+            shingles: vec![shingles; 5],
+            bands: vec![1 << 40, n],
+            ..Sketch::default()
+        };
+        let page = |n: u64| UrlKey::of(&n.to_string());
+        let put = |n: u64, shingles: u8, place| {
+            let text = NewText { page: page(n), sketch: family(n, shingles), place };
+            store.settle_with_texts(&[], &[], &[text]).unwrap();
+        };
+        (0..80).for_each(|n| put(n, 1, None));
+        let like = || store.texts_like(&family(1_000, 1), 32).unwrap();
+        let first = like();
+        assert_eq!(first.len(), 32);
+        assert_eq!(like(), first, "the second look-up reads the cache");
+        let known = first.iter().find(|text| text.page == page(3)).unwrap();
+        put(3, 2, Some(known.place));
+        let changed = like();
+        let same = changed.iter().find(|text| text.page == page(3)).unwrap();
+        assert_eq!((same.place, &same.sketch.shingles[..]), (known.place, &[2; 5][..]));
+        put(5, 2, None);
+        assert!(like().iter().all(|text| text.page != page(5)), "it is the newest text now");
+        assert_eq!(like().len(), 32);
+    }
 }

@@ -15,7 +15,7 @@ use crate::{
     SqliteStore,
     codes::OUTCOMES,
     database::CopyReport,
-    sqlite::rows::{put_number, sql},
+    sqlite::rows::{index_texts, put_number, sql},
 };
 use crawl_model::{Discovery, Frontier, FrontierCounts, NewUrl, Outcome, RequestId, StoreError};
 use rusqlite::Connection;
@@ -59,6 +59,7 @@ pub(super) fn all(db: &mut Db, conn: &Connection) -> Result<CopyReport, StoreErr
     for table in EXPORTS {
         add(&mut report, table.table, export(db, conn, table)?);
     }
+    index_texts(conn)?;
     report.fetched_again = unsigned(&db.one("SELECT count(*) FROM held", &[])?, 0)?;
     numbers(db, conn)?;
     own_outputs(db, conn)?;
