@@ -127,12 +127,8 @@ impl TextHasher {
         self.masked.clear();
         let mut last = b' ';
         for byte in self.text.bytes() {
-            let byte = match byte {
-                b'0'..=b'9' => b'0',
-                b' ' | b'\t'..=b'\r' => b' ',
-                _ => byte.to_ascii_lowercase(),
-            };
-            if !(byte == last && matches!(byte, b'0' | b' ')) {
+            let byte = FOLDED[usize::from(byte)];
+            if byte != last || !matches!(byte, b'0' | b' ') {
                 self.masked.push(byte);
             }
             last = byte;
@@ -140,6 +136,21 @@ impl TextHasher {
         xxh3_64(self.masked.strip_suffix(b" ").unwrap_or(&self.masked))
     }
 }
+
+/// Each ASCII byte in lower case, digits as `0` and whitespace as a space.
+const FOLDED: [u8; 256] = {
+    let mut folded = [0; 256];
+    let mut byte = 0u8;
+    while byte < 0x80 {
+        folded[byte as usize] = match byte {
+            b'0'..=b'9' => b'0',
+            b' ' | b'\t'..=b'\r' => b' ',
+            _ => byte.to_ascii_lowercase(),
+        };
+        byte += 1;
+    }
+    folded
+};
 
 /// True for nodes of the body with a block of text inside.
 fn holders(page: &Page<'_>) -> Vec<bool> {

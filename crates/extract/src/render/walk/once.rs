@@ -54,7 +54,7 @@ pub(super) fn archives(page: &Page<'_>) -> FxHashSet<String> {
 }
 
 fn without_fragment(href: &str) -> &str {
-    href.split('#').next().unwrap_or(href).trim()
+    memchr::memchr(b'#', href.as_bytes()).map_or(href, |at| &href[..at]).trim()
 }
 
 impl Walk<'_> {
@@ -120,25 +120,32 @@ impl Walk<'_> {
 /// Part of a URL up to the name of an archive: its last folder, or the file before the query.
 fn archive_folder<'h>(href: &'h str, rules: &MarkdownRules) -> Option<&'h str> {
     let href = without_fragment(href);
-    let (path, query) = href.split_once('?').map_or((href, false), |(path, _)| (path, true));
+    let (path, has_query) =
+        memchr::memchr(b'?', href.as_bytes()).map_or((href, false), |at| (&href[..at], true));
     let mut path = path.trim_end_matches('/');
-    if let Some((folder, file)) = path.rsplit_once('/')
+    if let Some((folder, file)) = split_last(path)
         && is_index(file, &rules.index_files)
     {
         path = folder.trim_end_matches('/');
     }
     let is_known = |name: &str| rules.archives.iter().any(|archive| archive.eq_ignore_ascii_case(name));
-    let (folder, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let (folder, last) = split_last(path).unwrap_or(("", path));
     // A copy of a site holds the query in the file name.
-    let encoded = last.find("%3F").or_else(|| last.find("%3f"));
+    let is_mark = |at: &usize| matches!(last.as_bytes().get(*at + 1..*at + 3), Some(b"3F" | b"3f"));
+    let encoded = memchr::memchr_iter(b'%', last.as_bytes()).find(is_mark);
     let file = &last[..encoded.unwrap_or(last.len())];
-    if (query || encoded.is_some()) && is_known(file.rsplit_once('.').map_or(file, |(stem, _)| stem)) {
+    if (has_query || encoded.is_some()) && is_known(file.rsplit_once('.').map_or(file, |(stem, _)| stem)) {
         return Some(&path[..path.len() - last.len() + file.len()]);
     }
     let folder = folder.trim_end_matches('/');
     // Two slashes precede a host.
-    let (before, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+    let (before, name) = split_last(folder).unwrap_or(("", folder));
     (!last.is_empty() && !before.ends_with('/') && is_known(name)).then_some(folder)
+}
+
+/// Splits a path at its last slash.
+fn split_last(path: &str) -> Option<(&str, &str)> {
+    memchr::memrchr(b'/', path.as_bytes()).map(|at| (&path[..at], &path[at + 1..]))
 }
 
 /// Returns true if a file is the index of its folder.
