@@ -115,7 +115,7 @@ def main():
         workers.append(crawl.start(args.workers - 1))
         print(f"a worker that joined had its share after {joined(crawl, args.workers):.0f} s", flush=True)
         rates = list(crawl.rates(args.phase).values())
-        mean = sum(rates) / len(rates)
+        mean = max(1, sum(rates)) / len(rates)
         print(f"records by worker in {args.phase} s: {rates}, {max(abs(rate - mean) for rate in rates) / mean:.1%} from the mean at most", flush=True)
         workers[0].terminate()
         print(f"a worker that was told to leave ended with {workers[0].wait()}", flush=True)
