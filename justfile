@@ -19,6 +19,13 @@ test-extract:
 eval *args:
     ./benches/eval {{args}}
 
+# speed and memory beside other programs, and growth by number of URLs (docs/benchmarks.md)
+bench *args: build
+    cargo build --release --locked -p crawl-fetch --example serve_many
+    cargo build --release --locked -p crawl-store --example many_urls
+    benches/bench.py --crawl target/release/crawl --server target/release/examples/serve_many --growth target/release/examples/many_urls {{args}}
+    benches/plot.py bench-results/results.json bench-results
+
 # the binary, optimised
 build:
     cargo build --release --locked -p crawl
