@@ -126,7 +126,7 @@ def growth(program, most):
     """Figures of the state by number of URLs."""
     figures = []
     for urls in (n for n in STEPS if n <= most):
-        text = subprocess.run([program, str(urls), str(max(500, urls // 50))], check=True, capture_output=True, text=True).stdout
+        text = subprocess.run([program, str(urls), str(min(urls, max(5_000, urls // 50)))], check=True, capture_output=True, text=True).stdout
         print(text, end="", flush=True)
         figures.append({"urls": urls} | {name: float(re.search(pattern, text)[1]) for name, pattern in GROWTH.items()})
     return figures
