@@ -182,7 +182,7 @@ fn the_current_state_stays_in_an_output() {
     }
 }
 
-/// A whole round over a known file: a page that fails keeps its record, a page that is gone leaves, and kills change nothing
+/// A whole round over a known file: a page that fails keeps its record, and a page that is gone leaves. Kills change nothing
 /// of it.
 #[test]
 fn a_whole_round_keeps_the_records_of_pages_that_fail() {

@@ -2,7 +2,7 @@
 //!
 //! URLs of 40 bytes are enqueued, and a part of them is visited. A visited page links to 18 URLs, of which
 //! eight are anywhere in the site. The program prints CPU and state per URL, CPU per page, and the time to
-//! open the state again: at first after a clean end, then as after a kill, then for a reader.
+//! open the state again. It opens the state after a clean end, as after a kill, and for a reader.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -63,7 +63,7 @@ impl Wanted {
     }
 
     /// Decides if a run may begin. The round has to write every page with its text if the output or a text setting is new to
-    /// the state, and if it is a whole one for an output of `-O`. `unfinished` is the number of a round that resumes.
+    /// the state. So does a whole round for an output of `-O`. `unfinished` is the number of a round that resumes.
     ///
     /// # Errors
     /// When the run would write only a part of the pages without the consent of the user (exit 2).

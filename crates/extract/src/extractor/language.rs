@@ -40,8 +40,8 @@ fn push_head(out: &mut String, text: &str) {
     out.push_str(text::head(text, LANGUAGE_SAMPLE - out.len().min(LANGUAGE_SAMPLE)));
 }
 
-/// Rest of a text behind the code, the URL or the target of a link with which it begins; behind one character
-/// if it begins with another.
+/// Rest of a text behind the code, the URL or the target of a link with which it begins. A text that begins
+/// with none of them loses one character.
 fn behind_markup(text: &str) -> &str {
     let behind = |from: usize, end: u8| {
         let at = memchr::memchr2(end, b'\n', &text.as_bytes()[from..]);
