@@ -47,7 +47,7 @@ impl SharedTurns {
                 break;
             }
             // the next turn may begin too early after this request
-            margin = late * 2;
+            margin = (late * 2).min(pause);
         }
         Ok(())
     }

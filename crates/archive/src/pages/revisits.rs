@@ -51,7 +51,7 @@ impl Revisit {
 
     /// Returns true if a capture with one of its keys has its body. An address alone has captures of several times.
     fn is_of(&self, record: &WarcRecord) -> bool {
-        if self.record == record.header("WARC-Record-ID") {
+        if !self.record.is_empty() && self.record == record.header("WARC-Record-ID") {
             return true;
         }
         let digest = record.header("WARC-Payload-Digest");
@@ -117,7 +117,9 @@ impl Revisits {
         most: usize,
         each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
     ) -> io::Result<ControlFlow<()>> {
-        for record in WarcReader::new(file, most)?.flatten() {
+        // The first pass has named a file that cannot be read.
+        let Ok(records) = WarcReader::new(file, most) else { return Ok(ControlFlow::Continue(())) };
+        for record in records.flatten() {
             if self.open == 0 {
                 break;
             }

@@ -58,11 +58,17 @@ fn behind_markup(text: &str) -> &str {
         return &text[1..];
     }
     let (fence, code) = text.split_at(fence);
-    memchr::memmem::find(code.as_bytes(), fence.as_bytes()).map_or(code, |end| &code[end + fence.len()..])
+    // Code within a line ends in its paragraph.
+    let paragraph = memchr::memmem::find(code.as_bytes(), b"\n\n").filter(|_| fence.len() < BLOCK_FENCE);
+    let within = &code[..paragraph.unwrap_or(code.len())];
+    memchr::memmem::find(within.as_bytes(), fence.as_bytes()).map_or(code, |end| &code[end + fence.len()..])
 }
 
-/// Function words of English that no other identified language in Latin letters has. In English prose they are
-/// a seventh of all words.
+/// Minimum backticks around a block of code.
+const BLOCK_FENCE: usize = 3;
+
+/// Function words of English. Other languages in Latin letters have few of them. In English prose they are a
+/// seventh of all words.
 const ENGLISH_WORDS: [&str; 10] =
     ["the", "and", "with", "this", "that", "from", "which", "are", "have", "you"];
 /// Minimum share of those words in an English text: one in this many.
@@ -119,6 +125,7 @@ mod tests {
             (format!("Die [Fähre]({url}) legt ab."), "Die [Fähre  legt ab."),
             (format!("Die Fähre: <{url}>"), "Die Fähre:  "),
             (format!("Mit `{COMMANDS}` dann\n\n```sh\n{COMMANDS}\n```\nzurück"), "Mit   dann\n\n \nzurück"),
+            ("ein ` bleibt\n\nund `Code` nicht".to_owned(), "ein   bleibt\n\nund   nicht"),
             ("offen ` a [b] <c".to_owned(), "offen   a [b   c"),
             ("[ohne Ende](https://a.test".to_owned(), "[ohne Ende "),
         ] {

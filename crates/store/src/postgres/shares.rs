@@ -39,14 +39,18 @@ pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreErro
     given.truncate(surplus);
     give_back(db, memory, &given, Duration::ZERO)?;
     given.iter().for_each(|host| memory.drop_host(*host));
+    let more = surplus.saturating_sub(given.len());
+    if more == 0 {
+        return Ok(share);
+    }
     let may_leave = |id: &HostId| {
         let places = memory.ledger.of(*id);
         places.pending() > 0 && !memory.leaving.contains(id)
     };
     let mut leaving: Vec<HostId> = memory.names.keys().copied().filter(may_leave).collect();
     // held pages are fetched again by the next owner
-    leaving.sort_unstable_by_key(|id| (memory.held_pages_of(*id).count(), *id));
-    leaving.truncate(surplus.saturating_sub(given.len()));
+    leaving.sort_by_cached_key(|id| (memory.held_pages_of(*id).count(), *id));
+    leaving.truncate(more);
     memory.leaving.extend(leaving);
     Ok(share)
 }

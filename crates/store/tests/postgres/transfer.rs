@@ -206,7 +206,7 @@ fn a_schema_of_an_older_version_waits_for_its_upgrade() {
     begin.execute(lease, &[]).unwrap();
     let upgrade = std::thread::Builder::new().spawn(move || upgrades.upgrade("c")).unwrap();
     let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-    while server.client().query_one(waits, &[]).unwrap().get::<_, i64>(0) == 0 {
+    while server.client().query_one(waits, &[]).unwrap().get::<_, i64>(0) == 0 && !upgrade.is_finished() {
         std::thread::yield_now();
     }
     begin.commit().unwrap();
