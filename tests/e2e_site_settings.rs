@@ -129,7 +129,7 @@ fn the_status_has_the_schedules_of_sites() {
     for part in [" (min_age 72h): 0 URLs are due now", ": 11 URLs are due now, 0 within a day"] {
         assert!(words.contains(part), "{part}: {words}");
     }
-    assert!(status(&["--hosts", "1"]).contains("and 1 sites more with a schedule"));
+    assert!(status(&["--hosts", "1"]).contains("and 1 more with a schedule"));
     // the next round visits the pages that are due, and the seeds
     let asked = |server: &Server| server.requests().iter().filter(|r| r.path() != "/robots.txt").count();
     let before = [&one, &two, &three].map(asked);

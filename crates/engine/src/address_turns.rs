@@ -15,7 +15,7 @@ const LONGEST_MARGIN: Duration = Duration::from_millis(100);
 /// Turns that a request takes if it is late for each of them.
 const TRIES: usize = 5;
 
-/// See the module.
+/// Turns that the store of a run gives, each after the pause of the gate.
 pub struct SharedTurns {
     // the client may outlive the run, and must not keep its storage thread
     storage: Weak<StorageDoor>,

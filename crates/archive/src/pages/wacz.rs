@@ -57,7 +57,10 @@ pub(super) fn resolve(
     revisits: &mut Revisits,
     each: &mut dyn FnMut(Archived) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    each_warc(file, &mut |_, copy, _| revisits.resolve(copy, most, each))
+    each_warc(file, &mut |_, copy, _| {
+        let goes_on = revisits.resolve(copy, most, each)?;
+        Ok(if revisits.is_empty() { ControlFlow::Break(()) } else { goes_on })
+    })
 }
 
 /// Takes the name of a WARC file, a copy of the file, and the damage of the copy.

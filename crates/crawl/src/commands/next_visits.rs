@@ -171,7 +171,7 @@ impl NextVisits {
         lines.extend(self.sites.iter().take(shown).map(|site| format!("  {}", site.in_words(&until))));
         let more = self.sites.len().saturating_sub(shown);
         if more > 0 {
-            lines.push(format!("  and {more} sites more with a schedule (--hosts {})", self.sites.len()));
+            lines.push(format!("  and {more} more with a schedule (--hosts {})", self.sites.len()));
         }
         lines
     }
@@ -181,9 +181,16 @@ fn is_page(known: &KnownUrl) -> bool {
     !matches!(known.url.discovery, Discovery::Probe | Discovery::SitemapFile)
 }
 
-/// Settings of sites in files of seeds. The status needs no file: one that cannot be read has none.
+/// Settings of sites in files of seeds. A file that was removed has none, and the others stand. A file that cannot be read
+/// is named in a warning.
 fn sites_of(seed_files: &[PathBuf]) -> Vec<SiteSection> {
     let is_file = |name: &&PathBuf| seeds::as_url(name).is_none() && name.as_path() != Path::new("-");
-    let read = seed_files.iter().filter(is_file).filter_map(|name| seeds::read(name).ok());
-    read.flat_map(|seeds| seeds.sites).collect()
+    let read = |name: &PathBuf| {
+        let unreadable = |error: &std::io::Error| {
+            tracing::warn!("schedules of the sites in {} are left out: {error}", name.display());
+        };
+        seeds::read(name).inspect_err(unreadable).ok()
+    };
+    let files = seed_files.iter().filter(is_file).filter(|name| name.exists());
+    files.filter_map(read).flat_map(|seeds| seeds.sites).collect()
 }
