@@ -25,7 +25,7 @@ use std::{
     },
     time::Duration,
 };
-use support::server::{Request, Server};
+use support::server::{Request, Response, Server};
 
 fn site() -> Server {
     Changing::of(6).serve()
@@ -222,6 +222,77 @@ fn a_whole_round_keeps_the_records_of_pages_that_fail() {
         run(&mut crawl(&[])).expect(0);
         assert_eq!(state_of(&sandbox, name), expected, "{name}: 5 is back");
     }
+}
+
+/// A whole round that fills a new file is killed. The command without its flags goes on with it, into no other output and
+/// with no other text.
+#[test]
+fn a_whole_round_that_was_killed_resumes_without_its_flags() {
+    for (flag, name, fields) in
+        [("-O", "b.jsonl", &[][..]), ("-O", "a.jsonl", &["--fields", "url,text"]), ("-o", "b.jsonl", &[])]
+    {
+        let site = Changing::of(12);
+        site.tag_all();
+        let (inner, slow) = (site.clone(), Arc::new(AtomicU64::new(0)));
+        let pause = Arc::clone(&slow);
+        let server = Server::start(0, move |request: &Request| {
+            inner.answer(request).after(Duration::from_millis(pause.load(Ordering::Relaxed)))
+        })
+        .unwrap();
+        let sandbox = Sandbox::new();
+        let crawl = |flags: &[&str]| {
+            let mut command = sandbox.crawl(&[server.url("/")], flags);
+            command.env("CRAWL_OUTPUT_BATCH", "2");
+            command
+        };
+        run(&mut crawl(&["-O", "a.jsonl"])).expect(0);
+        let plain = [&[flag, name], fields].concat();
+        let whole = [&plain[..], &["--recrawl", "all", "--emit", "all"]].concat();
+        slow.store(10, Ordering::Relaxed);
+        kill_after(&server, &mut crawl(&whole), 6);
+        kill_after(&server, &mut crawl(&plain), 4);
+        slow.store(0, Ordering::Relaxed);
+        let changes = [&plain[..], &["--emit", "changes"]].concat();
+        let other = [&[flag, "c.jsonl"], fields].concat();
+        let text = [&whole[..], &["--no-dedup"]].concat();
+        for (flags, said) in [(&changes, "--emit all"), (&other, name), (&text, "dedup.enabled")] {
+            let refused = run(&mut crawl(flags)).expect(2);
+            assert!(refused.stderr.contains(said), "{said}: {}", refused.stderr);
+        }
+        run(&mut crawl(&plain)).expect(0);
+        let counts = url_counts(&lines(&sandbox.read(name)));
+        assert!(counts.len() == 14 && counts.values().all(|n| *n == 1), "{flag} {name}: {counts:?}");
+        run(&mut crawl(&plain)).expect(0);
+    }
+}
+
+/// A page that redirects while a new file is filled is not asked each night. It comes into the file when it is back.
+#[test]
+fn a_page_that_redirects_while_a_new_file_is_filled_is_written_when_it_is_back() {
+    let site = Changing::of(6);
+    let (inner, moved) = (site, Arc::new(AtomicU64::new(0)));
+    let redirects = Arc::clone(&moved);
+    let server = Server::start(0, move |request: &Request| {
+        if request.path() == "/5.html" && redirects.load(Ordering::Relaxed) > 0 {
+            return Response::redirect(302, "/1.html");
+        }
+        inner.answer(request)
+    })
+    .unwrap();
+    let sandbox = Sandbox::new();
+    let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags)).expect(0);
+    crawl(&["-O", "a.jsonl"]);
+    moved.store(1, Ordering::Relaxed);
+    crawl(&["-O", "b.jsonl", "--recrawl", "all", "--emit", "all"]);
+    let asked = |path: &str| server.requests().iter().filter(|request| request.path() == path).count();
+    let before = (asked("/"), asked("/5.html"));
+    crawl(&["-O", "b.jsonl"]);
+    assert_eq!((asked("/"), asked("/5.html")), (before.0 + 1, before.1), "a seed is asked, the page is not");
+    assert_eq!(url_counts(&lines(&sandbox.read("b.jsonl"))).get(&server.url("/5.html")), None);
+    moved.store(0, Ordering::Relaxed);
+    crawl(&["-O", "b.jsonl", "--recrawl", "all"]);
+    let counts = url_counts(&lines(&sandbox.read("b.jsonl")));
+    assert!(counts.len() == 8 && counts.values().all(|n| *n == 1), "{counts:?}");
 }
 
 /// A page that failed in the round that filled a new file is unchanged at its next visit. It is written all the same, once.

@@ -240,7 +240,7 @@ impl State {
         let other_links = !other_rules && before.is_some_and(|before| !before.follows_as(rules));
         let this_round = if new_round { round + 1 } else { round };
         let admitted = wanted.admit(&*store, dir, (!new_round).then_some(round))?;
-        admitted.note(&*store, this_round)?;
+        wanted.note_round(&*store, this_round, admitted)?;
         note_ends(&*store, this_round)?;
         let round = match (new_round, round) {
             (false, round) => round,

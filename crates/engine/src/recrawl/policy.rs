@@ -5,7 +5,7 @@ use crate::{
     rules_version::Readings,
     stored_time,
 };
-use crawl_model::{Discovery, KnownUrl, Outcome, Visits};
+use crawl_model::{Discovery, KnownUrl, Outcome, RulesVersion, Visits};
 use jiff::{Timestamp, civil, fmt::rfc2822, tz::TimeZone};
 use std::time::Duration;
 
@@ -89,7 +89,8 @@ impl Policy {
         let Some(fetched_at) = visit else { return Due::Always };
         let is_page = history.content_hash.is_some();
         let rules = self.rules.of_page(u64::from(known.url.depth) < self.depth);
-        if failed(known) || (is_page && !history.rules.is_some_and(|read_by| rules.are_covered_by(read_by))) {
+        let is_read = history.rules.is_some_and(|read_by| rules.are_covered_by(read_by));
+        if failed(known) || (is_page && !is_read && !has_no_page_now(known)) {
             return Due::Always;
         }
         let latest = self.max_age_ms * DUE_SHARE;
@@ -151,6 +152,13 @@ fn failed(known: &KnownUrl) -> bool {
     known.outcome == Some(Outcome::Failed) && !matches!(known.history.status, Some(404 | 410))
 }
 
+/// Returns true if the last visit found no page at the URL and the output lacks the record of the page before. A visit
+/// brings nothing until the page is back.
+fn has_no_page_now(known: &KnownUrl) -> bool {
+    known.history.rules == Some(RulesVersion::UNWRITTEN)
+        && matches!(known.outcome, Some(Outcome::Redirected | Outcome::Skipped))
+}
+
 /// The time that a `lastmod` names, milliseconds since the Unix epoch. A year, a month or a day is its
 /// beginning (W3C date and time formats), and feeds write as mail does (RFC 2822).
 fn millis(lastmod: &str) -> Option<i64> {
@@ -173,7 +181,7 @@ fn millis(lastmod: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::config;
-    use crawl_model::{ContentHash, HostKey, NewUrl, PageHistory, RequestId, RulesVersion, UrlKey};
+    use crawl_model::{ContentHash, HostKey, NewUrl, PageHistory, RequestId, UrlKey};
 
     const HOUR: i64 = 3_600_000;
     const DAY: i64 = 24 * HOUR;
@@ -208,6 +216,25 @@ mod tests {
 
     fn once(at: i64) -> Visits {
         Visits { first_ms: Some(at), changed_ms: Some(at), visits: 0, changes: 0 }
+    }
+
+    #[test]
+    fn a_page_whose_record_the_output_lacks_is_due_unless_nothing_is_there() {
+        let (policy, mut page) = (policy(RecrawlMode::Auto), known(0, once(0)));
+        page.history.rules = Some(RulesVersion::UNWRITTEN);
+        for (outcome, always) in [
+            (Outcome::Unchanged, true),
+            (Outcome::Record, true),
+            (Outcome::Failed, true),
+            (Outcome::Redirected, false),
+            (Outcome::Skipped, false),
+        ] {
+            page.outcome = Some(outcome);
+            assert_eq!(policy.due(&page, HOUR) == Due::Always, always, "{outcome:?}");
+            assert!(policy.is_due(&page, 60 * DAY), "{outcome:?}");
+        }
+        page.history.rules = Some(RulesVersion::new(0, 1));
+        assert_eq!(policy.due(&page, HOUR), Due::Always, "skipped by other rules");
     }
 
     /// The days on which a page is visited that changes every `every` days, by a run every night at about the same time.

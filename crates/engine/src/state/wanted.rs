@@ -21,8 +21,13 @@ const STDOUT_KEY: &str = "stdout";
 const WHOLE_KEY: &str = "writes_all";
 /// Name in the store of the last round whose records have other fields than the earlier ones of its output.
 const REPLACES_KEY: &str = "replaces_records";
+/// Name in the store of the output of the last round that writes every page: its absolute name, empty for standard output.
+const WHOLE_OUTPUT_KEY: &str = "writes_all_to";
 /// The setting of the fields of records.
 const FIELDS: &str = "output.fields";
+
+/// What differs from the state, in words, and the option or setting that goes on with it.
+type News = (String, String);
 
 /// Output and text settings of a run. The default one accepts any state.
 #[derive(Clone, Debug)]
@@ -63,7 +68,8 @@ impl Wanted {
     }
 
     /// Decides if a run may begin. The round has to write every page with its text if the output or a text setting is new to
-    /// the state. So does a whole round for an output of `-O`. `unfinished` is the number of a round that resumes.
+    /// the state. So does a whole round for an output of `-O`. `unfinished` is the number of a round that resumes: one that
+    /// writes every page goes on to do so, under whatever flags.
     ///
     /// # Errors
     /// When the run would write only a part of the pages without the consent of the user (exit 2).
@@ -78,41 +84,61 @@ impl Wanted {
             Some(_) => noted_round(store, REPLACES_KEY)? == unfinished,
         };
         let admitted = |writes_all| Admitted { writes_all, replaces_records: writes_all && replaces_records };
-        if unfinished.is_some() && self.is_whole && noted_round(store, WHOLE_KEY)? == unfinished {
-            return Ok(admitted(true));
+        if unfinished.is_some() && noted_round(store, WHOLE_KEY)? == unfinished {
+            return match self.news_for_whole_round(store, dir)? {
+                Some(news) => Err(refusal(news, unfinished)),
+                None => Ok(admitted(true)),
+            };
         }
         if self.emit == Emit::Changes || !super::has_records(store)? {
             return Ok(admitted(false));
         }
         let missing = if unfinished.is_none() { self.missing_output(store, dir)? } else { None };
-        let Some((news, before)) = missing.map_or_else(|| self.news(store, dir), |news| Ok(Some(news)))?
-        else {
+        let Some(news) = missing.map_or_else(|| self.news(store, dir), |news| Ok(Some(news)))? else {
             return Ok(admitted(self.is_whole && self.replaces && unfinished.is_none()));
         };
         if self.is_whole && unfinished.is_none() {
             return Ok(admitted(true));
         }
-        let whole =
-            if unfinished.is_none() { "--recrawl all --emit all writes all pages anew, " } else { "" };
-        Err(Failure::usage(format!(
-            "{news}, so this run would write only a part of the pages: continue with {before}; or {whole}\
-             --fresh starts over, another --state-dir starts beside it, --emit changes writes only new and changed pages"
-        )))
+        Err(refusal(news, unfinished))
     }
 
-    /// The news for the state in words, and the settings that the state knows.
-    fn news(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<(String, String)>, StoreError> {
+    /// The news for the state.
+    fn news(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<News>, StoreError> {
         if !self.knows_output(store, dir)? {
-            let before = known_output(store, dir)?;
-            let shown = before.as_ref().map_or_else(|| "standard output".to_owned(), |name| quoted(name));
-            let wanted = self
-                .output
-                .as_ref()
-                .map_or_else(|| "standard output".to_owned(), |path| quoted(&path.to_string_lossy()));
-            let way = before.map_or_else(|| "-o -".to_owned(), |name| format!("-o {name}"));
-            let news = format!("the crawl in {} has written to {shown} and not to {wanted}", dir.display());
-            return Ok(Some((news, way)));
+            return Ok(Some(self.other_output(dir, known_output(store, dir)?)));
         }
+        self.other_text(store, dir)
+    }
+
+    /// The news for an unfinished round that writes every page. Its output may not be in the state yet.
+    fn news_for_whole_round(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<News>, StoreError> {
+        if self.emit == Emit::Changes {
+            let news =
+                format!("the round in {} that was interrupted writes unchanged pages too", dir.display());
+            return Ok(Some((news, "--emit all".to_owned())));
+        }
+        // earlier versions did not note it
+        if let Some(noted) = store.get(WHOLE_OUTPUT_KEY)?.filter(|noted| *noted != self.output_name()) {
+            return Ok(Some(self.other_output(dir, Some(noted).filter(|noted| !noted.is_empty()))));
+        }
+        self.other_text(store, dir)
+    }
+
+    /// The news that records went to `before`, or to standard output.
+    fn other_output(&self, dir: &Path, before: Option<String>) -> News {
+        let shown = before.as_ref().map_or_else(|| "standard output".to_owned(), |name| quoted(name));
+        let wanted = self
+            .output
+            .as_ref()
+            .map_or_else(|| "standard output".to_owned(), |path| quoted(&path.to_string_lossy()));
+        let flag = if self.replaces { "-O" } else { "-o" };
+        let way = before.map_or_else(|| "-o -".to_owned(), |name| format!("{flag} {name}"));
+        (format!("the crawl in {} has written to {shown} and not to {wanted}", dir.display()), way)
+    }
+
+    /// The news that the records of the state have other text settings.
+    fn other_text(&self, store: &dyn Store, dir: &Path) -> Result<Option<News>, StoreError> {
         let known = known_text_settings(store)?;
         let other: Vec<&str> = self
             .text
@@ -127,12 +153,13 @@ impl Wanted {
         }))
     }
 
+    /// The absolute name of the output; empty for standard output.
+    fn output_name(&self) -> String {
+        self.output.as_ref().map_or_else(String::new, |path| absolute(path).to_string_lossy().into_owned())
+    }
+
     /// The news that an output of `-O` was removed: its records of unchanged pages would be missing.
-    fn missing_output(
-        &self,
-        store: &dyn StateStore,
-        dir: &Path,
-    ) -> Result<Option<(String, String)>, StoreError> {
+    fn missing_output(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<News>, StoreError> {
         let Some(path) = self.output.as_ref().filter(|_| self.replaces) else { return Ok(None) };
         let place = Place::of(path);
         if place.marked().exists() || outputs::known_name(store, &place, path)?.is_none() {
@@ -158,6 +185,22 @@ impl Wanted {
         Ok(known.get(FIELDS).is_some_and(|before| self.text.get(FIELDS).is_some_and(|now| now != before)))
     }
 
+    /// Notes how a round writes known pages before it begins, for the run that resumes it. A run that was killed before its
+    /// round began may have noted otherwise.
+    pub(super) fn note_round(
+        &self,
+        store: &dyn Store,
+        round: u32,
+        admitted: Admitted,
+    ) -> Result<(), StoreError> {
+        let number_if = |holds: bool| if holds { round.to_string() } else { String::new() };
+        if admitted.writes_all {
+            store.put(WHOLE_OUTPUT_KEY, &self.output_name())?;
+        }
+        store.put(WHOLE_KEY, &number_if(admitted.writes_all))?;
+        store.put(REPLACES_KEY, &number_if(admitted.replaces_records))
+    }
+
     /// Notes the settings of a run that begins.
     pub(super) fn note(&self, store: &dyn Store) -> Result<(), StoreError> {
         if self.output.is_none() {
@@ -177,15 +220,14 @@ pub(super) struct Admitted {
     pub(super) replaces_records: bool,
 }
 
-impl Admitted {
-    /// Notes it before the round begins, for the run that resumes the round.
-    pub(super) fn note(self, store: &dyn Store, round: u32) -> Result<(), StoreError> {
-        let notes = [(WHOLE_KEY, self.writes_all), (REPLACES_KEY, self.replaces_records)];
-        notes
-            .into_iter()
-            .filter(|(_, holds)| *holds)
-            .try_for_each(|(key, _)| store.put(key, &round.to_string()))
-    }
+/// The error of a run that would write only a part of the pages.
+fn refusal((news, way): News, unfinished: Option<u32>) -> Failure {
+    let whole = if unfinished.is_none() { "--recrawl all --emit all writes all pages anew, " } else { "" };
+    let changes = if way == "--emit all" { "" } else { ", --emit changes writes only new and changed pages" };
+    Failure::usage(format!(
+        "{news}, so this run would write only a part of the pages: continue with {way}; or {whole}\
+         --fresh starts over, another --state-dir starts beside it{changes}"
+    ))
 }
 
 /// The round that is noted under a name.
