@@ -26,7 +26,7 @@ const WHOLE_OUTPUT_KEY: &str = "writes_all_to";
 /// The setting of the fields of records.
 const FIELDS: &str = "output.fields";
 
-/// What differs from the state, in words, and the option or setting that goes on with it.
+/// Difference of a run to the state in words, and the option or setting that goes on with the state.
 type News = (String, String);
 
 /// Output and text settings of a run. The default one accepts any state.
