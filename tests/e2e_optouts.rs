@@ -85,13 +85,24 @@ fn opt_out_files_that_never_answer_leave_it_unknown() {
 fn opt_outs_are_obeyed_and_recorded() {
     let handler = |request: &Request| match request.path() {
         "/" => {
-            let links = ["/header", "/tdm", "/art/1", "/mined/1", "/mined/free", "/open"].map(str::to_owned);
+            let links =
+                ["/header", "/tdm", "/meta", "/art/1", "/mined/1", "/mined/free", "/open"].map(str::to_owned);
             Response::html(page("the start", &links))
         }
         "/header" => {
             Response::html(page("noai by header", &["/behind".into()])).header("X-Robots-Tag", "noai")
         }
         "/tdm" => Response::html(page("tdm by header", &[])).header("TDM-Reservation", "1"),
+        "/meta" => Response::html(page("tdm by meta", &["/after".into()]).replacen(
+            "<head>",
+            "<head><meta name=TDM-Reservation content=\" 1 \">",
+            1,
+        )),
+        "/open" => Response::html(page("/open", &[]).replacen(
+            "<head>",
+            "<head><meta name=tdm-reservation content=0>",
+            1,
+        )),
         "/mined/free" => Response::html(page("free by header", &[])).header("TDM-Reservation", "0"),
         "/ai.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /art/\n"),
         "/.well-known/tdmrep.json" => {
@@ -118,8 +129,8 @@ fn opt_outs_are_obeyed_and_recorded() {
     };
     let free = |path: &str| (path.to_owned(), serde_json::json!([]));
     let (said, summary, targets) = crawled(&["--host-concurrency", "4"], "true");
-    assert_eq!(said, ["/", "/behind", "/mined/free", "/open"].map(free));
-    assert!(summary.contains("ai_optout: 4"), "{summary}");
+    assert_eq!(said, ["/", "/after", "/behind", "/mined/free", "/open"].map(free));
+    assert!(summary.contains("ai_optout: 5"), "{summary}");
     for file in ["/ai.txt", "/.well-known/tdmrep.json"] {
         assert_eq!(targets.iter().filter(|target| *target == file).count(), 1, "{targets:?}");
     }
@@ -128,9 +139,11 @@ fn opt_outs_are_obeyed_and_recorded() {
     let marked = |path: &str, by: &str| (path.to_owned(), Value::from(vec![by]));
     let expected = [
         free("/"),
+        free("/after"),
         marked("/art/1", "ai_txt"),
         free("/behind"),
         marked("/header", "noai"),
+        marked("/meta", "tdm_meta"),
         marked("/mined/1", "tdm_file"),
         free("/mined/free"),
         free("/open"),
@@ -139,7 +152,7 @@ fn opt_outs_are_obeyed_and_recorded() {
     assert_eq!(said, expected);
 
     let (said, _, targets) = crawled(&[], "false");
-    assert_eq!(said, ["/", "/art/1", "/behind", "/mined/1", "/mined/free", "/open"].map(free));
+    assert_eq!(said, ["/", "/after", "/art/1", "/behind", "/mined/1", "/mined/free", "/open"].map(free));
     assert!(!targets.iter().any(|target| target.contains("tdmrep") || target == "/ai.txt"), "{targets:?}");
 }
 

@@ -95,6 +95,31 @@ fn what_is_excluded_is_not_even_asked_for() {
     assert!(!server.targets().iter().any(|t| t.starts_with("/d/")));
 }
 
+/// An owner who complains gets no further request: the queue and the seed itself are left out too.
+#[test]
+fn an_exclusion_stops_the_queue_and_the_seed() {
+    let (server, sandbox) = (Server::start(0, letters).unwrap(), Sandbox::new());
+    let asked_by = |flags: &[&str]| {
+        let before = server.targets().len();
+        let flags = [&["-o", "out.jsonl"], flags].concat();
+        let done = run(&mut sandbox.crawl(&[server.url("/")], &flags));
+        (server.targets()[before..].to_vec(), done.stderr)
+    };
+    let (first, _) = asked_by(&["--limit", "1"]);
+    assert!(first.iter().any(|target| target == "/"), "{first:?}");
+    let host = format!("^{}", regex::escape(&server.url("/")));
+    let (asked, summary) = asked_by(&["--exclude", &host]);
+    assert!(asked.iter().all(|target| !target.ends_with(".html")), "{asked:?}");
+    assert!(summary.contains("excluded: "), "{summary}");
+    let all = ["--recrawl", "all", "--emit", "all"];
+    let (asked, _) = asked_by(&[&all, ["--exclude", host.as_str()].as_slice()].concat());
+    assert_eq!(asked, Vec::<String>::new());
+    assert_eq!(sandbox.errors(), Vec::<serde_json::Value>::new());
+    // the pages that were left out are fetched once they are allowed
+    asked_by(&[]);
+    assert_eq!(paths(&sandbox), set(&["", "a/page.html", "b/page.html", "c/page.html", "d/page.html"]));
+}
+
 /// Four names of one server: the seed's host, a subdomain, a sibling, and another domain.
 #[test]
 fn scope_is_judged_by_host_subdomain_domain_or_not_at_all() {

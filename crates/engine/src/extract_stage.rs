@@ -297,7 +297,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     context.stats.pages.add(u64::from(!probe));
     context.stats.wire_bytes.add(page.wire_bytes);
     context.stats.body_bytes.add(page.body.bytes.len() as u64);
-    let ai_opt_out = opt_outs::of_page(&page, directives.noai);
+    let ai_opt_out = opt_outs::of_page(&page, directives);
     if let Some(kind) = unwanted(context, directives, &ai_opt_out).filter(|_| !probe) {
         // it may lead to pages that are wanted, so its words count; what it says is not compared
         let worth = traps::worth(&context.admission.traps, &known_as, &extraction, found.leads_on);

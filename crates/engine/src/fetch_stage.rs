@@ -233,6 +233,10 @@ impl Visit<'_> {
         if soft404::is_probe(&self.request) {
             return self.probe().await;
         }
+        if self.context.admission.links.is_excluded(&self.request.url) {
+            self.give_back_slot();
+            return Ok(self.left_out("excluded"));
+        }
         if self.slot.is_none() {
             return Ok(self.end_for_given_up_host());
         }

@@ -95,11 +95,21 @@ impl LinkPolicy {
         self.scope.write().unwrap_or_else(PoisonError::into_inner).add(url);
     }
 
-    /// Returns true if a canonical URL may be fetched. The filters do not bind the user's seeds.
+    /// Returns true if a canonical URL that a page or file names may be fetched. The user's seeds need no such
+    /// permission.
     #[must_use]
     pub fn admits(&self, url: &Url) -> bool {
-        let own = HostKey::of(url).and_then(|host| self.sites.filter(&host));
-        self.in_scope(url) && !matches!(own.unwrap_or(&self.filter).classify(url), Judgement::Exclude { .. })
+        self.in_scope(url) && !matches!(self.filter_of(url).classify(url), Judgement::Exclude { .. })
+    }
+
+    /// Returns true if `exclude` names a URL. That binds seeds and URLs of the queue too.
+    #[must_use]
+    pub fn is_excluded(&self, url: &Url) -> bool {
+        self.filter_of(url).is_excluded_by_user(url)
+    }
+
+    fn filter_of(&self, url: &Url) -> &UrlFilter {
+        HostKey::of(url).and_then(|host| self.sites.filter(&host)).unwrap_or(&self.filter)
     }
 
     /// Returns true if a URL lies within the scope, regardless of the filters. A URL over the limit of length

@@ -8,7 +8,7 @@ use crawl_fetch::{
     AI_TXT_PATH, FetchError, GateRefusal, HostSlot, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts,
     Resource, RetryCause, RobotsPolicy, SlotOutcome, TDMREP_PATH, tdm_header,
 };
-use crawl_model::{FetchedPage, HostKey, Origin};
+use crawl_model::{Directives, FetchedPage, HostKey, Origin};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Mutex, time::Instant};
 use url::Url;
@@ -260,10 +260,19 @@ const fn says_nothing(status: u16) -> bool {
 /// Returns the reservations of a page, by stable names: by its own directives (`noai`), its response and its
 /// origin's files.
 #[must_use]
-pub fn of_page(page: &FetchedPage, noai: bool) -> Vec<String> {
-    let tdm = (tdm_header(&page.headers) == Some(true)).then_some(OptOut::TdmHeader.name());
-    let found = [noai.then_some(OptOut::NoAi.name()), tdm, page.reserved_by_file];
-    found.into_iter().flatten().map(str::to_owned).collect()
+pub fn of_page(page: &FetchedPage, directives: Directives) -> Vec<String> {
+    let header = (tdm_header(&page.headers) == Some(true)).then_some(OptOut::TdmHeader.name());
+    let mut found = of_document(directives);
+    found.extend([header, page.reserved_by_file].into_iter().flatten().map(str::to_owned));
+    found
+}
+
+/// Returns the reservations that a document itself has, by stable names.
+#[must_use]
+pub fn of_document(directives: Directives) -> Vec<String> {
+    let by_word = directives.noai.then_some(OptOut::NoAi.name());
+    let by_tdm = directives.tdm_reserved.then_some(OptOut::TdmMeta.name());
+    [by_word, by_tdm].into_iter().flatten().map(str::to_owned).collect()
 }
 
 /// The kind of failure of a page that is left out since its opt-out is unknown.

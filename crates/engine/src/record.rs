@@ -1,8 +1,7 @@
 //! Conversion of a cleaned page to its line.
 
-use crate::finished::KnownPageEnd;
+use crate::{finished::KnownPageEnd, opt_outs};
 use crawl_extract::{count_words, reading_time_minutes};
-use crawl_fetch::OptOut;
 use crawl_model::{
     Change, CleanPage, ContentHash, CrawlRequest, ExtractedPage, Extraction, HostKey, Outcome, Record,
     RecordMetadata, Strategy, Warning, rfc3339,
@@ -115,7 +114,6 @@ fn described(
 ) -> (String, Vec<Warning>, RecordMetadata) {
     let Extraction { content, metadata, extractor, article_score, is_article, warnings, directives, .. } =
         extraction;
-    let ai_opt_out = directives.noai.then(|| OptOut::NoAi.name().to_owned());
     let mut known = RecordMetadata::new(content_hash.to_string());
     known.canonical = metadata.canonical;
     known.title = metadata.title;
@@ -146,7 +144,7 @@ fn described(
     known.open_graph = metadata.open_graph;
     known.by_site = metadata.by_site;
     known.hidden_text = metadata.hidden_text;
-    known.ai_opt_out = ai_opt_out.into_iter().collect();
+    known.ai_opt_out = opt_outs::of_document(directives);
     (content, warnings, known)
 }
 

@@ -98,13 +98,18 @@ pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
     feeds
 }
 
-/// Directives of `<meta name="robots">` and of a meta element with our own name. Both apply; the stricter
-/// wins.
+/// Directives of `<meta name="robots">`, of a meta element with our own name and of `tdm-reservation`. All
+/// apply; the strictest wins.
 pub(crate) fn directives(page: &Page<'_>, product_token: &str) -> Directives {
     let dom = &page.dom;
     let mut all = Directives::default();
     for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Meta) {
         let Some(name) = dom.attr(id, &local_name!("name")).map(str::trim) else { continue };
+        if name.eq_ignore_ascii_case("tdm-reservation") {
+            let content = dom.attr(id, &local_name!("content")).unwrap_or_default();
+            all.tdm_reserved |= content.trim() == "1";
+            continue;
+        }
         let ours = !product_token.is_empty() && name.eq_ignore_ascii_case(product_token);
         if !ours && !name.eq_ignore_ascii_case("robots") {
             continue;

@@ -158,6 +158,12 @@ impl UrlFilter {
         }
     }
 
+    /// Returns true if one of the user's own expressions excludes a URL.
+    #[must_use]
+    pub fn is_excluded_by_user(&self, url: &Url) -> bool {
+        self.user_exclude.iter().any(|regex| regex.is_match(url.as_str()))
+    }
+
     /// Extension of the last path segment, if it is excluded.
     fn excluded_extension(&self, path: &str) -> Option<&str> {
         /// Longer than any extension in the rules.

@@ -23,6 +23,8 @@ pub enum OptOut {
     NoAi,
     /// The response header `TDM-Reservation`.
     TdmHeader,
+    /// `<meta name="tdm-reservation" content="1">` in the page.
+    TdmMeta,
     /// `/.well-known/tdmrep.json`.
     TdmFile,
     /// `/ai.txt`.
@@ -38,6 +40,7 @@ impl OptOut {
         match self {
             Self::NoAi => "noai",
             Self::TdmHeader => "tdm_header",
+            Self::TdmMeta => "tdm_meta",
             Self::TdmFile => "tdm_file",
             Self::AiTxt => "ai_txt",
             Self::Unknown => "unknown",

@@ -38,6 +38,9 @@ pub struct Directives {
     pub noarchive: bool,
     /// `noai` or `noimageai`: an opt-out from machine learning.
     pub noai: bool,
+    /// `<meta name="tdm-reservation" content="1">`: an opt-out from text and data mining.
+    #[serde(default)]
+    pub tdm_reserved: bool,
 }
 
 impl Directives {
@@ -49,6 +52,7 @@ impl Directives {
             nofollow: self.nofollow || other.nofollow,
             noarchive: self.noarchive || other.noarchive,
             noai: self.noai || other.noai,
+            tdm_reserved: self.tdm_reserved || other.tdm_reserved,
         }
     }
 }

@@ -191,7 +191,7 @@ pub struct RecordMetadata {
     /// Hidden text of the content that was left out.
     #[serde(default)]
     pub hidden_text: HiddenText,
-    /// Places in which the site opts out of mining and machine learning: `noai`, `tdm_header`, `tdm_file`,
+    /// Places in which the site opts out of mining and machine learning: `noai`, `tdm_meta`, `tdm_header`, `tdm_file`,
     /// `ai_txt`.
     #[serde(default)]
     pub ai_opt_out: Vec<String>,

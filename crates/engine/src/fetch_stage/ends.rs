@@ -121,6 +121,17 @@ impl Visit<'_> {
         })
     }
 
+    /// The end of a URL without a request: its history stays as it was.
+    pub(super) fn left_out(&self, kind: &'static str) -> Answer {
+        let history = Box::default();
+        Answer::Finished(Finished::Other {
+            lease: (&self.request).into(),
+            outcome: Outcome::Skipped,
+            kind,
+            history,
+        })
+    }
+
     pub(super) fn fail(
         &self,
         stage: Stage,
