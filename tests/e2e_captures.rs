@@ -138,10 +138,24 @@ fn revisits_are_resolved_across_the_inputs_of_a_command() {
         ["about/", "news/ferry", "tides"].map(|path| format!("http://www.harbour.example/{path}"));
     // dns: and metadata records are no pages, and the page that was cut is read as far as it goes
     let first = run(sandbox.bare().arg("extract").arg(&files[0])).expect(0);
+    // that one has a warning, and all have what their response has told
+    let cut = |records: &[Value]| {
+        let is_cut = |record: &&Value| record["warnings"].to_string().contains("body_truncated");
+        records.iter().filter(is_cut).map(|record| record["url"].clone()).collect::<Vec<_>>()
+    };
+    let records = lines(&first.stdout);
+    assert_eq!(cut(&records), [tides.as_str()]);
+    let answers = records.iter().map(|record| &record["metadata"]);
+    assert!(answers.clone().all(|of| of["statusCode"] == 200 && of["contentType"] == "text/html"));
+    run(sandbox.bare().arg("replay").arg(&files[0]).args(["-O", "first.jsonl"])).expect(0);
+    assert_eq!(cut(&sandbox.records("first.jsonl")), [tides.as_str()]);
     let urls = |text: &str| told(&lines(text)).into_iter().map(|(url, _)| url).collect::<Vec<_>>();
     assert_eq!(urls(&first.stdout), [&about, &ferry, &tides].map(String::clone));
     let alone = run(sandbox.bare().arg("extract").arg(&files[1])).expect(2);
     assert!(alone.stderr.contains("2 revisits without their page left out"), "{}", alone.stderr);
+    let elsewhere = run(sandbox.bare().arg("extract").arg(archive("wget.warc.gz")).arg(&files[1])).expect(0);
+    let named = format!("{}: {about}: a revisit of a page that is not there", files[1].display());
+    assert!(elsewhere.stderr.contains(&named), "{}", elsewhere.stderr);
     for order in [[0, 1], [1, 0]] {
         let inputs = order.map(|n| &files[n]);
         let both = run(sandbox.bare().arg("extract").args(inputs)).expect(0);
@@ -255,7 +269,73 @@ fn an_input_without_a_page_is_a_usage_error() {
     let done = run(sandbox.bare().args(["extract", "empty"])).expect(7);
     assert_eq!(lines(&done.stdout).len(), 3, "{}", done.stderr);
     assert!(done.stderr.contains("empty/b.warc.gz: the first bytes are not"), "{}", done.stderr);
+    // one file alone, by its name or content
+    let whole = fs::read(archive("browsertrix.wacz")).unwrap();
+    sandbox.write("cut.wacz", &whole[..whole.len() / 2]);
+    let arc =
+        sandbox.write("old.arc", "filedesc://old.arc 0.0.0.0 20040101000000 text/plain 76\n1 0 Alexa\n");
+    for (name, words) in
+        [("cut.wacz", "the directory of its zip file is missing"), ("old.arc", "warcio recompress")]
+    {
+        for job in ["extract", "replay"] {
+            let done = run(sandbox.bare().args([job, name])).expect(7);
+            assert!(done.stderr.contains(words), "{name}: {}", done.stderr);
+        }
+    }
+    let mut reading = sandbox.bare();
+    let done = run(reading.args(["extract", "-"]).stdin(File::open(&arc).unwrap())).expect(2);
+    assert!(done.stderr.contains("warcio recompress"), "{}", done.stderr);
     let zip = sandbox.write("a.zip", b"PK\x03\x04 and no more");
     run(sandbox.bare().arg("extract").arg(&zip)).expect(2);
     run(sandbox.bare().arg("extract").arg(sandbox.path("missing.warc.gz"))).expect(2);
+}
+
+/// A folder of archives with a stray page: the page is named, and the rest is replayed.
+#[test]
+fn a_page_without_an_address_leaves_the_rest_of_a_folder() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("mixed")).unwrap();
+    fs::copy(archive("wget.warc.gz"), sandbox.path("mixed/a.warc.gz")).unwrap();
+    sandbox.write(
+        "mixed/stray.html",
+        "<!doctype html><p>A page that stands beside the archives, without an address.</p>",
+    );
+    let done = run(sandbox.bare().args(["replay", "mixed", "-O", "out.jsonl"])).expect(7);
+    assert_eq!(sandbox.records("out.jsonl").len(), 3, "{}", done.stderr);
+    assert!(
+        done.stderr.contains("mixed/stray.html: the address of this page is not known"),
+        "{}",
+        done.stderr
+    );
+}
+
+/// Opt-outs of archived pages are recorded, whether the page or its response has them.
+#[test]
+fn opt_outs_of_archived_pages_are_recorded() {
+    let record = |path: &str, fields: &str, head: &str| {
+        let page = format!(
+            "<!doctype html><html><head>{head}</head><body><p>A page with enough words to be a page.</p></body></html>"
+        );
+        let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{fields}\r\n{page}");
+        format!(
+            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/{path}\r\nWARC-Date: 2026-01-02T03:04:05Z\r\n\
+             Content-Type: application/http;msgtype=response\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
+            block.len()
+        )
+    };
+    let sandbox = Sandbox::new();
+    let pages = [
+        record("1-free", "X-Robots-Tag: otherbot: noai\r\nTDM-Reservation: 0\r\n", ""),
+        record("2-word", "X-Robots-Tag: noai\r\n", ""),
+        record("3-tdm", "tdm-reservation: 1\r\n", ""),
+        record("4-meta", "", "<meta name=robots content=noai><meta name=tdm-reservation content=1>"),
+    ];
+    let file = sandbox.write("a.warc", pages.concat());
+    let extracted = run(sandbox.bare().arg("extract").arg(&file)).expect(0);
+    run(sandbox.bare().arg("replay").arg(&file).args(["-O", "out.jsonl"])).expect(0);
+    for mut records in [lines(&extracted.stdout), sandbox.records("out.jsonl")] {
+        records.sort_by_key(|record| record["url"].to_string());
+        let found: Vec<_> = records.iter().map(|record| record["metadata"]["aiOptOut"].to_string()).collect();
+        assert_eq!(found, ["[]", r#"["noai"]"#, r#"["tdm_header"]"#, r#"["noai","tdm_meta"]"#]);
+    }
 }

@@ -19,10 +19,23 @@ pub struct Document {
     pub language: String,
     /// Content.
     pub body: Body,
+    /// The capture has only a part of the page (`WARC-Truncated`).
+    pub is_truncated: bool,
+    /// The HTTP response that it was the body of.
+    pub response: Option<Box<ArchivedResponse>>,
     /// Charset of a table's bytes that are not UTF-8.
     pub decoded_from: Option<&'static str>,
     /// Its line in a JSONL file, if lines are kept; else empty.
     pub line: Vec<u8>,
+}
+
+/// First line and fields of an archived HTTP response.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArchivedResponse {
+    /// Status.
+    pub status: u16,
+    /// Fields `x-robots-tag` and `tdm-reservation`, in order.
+    pub robots: Vec<(String, String)>,
 }
 
 /// The content of a document.

@@ -79,7 +79,6 @@ fn document(line: &[u8]) -> Result<Document, RecordError> {
         title: first(&[own("title"), said("title")]),
         language: first(&[own("language"), own("lang"), said("language")]),
         body,
-        decoded_from: None,
-        line: Vec::new(),
+        ..Document::default()
     })
 }

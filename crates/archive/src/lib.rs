@@ -23,7 +23,7 @@ mod table;
 mod warc;
 
 pub use cell::guard_cell;
-pub use document::{Body, Document, Item};
+pub use document::{ArchivedResponse, Body, Document, Item};
 pub use error::{ArchiveError, RecordError};
 pub use inputs::{Format, expand};
 pub use lines::{Line, next_line};

@@ -7,6 +7,8 @@ pub use converted::convert;
 
 use crate::exit::{Exit, Failure};
 use crawl_archive::{ArchiveKind, Archived, RecordError, Revisits, read_pages, resolve_revisits};
+use crawl_fetch::{OptOut, tdm_header, x_robots_tag};
+use crawl_model::Headers;
 use std::{
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
@@ -19,7 +21,7 @@ use url::Url;
 const HEAD: usize = 1024;
 
 /// A page as it was captured.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Capture {
     /// Its address, if it is known.
     pub url: Option<Url>,
@@ -31,6 +33,22 @@ pub struct Capture {
     pub date: String,
     /// The page.
     pub bytes: Vec<u8>,
+    /// The capture has only a part of the page.
+    pub is_truncated: bool,
+    /// Status of the response, if it is known.
+    pub status: Option<u16>,
+    /// Its fields about robots and mining.
+    pub robots: Headers,
+}
+
+impl Capture {
+    /// Opt-outs in the fields of the response, by stable names. Those for single crawlers do not count.
+    #[must_use]
+    pub fn opt_outs(&self) -> Vec<String> {
+        let by_word = x_robots_tag(&self.robots, "").noai.then_some(OptOut::NoAi);
+        let by_tdm = (tdm_header(&self.robots) == Some(true)).then_some(OptOut::TdmHeader);
+        [by_word, by_tdm].into_iter().flatten().map(|found| found.name().to_owned()).collect()
+    }
 }
 
 /// Counts of a reading.
@@ -128,8 +146,8 @@ pub struct CaptureReader<'a> {
     tally: Tally,
     /// Revisits whose page was not found so far.
     revisits: Revisits,
-    /// Archives that were read.
-    archives: Vec<(ArchiveKind, Source)>,
+    /// Archives that were read, with their names.
+    archives: Vec<(ArchiveKind, Source, String)>,
 }
 
 impl<'a> CaptureReader<'a> {
@@ -159,13 +177,10 @@ impl<'a> CaptureReader<'a> {
                 CaptureInput::Copy(file) => self.copy(file, &input.name())?,
             }
         }
-        self.resolve_revisits(&names(inputs))?;
-        for url in self.revisits.into_urls() {
+        self.resolve_revisits()?;
+        for (name, url) in self.revisits.into_unresolved() {
             self.tally.bodiless += 1;
-            (self.report)(&format!(
-                "{}: {url}: a revisit of a page that is not there; left out",
-                names(inputs)
-            ));
+            (self.report)(&format!("{name}: {url}: a revisit of a page that is not there; left out"));
         }
         Ok(self.tally)
     }
@@ -195,23 +210,24 @@ impl<'a> CaptureReader<'a> {
     /// Reads an archive.
     fn archive(&mut self, kind: ArchiveKind, source: Source, name: &str) -> Result<(), Failure> {
         let file = source.open().map_err(|e| Failure::input(Path::new(name), &e))?;
-        self.archives.push((kind, source));
+        self.archives.push((kind, source, name.to_owned()));
+        self.revisits.begin_input(name);
         self.taking(name, |most, revisits, take| read_pages(kind, file, most, revisits, take))
     }
 
     /// Reads the archives again for the pages of revisits in other archives.
-    fn resolve_revisits(&mut self, name: &str) -> Result<(), Failure> {
+    fn resolve_revisits(&mut self) -> Result<(), Failure> {
         let archives = std::mem::take(&mut self.archives);
         // a single WARC file was searched by its own end
-        if archives.len() < 2 && archives.iter().all(|(kind, _)| *kind == ArchiveKind::Warc) {
+        if archives.len() < 2 && archives.iter().all(|(kind, ..)| *kind == ArchiveKind::Warc) {
             return Ok(());
         }
-        for (kind, source) in archives {
+        for (kind, source, name) in archives {
             if self.revisits.is_empty() {
                 break;
             }
-            let file = source.open().map_err(|e| Failure::input(Path::new(name), &e))?;
-            self.taking(name, |most, revisits, take| resolve_revisits(kind, file, most, revisits, take))?;
+            let file = source.open().map_err(|e| Failure::input(Path::new(&name), &e))?;
+            self.taking(&name, |most, revisits, take| resolve_revisits(kind, file, most, revisits, take))?;
         }
         Ok(())
     }
@@ -228,12 +244,16 @@ impl<'a> CaptureReader<'a> {
             match found {
                 Archived::Page(document) => {
                     tally.pages += 1;
+                    let response = document.response.map(|response| *response);
                     let capture = Capture {
                         url: Url::parse(&document.url).ok(),
                         path: None,
                         content_type: document.content_type,
                         date: document.date,
                         bytes: document.body.into_bytes(),
+                        is_truncated: document.is_truncated,
+                        status: response.as_ref().map(|response| response.status),
+                        robots: Headers(response.map(|response| response.robots).unwrap_or_default()),
                     };
                     if let Err(failure) = each(capture) {
                         failed = Some(failure);
@@ -303,26 +323,37 @@ impl<'a> CaptureReader<'a> {
             return Ok(());
         }
         self.tally.pages += 1;
-        let (content_type, date) = (String::new(), String::new());
-        (self.each)(Capture { url, path: Some(path.to_owned()), content_type, date, bytes })
+        (self.each)(Capture { url, path: Some(path.to_owned()), bytes, ..Capture::default() })
     }
 
     /// Counts a file that is no page: as damage, if its name is that of an archive.
     fn no_page(&mut self, path: &Path, is_empty: bool) {
-        let name = path.to_string_lossy().to_ascii_lowercase();
-        let endings = [".warc", ".warc.gz", ".warc.zst", ".warc.gz.open", ".wacz"];
-        if is_empty || !endings.iter().any(|ending| name.ends_with(ending)) {
+        if is_empty || !is_named_as_archive(path) {
             self.tally.others += 1;
             return;
         }
         self.tally.unreadable += 1;
+        let name = path.to_string_lossy().to_ascii_lowercase();
         let reason = if name.ends_with(".wacz") {
             "the directory of its zip file is missing, or lists no WARC file"
+        } else if ARC_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            "ARC files are not read: `warcio recompress` makes a WARC file of one"
         } else {
             "the first bytes are not those of an archive"
         };
         (self.report)(&format!("{}: {reason}; left out", path.display()));
     }
+}
+
+/// Endings of the names of ARC files, the format before WARC.
+const ARC_ENDINGS: [&str; 2] = [".arc", ".arc.gz"];
+
+/// Returns true for a name of an archive, whatever the file has in it.
+#[must_use]
+pub fn is_named_as_archive(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let endings = [".warc", ".warc.gz", ".warc.zst", ".warc.gz.open", ".wacz"];
+    endings.iter().chain(&ARC_ENDINGS).any(|ending| name.ends_with(ending))
 }
 
 /// Returns true for a file whose name or first bytes are those of HTML.

@@ -16,9 +16,13 @@ pub struct Revisits {
     open: usize,
     /// Bytes of all addresses and keys.
     bytes: usize,
+    /// Inputs by their names; the last one is read now.
+    inputs: Vec<String>,
 }
 
 struct Revisit {
+    /// Position of the input with the revisit, if inputs have names.
+    input: usize,
     url: String,
     date: String,
     /// Id of the record with the body.
@@ -34,7 +38,7 @@ struct Revisit {
 const MAX_REVISIT_BYTES: usize = 64 << 20;
 
 impl Revisit {
-    fn of(record: &WarcRecord, url: String) -> Self {
+    fn of(record: &WarcRecord, url: String, input: usize) -> Self {
         let field = |name: &str| record.header(name).to_owned();
         let mut of_url = field("WARC-Refers-To-Target-URI");
         let (refers_to, digest) = (field("WARC-Refers-To"), field("WARC-Payload-Digest"));
@@ -42,7 +46,7 @@ impl Revisit {
             of_url.clone_from(&url);
         }
         let (date, of_date) = (field("WARC-Date"), field("WARC-Refers-To-Date"));
-        Self { url, date, record: refers_to, digest, of_url, of_date }
+        Self { input, url, date, record: refers_to, digest, of_url, of_date }
     }
 
     fn keys(&self) -> impl Iterator<Item = &String> {
@@ -80,9 +84,18 @@ impl Revisits {
         self.open == 0
     }
 
-    /// Addresses of the revisits without a page.
-    pub fn into_urls(self) -> impl Iterator<Item = String> {
-        self.noted.into_iter().flatten().map(|revisit| revisit.url)
+    /// Names the input whose revisits are noted next.
+    pub fn begin_input(&mut self, name: &str) {
+        self.inputs.push(name.to_owned());
+    }
+
+    /// Revisits without a page: the name of the input, and the address.
+    pub fn into_unresolved(self) -> impl Iterator<Item = (String, String)> {
+        let Self { noted, inputs, .. } = self;
+        noted
+            .into_iter()
+            .flatten()
+            .map(move |revisit| (inputs.get(revisit.input).cloned().unwrap_or_default(), revisit.url))
     }
 
     /// Notes a revisit.
@@ -94,7 +107,7 @@ impl Revisits {
         if is_robots(&url) {
             return Ok(());
         }
-        self.add(Revisit::of(record, url))
+        self.add(Revisit::of(record, url, self.inputs.len().saturating_sub(1)))
     }
 
     fn add(&mut self, revisit: Revisit) -> Result<(), String> {
@@ -151,7 +164,8 @@ impl Revisits {
 
     /// Frees the memory of the revisits whose pages were found.
     fn forget_found(&mut self) {
-        let left = std::mem::take(self);
+        let mut left = std::mem::take(self);
+        self.inputs = std::mem::take(&mut left.inputs);
         for revisit in left.noted.into_iter().flatten() {
             // fewer bytes than before
             let _ = self.add(revisit);
@@ -177,7 +191,7 @@ mod tests {
         let capture =
             |date: &str, digest: &str| record(&[("WARC-Date", date), ("WARC-Payload-Digest", digest)]);
         let of = |fields: &[(&str, &str)], capture: &WarcRecord| {
-            Revisit::of(&record(fields), "http://a.test/".into()).is_of(capture)
+            Revisit::of(&record(fields), "http://a.test/".into(), 0).is_of(capture)
         };
         let digest = ("WARC-Payload-Digest", "sha1:AAAA");
         assert!(of(&[url, digest], &capture("2026-01-02T03:04:05Z", "sha1:AAAA")));

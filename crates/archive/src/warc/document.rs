@@ -1,17 +1,21 @@
 //! Selection of the records that are documents.
 
 use super::{WarcRecord, http::Message};
-use crate::{Body, Document, RecordError};
+use crate::{ArchivedResponse, Body, Document, RecordError};
 
 /// Document of a record; none for requests, revisits, metadata, images, and unsuccessful answers.
 pub(crate) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>, RecordError> {
+    let mut response = None;
     let (content_type, body) = match record.record_type() {
         "response" if record.is_http() => {
             let message = Message::parse(&record.block)?;
             let content_type = message.field("Content-Type").to_owned();
-            if !message.status().is_some_and(|s| (200..300).contains(&s)) || !is_page(&content_type) {
-                return Ok(None);
-            }
+            let status = message.status().filter(|status| (200..300).contains(status));
+            let Some(status) = status.filter(|_| is_page(&content_type)) else { return Ok(None) };
+            let named =
+                |name: &'static str| message.fields(name).into_iter().map(|value| (name.to_owned(), value));
+            let robots = named("x-robots-tag").chain(named("tdm-reservation")).collect();
+            response = Some(Box::new(ArchivedResponse { status, robots }));
             (content_type, Body::Html(message.payload(most)?))
         }
         "resource" | "response" => {
@@ -42,8 +46,9 @@ pub(crate) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>
         title: String::new(),
         language,
         body,
-        decoded_from: None,
-        line: Vec::new(),
+        is_truncated: !record.header("WARC-Truncated").is_empty(),
+        response,
+        ..Document::default()
     }))
 }
 

@@ -7,7 +7,7 @@ use crate::{
 };
 use crawl_archive::{NewRecord, digest, record_id};
 use crawl_fetch::Canonicalizer;
-use crawl_model::{CrawlRequest, PageType, Strategy, Timings, UrlKey, rfc3339};
+use crawl_model::{CrawlRequest, PageType, Strategy, Timings, UrlKey, Warning, rfc3339};
 use rustc_hash::FxHashMap;
 use std::{
     fs::File,
@@ -34,19 +34,13 @@ pub fn convert(
     let canonicalizer = Canonicalizer::default();
     let mut latest: FxHashMap<UrlKey, i64> = FxHashMap::default();
     let mut unaddressed = 0;
+    let mut without_address = None;
     let mut each = |capture: Capture| {
         let url = capture.url.as_ref().filter(|url| matches!(url.scheme(), "http" | "https"));
         let Some(url) = url else {
-            return match capture.path {
-                Some(path) => Err(Failure::usage(format!(
-                    "{}: the address of this page is not known: name that of the folder or file with --url",
-                    path.display()
-                ))),
-                None => {
-                    unaddressed += 1;
-                    Ok(())
-                }
-            };
+            unaddressed += 1;
+            without_address = without_address.take().or(capture.path);
+            return Ok(());
         };
         let url = canonicalizer.canonical(url);
         let taken = capture.date.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_millisecond);
@@ -59,6 +53,16 @@ pub fn convert(
     };
     let report = |words: &str| tracing::warn!("{words}");
     let mut tally = CaptureReader::new(base, most, &report, &mut each).read(inputs)?;
+    if let Some(path) = without_address {
+        let message = format!(
+            "{}: the address of this page is not known: name that of the folder or file with --url",
+            path.display()
+        );
+        if unaddressed == tally.pages {
+            return Err(Failure::usage(message));
+        }
+        tracing::warn!("{message}");
+    }
     if unaddressed > 0 {
         tracing::warn!("{}: {unaddressed} pages have no http address; left out", names(inputs));
         tally.unreadable += unaddressed;
@@ -78,6 +82,7 @@ fn write(out: &mut impl Write, capture: &Capture, url: Url, taken: i64) -> io::R
         target_uri: url.as_str(),
         content_type: &capture.content_type,
         payload_digest: &digest(&[&capture.bytes]),
+        fields: &[("WARC-Truncated", if capture.is_truncated { "unspecified" } else { "" })],
         payload: &capture.bytes,
         ..NewRecord::default()
     };
@@ -102,14 +107,14 @@ fn decided(capture: &Capture, url: Url, taken: i64, id: Uuid) -> Decided {
         capture: id,
         final_url: url.clone(),
         request: CrawlRequest::of_seed(url),
-        status: 200,
+        status: capture.status.unwrap_or(200),
         content_type: Some(declared.to_owned()).filter(|declared| !declared.is_empty()),
         strategy: Strategy::Static,
         attempts: Vec::new(),
         page_type: PageType::Unknown,
         timings: Timings { started_at_ms: taken, first_byte_ms: 0, total_ms: 0 },
         wire_bytes: capture.bytes.len() as u64,
-        warnings: Vec::new(),
-        ai_opt_out: Vec::new(),
+        warnings: capture.is_truncated.then_some(Warning::BodyTruncated).into_iter().collect(),
+        ai_opt_out: capture.opt_outs(),
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     context::Context,
     kept_body,
     links::Discovered,
+    opt_outs,
     site_book::{SitePage, Visit},
 };
 use crawl_extract::Input;
@@ -33,6 +34,12 @@ pub fn again(
             extraction.warnings.push(warning);
         }
     }
+    let mut ai_opt_out = page.ai_opt_out;
+    for found in opt_outs::of_document(extraction.directives) {
+        if !ai_opt_out.contains(&found) {
+            ai_opt_out.push(found);
+        }
+    }
     let found = context.admission.links.discover(&page.request, &extraction.links, false, false);
     let classification = classify(&extraction, &page.final_url, page.strategy, page.page_type);
     (extraction.links, extraction.feeds) = (Vec::new(), Vec::new());
@@ -47,7 +54,7 @@ pub fn again(
         body_hash: None,
         wire_bytes: page.wire_bytes,
         body_bytes: body.len() as u64,
-        ai_opt_out: page.ai_opt_out,
+        ai_opt_out,
         captured: Some(page.capture),
         kept_body,
         leads_on: false,

@@ -124,6 +124,7 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"%!PS-Adobe-", "PostScript"),
     (b"\0asm", "WebAssembly"),
     (b"SQLite format 3\0", "SQLite"),
+    (b"filedesc://", "an ARC file, of which `warcio recompress` makes a WARC file"),
 ];
 
 /// Tags with which HTML begins (MIME Sniffing §7.1).

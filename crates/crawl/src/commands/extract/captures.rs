@@ -16,7 +16,7 @@ use crawl_engine::{
     exit::{Exit, Failure},
 };
 use crawl_extract::PageExtractor;
-use crawl_model::Record;
+use crawl_model::{Record, Warning};
 use rayon::prelude::*;
 use std::{
     io::{self, BufRead, Read},
@@ -47,7 +47,8 @@ pub(super) fn of(file: Option<&Path>, more: &[PathBuf]) -> Result<Input, Failure
         return Ok(Input::Many(kept::inputs(&names)?));
     }
     let Some(path) = file.filter(|path| path.as_os_str() != "-") else { return of_stdin() };
-    let has_many = path.is_dir() || captures::archive_kind(path)?.is_some();
+    let is_archive = captures::archive_kind(path)?.is_some() || captures::is_named_as_archive(path);
+    let has_many = path.is_dir() || is_archive;
     Ok(if has_many { Input::Many(vec![CaptureInput::Path(path.to_owned())]) } else { Input::One(None) })
 }
 
@@ -140,6 +141,18 @@ impl Batch<'_> {
             record.id = path;
         }
         record.metadata.fetched_at.clone_from(&capture.date);
+        record.metadata.status_code = capture.status.unwrap_or_default();
+        let media =
+            declared.and_then(|declared| declared.split(';').next()).map(|media| media.trim().to_owned());
+        record.metadata.content_type = media.filter(|media| !media.is_empty());
+        for found in capture.opt_outs() {
+            if !record.metadata.ai_opt_out.contains(&found) {
+                record.metadata.ai_opt_out.push(found);
+            }
+        }
+        if capture.is_truncated {
+            record.warnings.push(Warning::BodyTruncated);
+        }
         record
     }
 }
