@@ -75,7 +75,7 @@ fn site() -> Server {
 /// archive.
 fn sandbox(server: &Server) -> Sandbox {
     let sandbox = Sandbox::new();
-    for seeds in ["urls.txt", "companies.txt"] {
+    for seeds in ["urls.txt", "companies.txt", "manuals.txt", "blogs.txt"] {
         sandbox.write(seeds, server.url("/") + "\n");
     }
     for (name, page) in

@@ -233,8 +233,14 @@ fn a_seed_with_a_password_is_refused_and_not_repeated() {
     assert!(!done.stderr.contains("s3cret"), "{}", done.stderr);
     for job in [&[][..], &["status"], &["report"], &["retry-errors"]] {
         for seed in [seed.as_str(), &seed.replace("://", ":/")] {
-            let done = run(sandbox.bare().args(job).args(["--seed", seed])).expect(2);
-            assert!(!done.stderr.contains("s3cret") && done.stdout.is_empty(), "{job:?}: {}", done.stderr);
+            for named in [&["--seed", seed][..], &[seed]] {
+                let done = run(sandbox.bare().args(job).args(named)).expect(2);
+                assert!(
+                    !done.stderr.contains("s3cret") && done.stdout.is_empty(),
+                    "{job:?}: {}",
+                    done.stderr
+                );
+            }
         }
     }
     assert!(sent(&server, "authorization").iter().all(Option::is_none));

@@ -363,3 +363,18 @@ fn after_rounds_without_records_a_replaced_file_holds_all_pages() {
         assert_eq!(sandbox.records("out.jsonl").len(), 3);
     }
 }
+
+/// A crawl is named as it was begun: by its URL, with or without the flag.
+#[test]
+fn a_crawl_is_named_by_its_seed_alone() {
+    let server = Server::start(0, |_: &Request| Response::html(page("the start", &[]))).unwrap();
+    let sandbox = Sandbox::new();
+    let (seed, private) = (server.url("/"), ["--allow-address", "127.0.0.0/8"]);
+    run(sandbox.bare().arg(&seed).args(["-O", "out.jsonl", "--delay", "0s"]).args(private)).expect(0);
+    let flagged = run(sandbox.bare().args(["status", "--seed", &seed, "--json"])).expect(0);
+    let status: Value = serde_json::from_str(&flagged.stdout).unwrap();
+    assert_eq!(status["frontier"]["records"], 1);
+    for job in [&["status"][..], &["report"], &["state", "check"]] {
+        run(sandbox.bare().args(job).arg(&seed)).expect(0);
+    }
+}

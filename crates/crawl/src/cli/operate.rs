@@ -8,7 +8,10 @@ use std::path::PathBuf;
 /// State directory.
 #[derive(Debug, Args)]
 pub struct StateArgs {
-    /// The seeds of the crawl, as it was given them: they name its state directory (repeatable)
+    /// The seeds of the crawl, as it was given them: they name its state directory
+    #[arg(value_name = "URL|FILE")]
+    pub seeds: Vec<PathBuf>,
+    /// The same, as with the flag of the crawl (repeatable)
     #[arg(long, value_name = "FILE|URL")]
     pub seed: Vec<PathBuf>,
     /// Its state directory, if it was given one
@@ -26,6 +29,12 @@ pub struct StateArgs {
 }
 
 impl StateArgs {
+    /// All seeds, in the order of a crawl.
+    #[must_use]
+    pub fn all_seeds(&self) -> Vec<PathBuf> {
+        self.seed.iter().chain(&self.seeds).cloned().collect()
+    }
+
     /// The flags as settings.
     #[must_use]
     pub fn overrides(&self) -> Vec<Override> {

@@ -10,7 +10,7 @@ use crawl_engine::{
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
-    let dir = state::dir(&settings, &args.state.seed)?;
+    let dir = state::dir(&settings, &args.state.all_seeds())?;
     let report = Report::read(&dir).map_err(|e| {
         Failure::usage(format!("{}: no report of a run can be read here: {e}", dir.display()))
     })?;

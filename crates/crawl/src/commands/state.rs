@@ -35,7 +35,7 @@ pub fn run(args: &StateJobArgs) -> Result<Exit, Failure> {
 
 pub(super) fn dir_of(args: &StateArgs) -> Result<PathBuf, Failure> {
     let settings = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
-    state::dir(&settings, &args.seed)
+    state::dir(&settings, &args.all_seeds())
 }
 
 /// A directory without a state is a mistake in the command.

@@ -125,7 +125,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
             Status::of(&*store, &shared.place(), args, &settings).map_err(|e| shared.in_store(e))?
         }
         None => {
-            let dir = state::dir(&settings, &args.state.seed)?;
+            let dir = state::dir(&settings, &args.state.all_seeds())?;
             Status::of_dir(&dir, args, &settings).map_err(|e| e.in_state(&dir))?
         }
     };
@@ -169,7 +169,7 @@ impl Status {
         let StoreSize { file, free } = store.size()?;
         let finished = state::is_finished(store)?;
         let next_visits =
-            if finished { Some(NextVisits::of(store, settings, &args.state.seed)?) } else { None };
+            if finished { Some(NextVisits::of(store, settings, &args.state.all_seeds())?) } else { None };
         Ok(Self {
             running: None,
             workers: store.workers()?,

@@ -276,7 +276,12 @@ impl PageView {
 /// Says what is wrong with it.
 pub fn web_url(field: &str, text: &str) -> Result<Url, String> {
     let shown = hide_userinfo(text);
-    let mut url = Url::parse(text).map_err(|e| format!("{field}: \"{shown}\": {e}"))?;
+    let mut url = Url::parse(text).map_err(|e| match e {
+        url::ParseError::RelativeUrlWithoutBase => {
+            format!("{field}: \"{shown}\" is not a URL: begin it with https://")
+        }
+        e => format!("{field}: \"{shown}\": {e}"),
+    })?;
     strip_userinfo(&mut url);
     match url.scheme() {
         "http" | "https" => Ok(url),
