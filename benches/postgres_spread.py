@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Several workers in PostgreSQL over many hosts: spread of the records, gaps at hosts and addresses, a worker that joins, one that leaves.
 
-    benches/postgres_spread.py CRAWL_BINARY [--hosts 2000] [--a-address 4] [--workers 4] [--delay 10] [--pages 18] [--phase 50]
+    benches/postgres_spread.py CRAWL_BINARY [--hosts 2000] [--a-address 2] [--workers 4] [--delay 10] [--pages 18] [--phase 50]
 
 Needs Debian's package postgresql. All workers but one begin. The last one joins after a phase. The records of the third phase are compared by
 worker. Then one worker is terminated, and the crawl goes on to its end. Exits with 1 if a page is lost or twice, or a gap is too short.
@@ -102,18 +102,20 @@ def joined(crawl, workers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
-    for name, default in (("hosts", 2000), ("a-address", 4), ("workers", 4), ("delay", 10), ("pages", 18), ("phase", 50)):
+    for name, default in (("hosts", 2000), ("a-address", 2), ("workers", 4), ("delay", 10), ("pages", 18), ("phase", 50)):
         parser.add_argument(f"--{name}", type=int, default=default)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="postgres-spread-") as folder:
         os.chmod(folder, 0o755)
         os.makedirs(f"{folder}/pg")
-        database, hosts = Database(f"{folder}/pg"), Hosts(args.hosts, args.a_address, args.pages)
+        database, hosts = Database(f"{folder}/pg", "4g"), Hosts(args.hosts, args.a_address, args.pages)
         crawl = Crawl(args, database, folder, hosts)
         workers = [crawl.start(number) for number in range(args.workers - 1)]
         time.sleep(args.phase)
         workers.append(crawl.start(args.workers - 1))
         print(f"a worker that joined had its share after {joined(crawl, args.workers):.0f} s", flush=True)
+        # hosts that the others gave back rest for their delay
+        time.sleep(args.phase / 2)
         rates = list(crawl.rates(args.phase).values())
         mean = max(1, sum(rates)) / len(rates)
         print(f"records by worker in {args.phase} s: {rates}, {max(abs(rate - mean) for rate in rates) / mean:.1%} from the mean at most", flush=True)
