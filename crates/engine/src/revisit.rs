@@ -8,7 +8,7 @@ use crate::{
 use crawl_fetch::x_robots_tag;
 use crawl_model::{
     BodyHash, ContentHash, CrawlRequest, Discovery, ExtractedPage, FetchedPage, HostKey, KnownUrl, NewUrl,
-    Outcome, PageHistory, RequestId, StoreError, Strategy, UrlKey, Warning, now_ms,
+    Outcome, PageHistory, RequestId, StoreError, Strategy, TextHash, UrlKey, Warning, now_ms,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -146,7 +146,7 @@ pub fn history(
     context: &Context,
     page: &ExtractedPage,
     content: ContentHash,
-    text: Option<ContentHash>,
+    text: Option<TextHash>,
 ) -> PageHistory {
     let (cut, rules) = (is_truncated(page), context.recrawl.rules_of(&page.request));
     PageHistory {

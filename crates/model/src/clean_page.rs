@@ -1,6 +1,6 @@
 //! A page after the removal of boilerplate and the search for duplicates.
 
-use crate::{BoilerplateInfo, ContentHash, ExtractedPage, Quality, Sketch, UrlKey};
+use crate::{BoilerplateInfo, ContentHash, ExtractedPage, Quality, Sketch, TextHash, UrlKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +24,8 @@ pub struct CleanPage {
     pub content_hash: ContentHash,
     /// Result of the quality rules for `text`, if they are enabled.
     pub quality: Option<Quality>,
-    /// SHA-256 of `text`.
-    pub text_hash: ContentHash,
+    /// Hash of `text`.
+    pub text_hash: TextHash,
     /// Change since earlier rounds.
     pub change: Change,
 }

@@ -1,6 +1,6 @@
 //! Results of earlier visits to a URL, kept in the state directory for the next round.
 
-use crate::{BodyHash, ContentHash, NewUrl, RequestId, RulesVersion, Strategy};
+use crate::{BodyHash, ContentHash, NewUrl, RequestId, RulesVersion, Strategy, TextHash};
 use serde::{Deserialize, Serialize};
 
 /// Outcome of a visit.
@@ -35,7 +35,7 @@ pub struct PageHistory {
     /// Hash of `content`.
     pub content_hash: Option<ContentHash>,
     /// Hash of `text`, the cleaned `content`.
-    pub text_hash: Option<ContentHash>,
+    pub text_hash: Option<TextHash>,
     /// Hash of the body from which the content was taken; none unless it was the body of one plain request.
     pub body_hash: Option<BodyHash>,
     /// Version of the rules that read the body.
@@ -53,7 +53,7 @@ pub struct Before {
     /// Hash of `content`.
     pub content_hash: ContentHash,
     /// Hash of `text`.
-    pub text_hash: Option<ContentHash>,
+    pub text_hash: Option<TextHash>,
     /// Hash of the body from which the content was taken.
     pub body_hash: Option<BodyHash>,
     /// Version of the rules that read the body.

@@ -108,9 +108,53 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// SHA-256 of a decoded body and of its declared type, which decides how it is read.
+/// First 128 bits of the SHA-256 of a page's cleaned text. It is only compared with those of other visits to the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct BodyHash(pub [u8; 32]);
+#[serde(try_from = "Vec<u8>")]
+pub struct TextHash(pub [u8; 16]);
+
+impl TextHash {
+    /// The hash of a text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        ContentHash::of(text).into()
+    }
+}
+
+impl From<ContentHash> for TextHash {
+    fn from(hash: ContentHash) -> Self {
+        Self(first_half(hash.0))
+    }
+}
+
+/// Earlier versions wrote the whole hash.
+impl TryFrom<Vec<u8>> for TextHash {
+    type Error = &'static str;
+
+    fn try_from(bytes: Vec<u8>) -> Result<Self, &'static str> {
+        head(&bytes).map(Self)
+    }
+}
+
+/// First 128 bits of the SHA-256 of a decoded body and of its declared type, which decides how it is read. It is only
+/// compared with those of other visits to the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "Vec<u8>")]
+pub struct BodyHash(pub [u8; 16]);
+
+/// Earlier versions wrote the whole hash.
+impl TryFrom<Vec<u8>> for BodyHash {
+    type Error = &'static str;
+
+    fn try_from(bytes: Vec<u8>) -> Result<Self, &'static str> {
+        head(&bytes).map(Self)
+    }
+}
+
+/// First 16 bytes of a hash.
+fn head(hash: &[u8]) -> Result<[u8; 16], &'static str> {
+    hash.first_chunk().copied().ok_or("a hash has too few bytes")
+}
 
 impl BodyHash {
     /// The hash of a body; `content_type` is the header as sent.
@@ -122,8 +166,14 @@ impl BodyHash {
         digest.update((declared.len() as u64).to_le_bytes());
         digest.update(declared);
         digest.update(body);
-        Self(digest.finalize().into())
+        Self(first_half(digest.finalize().into()))
     }
+}
+
+fn first_half(hash: [u8; 32]) -> [u8; 16] {
+    let mut half = [0; 16];
+    half.copy_from_slice(&hash[..16]);
+    half
 }
 
 /// Version of everything that decides the result of reading a body. The upper 32 bits stand for its text:
@@ -203,6 +253,22 @@ mod tests {
         assert_eq!(of(b"body", Some("text/html")), of(b"body", Some("text/html")));
         assert_ne!(of(b"body", Some("text/html")), of(b"body", Some("text/html; charset=big5")));
         assert_ne!(of(b"body", None), of(b"ody", Some("b")));
+    }
+
+    #[test]
+    fn hashes_of_visits_are_read_whole_or_halved() {
+        let whole: Vec<u8> = (0..32).collect();
+        let read = |bytes: &[u8]| {
+            let text = serde_json::to_string(bytes).unwrap();
+            (serde_json::from_str::<BodyHash>(&text).ok(), serde_json::from_str::<TextHash>(&text).ok())
+        };
+        let half: [u8; 16] = whole[..16].try_into().unwrap();
+        let expected = (Some(BodyHash(half)), Some(TextHash(half)));
+        assert_eq!(read(&whole), expected);
+        assert_eq!(read(&half), expected);
+        assert_eq!(serde_json::to_string(&BodyHash(half)).unwrap(), serde_json::to_string(&half).unwrap());
+        assert_eq!(read(&whole[..15]), (None, None));
+        assert_eq!(TextHash::of("abc").0, ContentHash::of("abc").0[..16]);
     }
 
     #[test]

@@ -51,7 +51,9 @@ pub use domain::registrable_domain;
 pub use extracted::{ExtractedPage, Extraction, Extractor, KeptBody, Prose, Warning};
 pub use failed::{FailedPage, Stage};
 pub use history::{Before, KnownUrl, Outcome, PageHistory, Visits};
-pub use keys::{BodyHash, ContentHash, HostKey, LeaseToken, Origin, RequestId, RulesVersion, UrlKey};
+pub use keys::{
+    BodyHash, ContentHash, HostKey, LeaseToken, Origin, RequestId, RulesVersion, TextHash, UrlKey,
+};
 pub use language::{declared_language, is_detected, language_code, short_language};
 pub use link::{Directives, Link, LinkKind};
 pub use media::{Media, MediaKind};

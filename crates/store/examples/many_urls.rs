@@ -11,7 +11,7 @@
 
 use crawl_model::{
     BodyHash, ContentHash, Discovery, Frontier, HostKey, Lane, LeaseRef, NewUrl, Outcome, PageHistory,
-    Settlement, UrlKey,
+    Settlement, TextHash, UrlKey,
 };
 use crawl_store::SqliteStore;
 use std::{fs, path::Path, time::Instant};
@@ -85,8 +85,8 @@ fn visit(store: &SqliteStore, urls: u64, pages: u64) {
                 etag: Some(format!("\"{done:x}-61c\"")),
                 last_modified: Some("Sun, 22 Nov 2026 01:22:00 GMT".into()),
                 content_hash: Some(ContentHash::of(request.url.as_str())),
-                text_hash: Some(ContentHash::of("text")),
-                body_hash: Some(BodyHash([1; 32])),
+                text_hash: Some(TextHash::of("text")),
+                body_hash: Some(BodyHash([1; 16])),
                 fetched_at_ms: Some(1_795_000_000_000),
                 ..PageHistory::default()
             };

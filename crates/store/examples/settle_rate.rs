@@ -7,7 +7,8 @@
 mod server;
 
 use crawl_model::{
-    ContentHash, Discovery, HostKey, Lane, NewUrl, Outcome, OutputMark, PageHistory, Settlement, UrlKey,
+    ContentHash, Discovery, HostKey, Lane, NewUrl, Outcome, OutputMark, PageHistory, Settlement, TextHash,
+    UrlKey,
 };
 use crawl_store::{PgStore, StateStore, StoreSize};
 use std::time::Instant;
@@ -36,7 +37,7 @@ fn visit(n: usize) -> PageHistory {
         status: Some(200),
         etag: Some(format!("\"{n:016x}\"")),
         content_hash: Some(ContentHash::of(&n.to_string())),
-        text_hash: Some(ContentHash::of(&n.to_string())),
+        text_hash: Some(TextHash::of(&n.to_string())),
         fetched_at_ms: Some(1_780_000_000_000),
         ..PageHistory::default()
     }

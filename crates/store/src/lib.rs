@@ -33,6 +33,7 @@ mod sqlite;
 pub mod state;
 mod store_url;
 mod upkeep;
+mod visited;
 
 /// Engines of states in directories, by precedence. The last one takes every place.
 const ENGINES: &[&dyn engine::Engine] = &[&sqlite::SqliteEngine];

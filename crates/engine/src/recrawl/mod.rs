@@ -11,7 +11,8 @@ use crate::{
     site_settings::SiteSettings,
 };
 use crawl_model::{
-    Before, BodyHash, Change, ContentHash, CrawlRequest, FetchedPage, HostKey, RulesVersion, Strategy, UrlKey,
+    Before, BodyHash, Change, ContentHash, CrawlRequest, FetchedPage, HostKey, RulesVersion, Strategy,
+    TextHash, UrlKey,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -152,7 +153,7 @@ pub fn body_hash(page: &FetchedPage) -> Option<BodyHash> {
 /// Compares a page that was read and cleaned with its last visit. Its text decides; before texts had hashes,
 /// its content.
 #[must_use]
-pub fn change(before: Option<&Before>, content: ContentHash, text: ContentHash) -> Change {
+pub fn change(before: Option<&Before>, content: ContentHash, text: TextHash) -> Change {
     let Some(before) = before else { return Change::New };
     let same = before.text_hash.map_or(before.content_hash == content, |before| before == text);
     if same { Change::Unchanged } else { Change::Changed }
@@ -167,7 +168,7 @@ mod tests {
         let hash = ContentHash::of;
         let before = |text: Option<&str>| Before {
             content_hash: hash("content"),
-            text_hash: text.map(hash),
+            text_hash: text.map(TextHash::of),
             body_hash: None,
             rules: None,
             strategy: None,
@@ -176,12 +177,12 @@ mod tests {
             seen_at_ms: None,
         };
         let judged = |text, [new_content, new_text]: [&str; 2]| {
-            change(Some(&before(text)), hash(new_content), hash(new_text))
+            change(Some(&before(text)), hash(new_content), TextHash::of(new_text))
         };
         assert_eq!(judged(Some("text"), ["another footer", "text"]), Change::Unchanged);
         assert_eq!(judged(Some("text"), ["content", "cleaned by other rules"]), Change::Changed);
         assert_eq!(judged(None, ["content", "text"]), Change::Unchanged);
         assert_eq!(judged(None, ["other", "text"]), Change::Changed);
-        assert_eq!(change(None, hash("content"), hash("text")), Change::New);
+        assert_eq!(change(None, hash("content"), TextHash::of("text")), Change::New);
     }
 }

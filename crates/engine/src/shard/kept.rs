@@ -11,7 +11,7 @@ use crate::{
     stage_error::StageError,
 };
 use crawl_dedup::{Fingerprint, HostStream, Novelty, Release};
-use crawl_model::{ContentHash, ExtractedPage, HostKey, RulesVersion, Stage};
+use crawl_model::{ExtractedPage, HostKey, RulesVersion, Stage, TextHash};
 use std::sync::Arc;
 
 /// The saved state of a host.
@@ -62,7 +62,7 @@ impl Shard {
         &self,
         page: &ExtractedPage,
         claim: Claim,
-        text: Option<ContentHash>,
+        text: Option<TextHash>,
     ) -> Result<(), StageError> {
         let end = self.unchanged_end(page, claim, text);
         self.finished.send(end).await.map_err(|_| StageError::Downstream)
@@ -73,7 +73,7 @@ impl Shard {
         &self,
         page: &ExtractedPage,
         claim: Claim,
-        text: Option<ContentHash>,
+        text: Option<TextHash>,
     ) -> Finished {
         let text = text.or(page.request.before.as_deref().and_then(|before| before.text_hash));
         let mut history = revisit::history(&self.context, page, claim.hash, text);

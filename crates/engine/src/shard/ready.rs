@@ -11,7 +11,7 @@ use crate::{
 use crawl_dedup::Cleaned;
 use crawl_fetch::PageWorth;
 use crawl_model::{
-    Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, Stage, UrlKey, Warning,
+    Change, CleanPage, ContentHash, Duplicate, ExtractedPage, HostKey, Stage, TextHash, UrlKey, Warning,
 };
 use crawl_projects::cleaning;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl Shard {
         let extractor = self.context.reading.extractors.of(name.as_ref());
         let (text, boilerplate) = cleaning::stored(extractor, cleaned, chosen_by);
         let whole = text == page.extraction.content;
-        let text_hash = if whole { content_hash } else { ContentHash::of(&text) };
+        let text_hash = if whole { content_hash.into() } else { TextHash::of(&text) };
         let change = recrawl::change(page.request.before.as_deref(), content_hash, text_hash);
         if change == Change::Unchanged && !self.context.recrawl.writes_unchanged(&page.request) {
             return Ok(self.unchanged_end(&page, claim, Some(text_hash)));

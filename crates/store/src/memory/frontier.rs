@@ -136,7 +136,7 @@ impl Frontier for MemoryStore {
         let mut inner = self.lock();
         let held = inner.postpone(request.into(), not_before_ms, request.attempt, request.strategy);
         if held {
-            inner.rows[index(request.id.0)].history.status = Some(status);
+            inner.rows[index(request.id.0)].visited.history.status = Some(status);
         }
         Ok(held)
     }
@@ -219,7 +219,8 @@ impl Frontier for MemoryStore {
                 continue;
             }
             let row = &mut inner.rows[index(settlement.lease.id.0)];
-            row.learn(settlement.outcome, &settlement.history);
+            row.outcome = Some(settlement.outcome);
+            row.visited.learn(settlement.outcome, &settlement.history);
             let page = UrlKey::of(row.url.as_str());
             match settlement.outcome {
                 Outcome::Record => {}
@@ -373,7 +374,7 @@ impl Inner {
             redirects: row.redirects.clone(),
             sitemap_lastmod: row.sitemap_lastmod.clone(),
         };
-        let (outcome, history, visits) = (row.outcome, row.history.clone(), row.visits);
+        let (outcome, history, visits) = (row.outcome, row.visited.history.clone(), row.visited.visits);
         Some(KnownUrl { id: RequestId(id), url, outcome, history, visits })
     }
 

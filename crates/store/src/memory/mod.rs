@@ -7,11 +7,14 @@ mod texts;
 
 pub use projects::MemoryProjects;
 
-use crate::ledger::{HostId, Ledger, UrlState, bytes_of, chain_len, row_bytes};
+use crate::{
+    ledger::{HostId, Ledger, UrlState, bytes_of, chain_len, row_bytes},
+    visited::Visited,
+};
 use crawl_model::{
-    Before, CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostBounds,
-    HostKey, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, PageHistory, RequestId, RunStore,
-    StoreError, Strategy, UrlKey, Visits,
+    CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, FrontierCounts, HostBounds, HostKey,
+    Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome, PageHistory, RequestId, RunStore, StoreError,
+    Strategy, UrlKey,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
@@ -85,10 +88,7 @@ struct Row {
     sitemap_lastmod: Option<String>,
     found_on: Option<i64>,
     outcome: Option<Outcome>,
-    history: PageHistory,
-    read_at: Option<i64>,
-    seen_at: Option<i64>,
-    visits: Visits,
+    visited: Visited,
 }
 
 struct Lease {
@@ -115,7 +115,7 @@ impl MemoryStore {
     /// None; the signature is that of the other store.
     pub fn history(&self, url: UrlKey) -> Result<Option<PageHistory>, StoreError> {
         let inner = self.lock();
-        Ok(inner.by_key.get(&url).map(|&id| inner.rows[index(id)].history.clone()))
+        Ok(inner.by_key.get(&url).map(|&id| inner.rows[index(id)].visited.history.clone()))
     }
 
     /// Locks the state. No change panics halfway, so a poisoned lock is safe.
@@ -268,10 +268,10 @@ impl Inner {
             attempt: row.attempt,
             strategy: row.strategy,
             redirects: row.redirects.clone(),
-            etag: row.history.etag.clone(),
-            last_modified: row.history.last_modified.clone(),
+            etag: row.visited.history.etag.clone(),
+            last_modified: row.visited.history.last_modified.clone(),
             sitemap_lastmod: row.sitemap_lastmod.clone(),
-            before: row.before().filter(|_| self.recrawl).map(Box::new),
+            before: row.visited.before().filter(|_| self.recrawl).map(Box::new),
             project: Arc::clone(&self.project),
             source_group: self.source_group.clone(),
         }
@@ -292,10 +292,7 @@ impl Row {
             sitemap_lastmod: None,
             found_on: None,
             outcome: None,
-            history: PageHistory::default(),
-            read_at: None,
-            seen_at: None,
-            visits: Visits::default(),
+            visited: Visited::default(),
         }
     }
 
@@ -307,13 +304,6 @@ impl Row {
     /// Returns true if an earlier round settled it, so that the next one need not visit it.
     fn is_settled_earlier(&self) -> bool {
         self.outcome.is_some_and(|outcome| outcome != Outcome::Gone)
-    }
-
-    fn before(&self) -> Option<Before> {
-        let PageHistory { text_hash, body_hash, rules, strategy, status, .. } = self.history;
-        let (read_at_ms, seen_at_ms) = (self.read_at, self.seen_at);
-        let content_hash = self.history.content_hash?;
-        Some(Before { content_hash, text_hash, body_hash, rules, strategy, status, read_at_ms, seen_at_ms })
     }
 
     fn lane(&self) -> Lane {
@@ -330,56 +320,6 @@ impl Row {
         self.attempt = 0;
         self.strategy = None;
         self.outcome = None;
-    }
-
-    fn learn(&mut self, outcome: Outcome, history: &PageHistory) {
-        self.outcome = Some(outcome);
-        let at = history.fetched_at_ms;
-        let seen = history.content_hash.is_some();
-        let changed = outcome == Outcome::Gone || (seen && outcome == Outcome::Record);
-        let visits = &mut self.visits;
-        if visits.first_ms.is_some() {
-            visits.visits += 1;
-            visits.changes += u32::from(changed);
-        }
-        // times later than this visit come from a wrong clock
-        let is_later = |time: Option<i64>| time.zip(at).is_some_and(|(time, at)| time > at);
-        if changed || visits.changed_ms.is_none() || is_later(visits.changed_ms) {
-            visits.changed_ms = at;
-        }
-        if visits.first_ms.is_none() || is_later(visits.first_ms) {
-            visits.first_ms = at;
-        }
-        if outcome == Outcome::Gone {
-            let (status, sitemap_lastmod) = (history.status, self.history.sitemap_lastmod.take());
-            self.history = PageHistory {
-                status,
-                sitemap_lastmod,
-                fetched_at_ms: at,
-                rules: self.history.rules,
-                strategy: self.history.strategy,
-                ..PageHistory::default()
-            };
-            return;
-        }
-        if seen || outcome == Outcome::Unchanged {
-            self.seen_at = at;
-        }
-        if seen {
-            self.read_at = at;
-            self.history = history.clone();
-            return;
-        }
-        let known = &mut self.history;
-        known.status = history.status.or(known.status);
-        known.fetched_at_ms = at.or(known.fetched_at_ms);
-        known.etag = history.etag.clone().or_else(|| known.etag.take());
-        known.last_modified = history.last_modified.clone().or_else(|| known.last_modified.take());
-        known.sitemap_lastmod = history.sitemap_lastmod.clone().or_else(|| known.sitemap_lastmod.take());
-        known.text_hash = history.text_hash.or(known.text_hash);
-        known.body_hash = history.body_hash.or(known.body_hash);
-        known.rules = history.rules.or(known.rules);
-        known.strategy = history.strategy.or(known.strategy);
     }
 }
 

@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_quotas.sql"),
     include_str!("migrations/0005_found_on.sql"),
     include_str!("migrations/0006_addresses.sql"),
+    include_str!("migrations/0007_hashes.sql"),
 ];
 
 /// The newest version that this program knows.

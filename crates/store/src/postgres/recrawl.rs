@@ -12,7 +12,7 @@ use super::{
 use crate::codes;
 use crawl_model::{
     Before, BodyHash, ContentHash, HostKey, KnownUrl, NewUrl, PageHistory, RequestId, RulesVersion,
-    StoreError, UrlKey, Visits,
+    StoreError, TextHash, UrlKey, Visits,
 };
 use postgres::Row;
 use uuid::Uuid;
@@ -32,7 +32,7 @@ const AMONG: &str = "SELECT u.id, key, url, hosts.name, depth, discovery, redire
 const HISTORY: &str = "SELECT status, etag, last_modified, content_hash, fetched_at, fetched_lastmod, text_hash, \
                        body_hash, rules, via FROM urls WHERE key = $1";
 
-fn hash(row: &Row, column: usize) -> Result<Option<[u8; 32]>, StoreError> {
+fn hash<const N: usize>(row: &Row, column: usize) -> Result<Option<[u8; N]>, StoreError> {
     let Some(bytes) = get::<Option<&[u8]>>(row, column)? else { return Ok(None) };
     bytes.try_into().map(Some).map_err(|_| StoreError::Corrupt("a hash has another length".into()))
 }
@@ -50,7 +50,7 @@ fn read_history(row: &Row, at: usize) -> Result<PageHistory, StoreError> {
         content_hash: hash(row, at + 3)?.map(ContentHash),
         fetched_at_ms: get(row, at + 4)?,
         sitemap_lastmod: get(row, at + 5)?,
-        text_hash: hash(row, at + 6)?.map(ContentHash),
+        text_hash: hash(row, at + 6)?.map(TextHash),
         body_hash: hash(row, at + 7)?.map(BodyHash),
         rules: get::<Option<i64>>(row, at + 8)?.map(RulesVersion),
         strategy: read_strategy(get(row, at + 9)?)?,
@@ -62,7 +62,7 @@ pub(super) fn read_before(row: &Row, at: usize) -> Result<Option<Before>, StoreE
     let Some(content_hash) = hash(row, at)?.map(ContentHash) else { return Ok(None) };
     Ok(Some(Before {
         content_hash,
-        text_hash: hash(row, at + 1)?.map(ContentHash),
+        text_hash: hash(row, at + 1)?.map(TextHash),
         body_hash: hash(row, at + 2)?.map(BodyHash),
         rules: get::<Option<i64>>(row, at + 3)?.map(RulesVersion),
         strategy: read_strategy(get(row, at + 4)?)?,

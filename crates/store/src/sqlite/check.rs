@@ -8,9 +8,10 @@ use super::{
     error::sql,
     migrate,
     seal::{self, Seal},
+    url_keys::fits,
 };
 use crate::upkeep::CheckReport;
-use crawl_model::{StoreError, UrlKey};
+use crawl_model::StoreError;
 use rusqlite::Connection;
 use serde::de::IgnoredAny;
 use std::path::Path;
@@ -109,6 +110,12 @@ fn tables_agree() -> Vec<(String, String)> {
             ),
         ),
     ];
+    for table in ["history", "revisits"] {
+        checks.push((
+            format!("a row of {table} without its URL"),
+            format!("SELECT id FROM {table} WHERE id NOT IN (SELECT id FROM urls)"),
+        ));
+    }
     for table in ["queue", "waiting", "leases", "held", "host_states", "unsettled", "lessons"] {
         checks.push((
             format!("a row of {table} without its host"),
@@ -163,8 +170,8 @@ impl CheckReport {
             let mut found = select.query([])?;
             while let Some(row) = found.next()? {
                 rows += 1;
-                let (key, url): ([u8; 16], String) = (row.get(0)?, row.get(1)?);
-                if UrlKey::of(&url).0 != key {
+                let (key, url): (Vec<u8>, String) = (row.get(0)?, row.get(1)?);
+                if !fits(&url, &key) {
                     wrong.push(url);
                 }
             }

@@ -6,6 +6,7 @@ use super::{
     codes,
     error::sql,
     memory::Memory,
+    url_keys::id_of,
 };
 use crawl_model::{ContentHash, DomainStore, HostKey, Outcome, StoreError, UrlKey};
 use rusqlite::{Connection, OptionalExtension, ToSql, types::FromSql};
@@ -107,10 +108,11 @@ impl DomainStore for SqliteStore {
 
     fn became_page(&self, url: UrlKey) -> Result<bool, StoreError> {
         let inner = self.ready()?;
+        let Some(id) = id_of(&inner.conn, &url).map_err(sql)? else { return Ok(false) };
         let [record, unchanged] = [Outcome::Record, Outcome::Unchanged].map(codes::outcome);
         let mut select = inner.conn.prepare_cached(BECAME_PAGE).map_err(sql)?;
         let Memory { round, recrawl, .. } = &inner.memory;
-        select.query_row((url.0, round, recrawl, record, unchanged), |row| row.get(0)).map_err(sql)
+        select.query_row((id, round, recrawl, record, unchanged), |row| row.get(0)).map_err(sql)
     }
 }
 
@@ -123,7 +125,7 @@ const CONTENTS: Claim = [
 ];
 
 /// A URL that this round enqueued has no earlier outcome; one with an earlier outcome rests.
-const BECAME_PAGE: &str = "SELECT EXISTS (SELECT 1 FROM urls WHERE key = ?1 AND (round = ?2 OR ?3) AND \
+const BECAME_PAGE: &str = "SELECT EXISTS (SELECT 1 FROM urls WHERE id = ?1 AND (round = ?2 OR ?3) AND \
                            (outcome IN (?4, ?5) OR id IN (SELECT id FROM held)))";
 
 /// Round and state of a host's fingerprint.

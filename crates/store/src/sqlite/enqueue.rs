@@ -1,6 +1,6 @@
 //! Adding URLs: the hottest path of the store, since a page has a hundred links, most of them known.
 
-use super::{Inner, codes, error::sql, memory::Memory};
+use super::{Inner, codes, error::sql, memory::Memory, url_keys::stored};
 use crate::{
     known::Revisit,
     ledger::{HostId, Ledger, ROW_BYTES, Room, UrlState, bytes_of, is_bounded, refuse, row_bytes},
@@ -104,10 +104,10 @@ impl<'c> Adding<'c> {
             page: page.map(|page| page.0),
             insert: conn.prepare_cached(
                 "INSERT INTO urls (key, host, round, depth, discovery, url, redirects, sitemap_lastmod, found_on) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (key) DO NOTHING",
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             )?,
             find: conn
-                .prepare_cached("SELECT id, round, depth, discovery, outcome FROM urls WHERE key = ?1")?,
+                .prepare_cached("SELECT id, round, depth, discovery, outcome, url FROM urls WHERE key = ?1")?,
             queue: conn
                 .prepare_cached("INSERT INTO queue (host, lane, depth, id) VALUES (?1, ?2, ?3, ?4)")?,
         })
@@ -122,7 +122,19 @@ impl<'c> Adding<'c> {
         let Some(host) = memory.find_host(self.conn, &url.host)? else { return Ok(None) };
         let room = room(self.conn, &mut memory.ledger, host, bounds, bytes_of(url))?;
         let Room::Full(bound) = room else { return Ok(None) };
-        Ok((!self.find.exists([url.key.0])?).then_some(bound))
+        Ok(self.find(url)?.is_none().then_some(bound))
+    }
+
+    /// The row of a URL. Rows of other URLs may have the same stored key.
+    fn find(&mut self, url: &NewUrl) -> rusqlite::Result<Option<Found>> {
+        let mut rows = self.find.query([stored(&url.key)])?;
+        while let Some(row) = rows.next()? {
+            if row.get_ref(5)?.as_str()? == url.url {
+                let (id, round, depth, discovery) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+                return Ok(Some(Found { id, round, depth, discovery, outcome: row.get(4)? }));
+            }
+        }
+        Ok(None)
     }
 
     /// Adds a URL; returns true if it is new in this round.
@@ -130,29 +142,23 @@ impl<'c> Adding<'c> {
         let host = memory.host(self.conn, &url.host).map_err(sql)?;
         let redirects = redirects(url)?;
         let found_on = self.found_on(url).map_err(sql)?;
-        let inserted = self
-            .insert
-            .execute((
-                url.key.0,
-                host,
-                memory.round,
-                url.depth,
-                codes::discovery(url.discovery),
-                &url.url,
-                &redirects,
-                &url.sitemap_lastmod,
-                found_on,
-            ))
-            .map_err(sql)?;
-        if inserted == 1 {
+        let Some(found) = self.find(url).map_err(sql)? else {
+            self.insert
+                .execute((
+                    stored(&url.key),
+                    host,
+                    memory.round,
+                    url.depth,
+                    codes::discovery(url.discovery),
+                    &url.url,
+                    &redirects,
+                    &url.sitemap_lastmod,
+                    found_on,
+                ))
+                .map_err(sql)?;
             let id = self.conn.last_insert_rowid();
             return self.queue(memory, url, host, (id, redirects.as_deref())).map_err(sql);
-        }
-        let found = self.find.query_row([url.key.0], |row| {
-            let (id, round, depth, discovery) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok(Found { id, round, depth, discovery, outcome: row.get(4)? })
-        });
-        let found = found.map_err(sql)?;
+        };
         if found.round != i64::from(memory.round) {
             if memory.recrawl && revisit == Revisit::No && found.is_settled_earlier() {
                 if let Some(lastmod) = &url.sitemap_lastmod {

@@ -6,8 +6,9 @@ use super::{
     error::sql,
     held::{delete_partial_result, held_pages, refetch, save_partial_result},
     lease::{level, postpone},
-    recrawl::note_status,
     settle::end_lease,
+    url_keys::id_of,
+    visits::note_status,
 };
 use crate::{known::Revisit, ledger::UrlState};
 use crawl_model::{
@@ -27,13 +28,14 @@ impl Frontier for SqliteStore {
 
     fn found_on(&self, url: UrlKey) -> Result<Option<String>, StoreError> {
         let inner = self.ready()?;
+        let Some(id) = id_of(&inner.conn, &url).map_err(sql)? else { return Ok(None) };
         let mut select = inner
             .conn
             .prepare_cached(
-                "SELECT page.url FROM urls JOIN urls AS page ON page.id = urls.found_on WHERE urls.key = ?1",
+                "SELECT page.url FROM urls JOIN urls AS page ON page.id = urls.found_on WHERE urls.id = ?1",
             )
             .map_err(sql)?;
-        select.query_row([url.0], |row| row.get(0)).optional().map_err(sql)
+        select.query_row([id], |row| row.get(0)).optional().map_err(sql)
     }
 
     fn bound_hosts(&self, bounds: HostBounds) -> Result<(), StoreError> {

@@ -2,9 +2,10 @@
 
 use super::{
     Inner, SqliteStore, codes, enqueue::stored_bytes, error::sql, memory::Memory, recrawl::ReadBefore,
+    url_keys::fits,
 };
 use crate::ledger::{HostId, ROW_BYTES, UrlState, row_bytes};
-use crawl_model::{CrawlRequest, HostKey, Lane, LeaseToken, RequestId, StoreError, Strategy, UrlKey};
+use crawl_model::{CrawlRequest, HostKey, Lane, LeaseToken, RequestId, StoreError, Strategy};
 use rusqlite::{Connection, Row};
 use std::sync::Arc;
 use url::Url;
@@ -128,7 +129,7 @@ fn take_from_queue(
         let mut select = conn.prepare_cached(
             "SELECT queue.id, queue.depth, discovery, attempt, strategy, url, redirects, etag, last_modified, \
              sitemap_lastmod, content_hash, text_hash, body_hash, rules, via, status, read_at, seen_at, key \
-             FROM queue JOIN urls ON urls.id = queue.id \
+             FROM queue JOIN visited ON visited.id = queue.id \
              WHERE queue.host = ?1 AND queue.lane = ?4 AND queue.depth <= ?3 \
              ORDER BY queue.depth, queue.id LIMIT ?2",
         )?;
@@ -161,7 +162,8 @@ fn take_from_queue(
 /// A row of the queue with its URL, as read.
 struct Leased {
     id: i64,
-    key: UrlKey,
+    /// The beginning of its key.
+    key: Vec<u8>,
     token: LeaseToken,
     depth: u32,
     discovery: i64,
@@ -179,7 +181,7 @@ impl Leased {
     fn read(row: &Row<'_>, token: LeaseToken, recrawl: bool) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,
-            key: UrlKey(row.get(18)?),
+            key: row.get(18)?,
             token,
             depth: row.get(1)?,
             discovery: row.get(2)?,
@@ -201,7 +203,7 @@ impl Leased {
 
     fn request(self, project: &Arc<str>, group: Option<&Arc<str>>) -> Result<CrawlRequest, StoreError> {
         let damaged = |what: &dyn std::fmt::Display| StoreError::Corrupt(format!("{}: {what}", self.url));
-        if UrlKey::of(&self.url) != self.key {
+        if !fits(&self.url, &self.key) {
             return Err(damaged(&"the URL does not fit its key"));
         }
         let redirects = self.redirects.as_deref().map(serde_json::from_str).transpose();

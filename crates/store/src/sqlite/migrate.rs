@@ -23,6 +23,16 @@ pub(super) fn version(conn: &Connection, migrations: Migrations) -> Result<u32, 
 
 /// Applies the missing migrations, each in its own transaction.
 pub(super) fn migrate(conn: &mut Connection, migrations: Migrations) -> Result<(), StoreError> {
+    if version(conn, migrations)? == newest(migrations) {
+        return Ok(());
+    }
+    // the sort of an index over millions of rows leaves the memory
+    conn.pragma_update(None, "temp_store", "file").map_err(sql)?;
+    apply(conn, migrations)?;
+    conn.pragma_update(None, "temp_store", "memory").map_err(sql)
+}
+
+fn apply(conn: &mut Connection, migrations: Migrations) -> Result<(), StoreError> {
     loop {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         let done = version(&tx, migrations)?;

@@ -31,6 +31,8 @@ mod seal;
 mod settle;
 mod text_cache;
 mod texts;
+mod url_keys;
+mod visits;
 
 pub(crate) use engine::SqliteEngine;
 pub use projects::SqliteProjects;
@@ -63,6 +65,7 @@ const MIGRATIONS: Migrations = &[
     include_str!("migrations/0007_checksums.sql"),
     include_str!("migrations/0008_found_on.sql"),
     include_str!("migrations/0009_text_keys.sql"),
+    include_str!("migrations/0010_visits.sql"),
 ];
 
 /// Pages in the write-ahead log that trigger a checkpoint: at 4 KiB per page the log stays at about 8 MiB.

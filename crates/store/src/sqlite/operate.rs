@@ -6,6 +6,7 @@ use super::{
     enqueue::{room, stored_bytes},
     error::sql,
     memory::set_number,
+    url_keys::FindUrl,
 };
 use crate::ledger::{Room, UrlState};
 use crate::upkeep::{HostCounts, StoreSize};
@@ -73,7 +74,7 @@ impl SqliteStore {
             let mut find = conn
                 .prepare_cached(
                     "SELECT urls.id, urls.host, hosts.name, depth FROM urls JOIN hosts ON hosts.id = urls.host \
-                     WHERE key = ?1 AND urls.round = ?2 AND outcome = ?3",
+                     WHERE urls.id = ?1 AND urls.round = ?2 AND outcome = ?3",
                 )
                 .map_err(sql)?;
             let mut reset = conn
@@ -83,9 +84,11 @@ impl SqliteStore {
                 .prepare_cached("INSERT INTO queue (host, lane, depth, id) VALUES (?1, ?2, ?3, ?4)")
                 .map_err(sql)?;
             let mut reopened = 0;
+            let mut find_url = FindUrl::prepare(conn).map_err(sql)?;
             for url in urls {
+                let Some(id) = find_url.id(url).map_err(sql)? else { continue };
                 let found = find
-                    .query_row((url.0, memory.round, failed), |row| {
+                    .query_row((id, memory.round, failed), |row| {
                         Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?, row.get::<_, u32>(3)?))
                     })
                     .optional()

@@ -5,19 +5,20 @@ use super::{
     error::sql,
     memory::{Memory, set_number},
     texts::Texts,
+    url_keys::FindUrl,
 };
 use crawl_model::{
     Before, BodyHash, ContentHash, HostKey, KnownUrl, NewUrl, PageHistory, RequestId, RulesVersion,
-    StoreError, UrlKey, Visits,
+    StoreError, TextHash, UrlKey, Visits,
 };
-use rusqlite::{Connection, Row};
+use rusqlite::Row;
 
 /// The columns that [`read_history`] reads.
 pub(super) const HISTORY: &str = "status, etag, last_modified, content_hash, fetched_at, fetched_lastmod, \
                                   text_hash, body_hash, rules, via";
 
 /// Columns that [`read_known`] reads, before those of [`HISTORY`].
-const KNOWN: &str = "urls.id, key, url, hosts.name, depth, discovery, redirects, sitemap_lastmod, outcome, \
+const KNOWN: &str = "visited.id, url, hosts.name, depth, discovery, redirects, sitemap_lastmod, outcome, \
                      first_at, changed_at, visits, changes";
 
 /// A history with the number of its strategy.
@@ -32,8 +33,8 @@ pub(super) fn read_history(row: &Row<'_>, at: usize) -> rusqlite::Result<ReadHis
         content_hash: row.get::<_, Option<[u8; 32]>>(at + 3)?.map(ContentHash),
         fetched_at_ms: row.get(at + 4)?,
         sitemap_lastmod: row.get(at + 5)?,
-        text_hash: row.get::<_, Option<[u8; 32]>>(at + 6)?.map(ContentHash),
-        body_hash: row.get::<_, Option<[u8; 32]>>(at + 7)?.map(BodyHash),
+        text_hash: row.get::<_, Option<[u8; 16]>>(at + 6)?.map(TextHash),
+        body_hash: row.get::<_, Option<[u8; 16]>>(at + 7)?.map(BodyHash),
         rules: row.get::<_, Option<i64>>(at + 8)?.map(RulesVersion),
         strategy: None,
     };
@@ -58,8 +59,8 @@ impl ReadBefore {
         let Some(content_hash) = row.get::<_, Option<[u8; 32]>>(at)? else { return Ok(None) };
         let before = Before {
             content_hash: ContentHash(content_hash),
-            text_hash: row.get::<_, Option<[u8; 32]>>(at + 1)?.map(ContentHash),
-            body_hash: row.get::<_, Option<[u8; 32]>>(at + 2)?.map(BodyHash),
+            text_hash: row.get::<_, Option<[u8; 16]>>(at + 1)?.map(TextHash),
+            body_hash: row.get::<_, Option<[u8; 16]>>(at + 2)?.map(BodyHash),
             rules: row.get::<_, Option<i64>>(at + 3)?.map(RulesVersion),
             strategy: None,
             status: row.get(at + 5)?,
@@ -85,29 +86,30 @@ struct ReadKnown {
 }
 
 fn read_known(row: &Row<'_>) -> rusqlite::Result<ReadKnown> {
+    let text: String = row.get(1)?;
     let url = NewUrl {
-        key: UrlKey(row.get(1)?),
-        url: row.get(2)?,
-        host: HostKey::from_stored(row.get::<_, String>(3)?),
-        depth: row.get(4)?,
+        key: UrlKey::of(&text),
+        url: text,
+        host: HostKey::from_stored(row.get::<_, String>(2)?),
+        depth: row.get(3)?,
         // converted when no row is read any more
         discovery: crawl_model::Discovery::Link,
         redirects: Vec::new(),
-        sitemap_lastmod: row.get(7)?,
+        sitemap_lastmod: row.get(6)?,
     };
     let visits = Visits {
-        first_ms: row.get(9)?,
-        changed_ms: row.get(10)?,
-        visits: row.get(11)?,
-        changes: row.get(12)?,
+        first_ms: row.get(8)?,
+        changed_ms: row.get(9)?,
+        visits: row.get(10)?,
+        changes: row.get(11)?,
     };
     let id = RequestId(row.get(0)?);
     Ok(ReadKnown {
         known: KnownUrl { id, url, outcome: None, history: PageHistory::default(), visits },
-        discovery: row.get(5)?,
-        redirects: row.get(6)?,
-        outcome: row.get(8)?,
-        history: read_history(row, 13)?,
+        discovery: row.get(4)?,
+        redirects: row.get(5)?,
+        outcome: row.get(7)?,
+        history: read_history(row, 12)?,
     })
 }
 
@@ -140,8 +142,8 @@ impl Inner {
         let mut select = self
             .conn
             .prepare_cached(&format!(
-                "SELECT {KNOWN}, {HISTORY} FROM urls JOIN hosts ON hosts.id = urls.host \
-                 WHERE urls.id > ?1 AND urls.round <> ?2 ORDER BY urls.id LIMIT ?3"
+                "SELECT {KNOWN}, {HISTORY} FROM visited JOIN hosts ON hosts.id = visited.host \
+                 WHERE visited.id > ?1 AND visited.round <> ?2 ORDER BY visited.id LIMIT ?3"
             ))
             .map_err(sql)?;
         let rows = select.query_map((after.0, round, limit), read_known).map_err(sql)?;
@@ -152,13 +154,15 @@ impl Inner {
         let mut select = self
             .conn
             .prepare_cached(&format!(
-                "SELECT {KNOWN}, {HISTORY} FROM urls JOIN hosts ON hosts.id = urls.host \
-                 WHERE key = ?1 AND urls.round <> ?2"
+                "SELECT {KNOWN}, {HISTORY} FROM visited JOIN hosts ON hosts.id = visited.host \
+                 WHERE visited.id = ?1 AND visited.round <> ?2"
             ))
             .map_err(sql)?;
+        let mut find = FindUrl::prepare(&self.conn).map_err(sql)?;
         let mut found = Vec::new();
         for key in keys {
-            let rows = select.query_map((key.0, self.memory.round), read_known).map_err(sql)?;
+            let Some(id) = find.id(key).map_err(sql)? else { continue };
+            let rows = select.query_map((id, self.memory.round), read_known).map_err(sql)?;
             for row in rows {
                 found.push(row.map_err(sql)?.known()?);
             }
@@ -194,9 +198,4 @@ impl Inner {
         self.commit()?;
         Ok(self.memory.round)
     }
-}
-
-/// Stores the status of a URL before its visit has ended.
-pub(super) fn note_status(conn: &Connection, id: RequestId, status: u16) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE urls SET status = ?2 WHERE id = ?1")?.execute((id.0, status)).map(|_| ())
 }

@@ -30,6 +30,35 @@ pub(crate) fn index_texts(conn: &Connection) -> Result<(), StoreError> {
     bands::index_texts(conn).map_err(sql)
 }
 
+/// Makes the view `copied_urls` for this connection. It accepts URLs with the results of their visits, as the view
+/// `visited` shows them, but with whole keys.
+pub(crate) fn accept_whole_urls(conn: &Connection) -> Result<(), StoreError> {
+    conn.execute_batch(COPIED_URLS).map_err(sql)
+}
+
+const COPIED_URLS: &str = "
+CREATE TEMP VIEW copied_urls AS SELECT * FROM main.visited;
+CREATE TEMP TRIGGER copied_url INSTEAD OF INSERT ON copied_urls BEGIN
+    INSERT INTO urls (id, key, host, round, depth, discovery, attempt, strategy, outcome, url, redirects, sitemap_lastmod,
+                      found_on)
+    VALUES (NEW.id, substr(NEW.key, 1, 6), NEW.host, NEW.round, NEW.depth, NEW.discovery, NEW.attempt, NEW.strategy,
+            NEW.outcome, NEW.url, NEW.redirects, NEW.sitemap_lastmod, NEW.found_on);
+    INSERT INTO history (id, status, etag, last_modified, content_hash, text_hash, body_hash, rules, via, fetched_at,
+                         fetched_lastmod)
+    SELECT NEW.id, NEW.status, NEW.etag, NEW.last_modified, NEW.content_hash,
+           iif(NEW.text_hash = substr(NEW.content_hash, 1, 16), x'', NEW.text_hash), NEW.body_hash, NEW.rules, NEW.via,
+           NEW.fetched_at, NEW.fetched_lastmod
+    WHERE coalesce(NEW.status, NEW.etag, NEW.last_modified, NEW.content_hash, NEW.text_hash, NEW.body_hash, NEW.rules,
+                   NEW.via, NEW.fetched_at, NEW.fetched_lastmod) IS NOT NULL;
+    INSERT INTO revisits (id, read_at, seen_at, first_at, changed_at, visits, changes)
+    SELECT NEW.id, NEW.read_at, NEW.seen_at, NEW.first_at, NEW.changed_at, NEW.visits, NEW.changes
+    WHERE NEW.first_at IS NOT NEW.fetched_at OR NEW.changed_at IS NOT NEW.fetched_at
+          OR NEW.read_at IS NOT iif(NEW.content_hash IS NULL, NULL, NEW.fetched_at)
+          OR NEW.seen_at IS NOT iif(NEW.content_hash IS NULL, NULL, NEW.fetched_at)
+          OR NEW.visits <> 0 OR NEW.changes <> 0;
+END;
+";
+
 /// Sets a number of the state, as the table `numbers` names it.
 pub(crate) fn put_number(conn: &Connection, name: &str, value: i64) -> Result<(), StoreError> {
     set_number(conn, name, value).map_err(sql)

@@ -5,6 +5,7 @@ use super::{
     checksum::{checksum, read_checked},
     error::sql,
     recrawl::{HISTORY, history, read_history},
+    url_keys::id_of,
 };
 use crawl_model::{CachedRobots, Origin, PageHistory, RunStore, StoreError, UrlKey};
 use rusqlite::{Connection, OptionalExtension};
@@ -118,9 +119,12 @@ impl SqliteStore {
     /// When storage fails.
     pub fn history(&self, url: UrlKey) -> Result<Option<PageHistory>, StoreError> {
         let inner = self.ready()?;
-        let mut select =
-            inner.conn.prepare_cached(&format!("SELECT {HISTORY} FROM urls WHERE key = ?1")).map_err(sql)?;
-        let found = select.query_row([url.0], |row| read_history(row, 0)).optional().map_err(sql)?;
+        let Some(id) = id_of(&inner.conn, &url).map_err(sql)? else { return Ok(None) };
+        let mut select = inner
+            .conn
+            .prepare_cached(&format!("SELECT {HISTORY} FROM visited WHERE id = ?1"))
+            .map_err(sql)?;
+        let found = select.query_row([id], |row| read_history(row, 0)).optional().map_err(sql)?;
         found.map(history).transpose()
     }
 }

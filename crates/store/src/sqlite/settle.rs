@@ -2,43 +2,16 @@
 
 use super::{
     Inner,
-    codes::{self, OUTCOMES},
+    codes::OUTCOMES,
     error::sql,
     held::delete_partial_result,
     memory::{Memory, set_number},
     texts::Texts,
+    visits::VisitStatements,
 };
 use crate::ledger::{HostId, UrlState};
 use crawl_model::{LeaseRef, NewText, Outcome, OutputMark, RequestId, Settlement, StoreError, UrlKey};
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
-
-// A first visit and a last change dated later than this visit come from a wrong clock: they get the visit's
-// time.
-
-/// Replaces the earlier history, since the content was fetched. `?13`: true if it is new or has changed.
-const REPLACE: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = ?4, last_modified = ?5, \
-                       content_hash = ?6, fetched_at = ?7, fetched_lastmod = ?8, text_hash = ?9, body_hash = ?10, \
-                       rules = ?11, via = ?12, read_at = ?7, seen_at = ?7, \
-                       changed_at = iif(?13 OR first_at IS NULL OR changed_at > ?7, ?7, changed_at), \
-                       visits = visits + (first_at IS NOT NULL), \
-                       changes = changes + (first_at IS NOT NULL AND ?13), \
-                       first_at = iif(first_at IS NULL OR first_at > ?7, ?7, first_at) WHERE id = ?1";
-
-/// Overwrites only set fields, since the content was not fetched (a 304, a failure). `?13`: true if the page
-/// exists.
-const MERGE: &str = "UPDATE urls SET outcome = ?2, status = coalesce(?3, status), etag = coalesce(?4, etag), \
-                     last_modified = coalesce(?5, last_modified), content_hash = coalesce(?6, content_hash), \
-                     fetched_at = coalesce(?7, fetched_at), fetched_lastmod = coalesce(?8, fetched_lastmod), \
-                     text_hash = coalesce(?9, text_hash), body_hash = coalesce(?10, body_hash), \
-                     rules = coalesce(?11, rules), via = coalesce(?12, via), seen_at = iif(?13, ?7, seen_at), \
-                     changed_at = iif(changed_at IS NULL OR changed_at > ?7, ?7, changed_at), \
-                     visits = visits + (first_at IS NOT NULL), \
-                     first_at = iif(first_at IS NULL OR first_at > ?7, ?7, first_at) WHERE id = ?1";
-
-/// Drops the history of a page that no longer exists, so that its successor is new.
-const FORGET: &str = "UPDATE urls SET outcome = ?2, status = ?3, etag = NULL, last_modified = NULL, \
-                      content_hash = NULL, text_hash = NULL, body_hash = NULL, fetched_at = ?4, changed_at = ?4, \
-                      visits = visits + 1, changes = changes + 1 WHERE id = ?1";
 
 impl Inner {
     pub(super) fn settle(
@@ -52,7 +25,7 @@ impl Inner {
         }
         let stale = self.write(|conn, memory| {
             let before = memory.settled;
-            let stale = settle_all(conn, memory, batch).map_err(sql)?;
+            let stale = settle_all(conn, memory, batch)?;
             for ((now, was), (_, name)) in memory.settled.iter().zip(before).zip(OUTCOMES) {
                 if *now != was {
                     set_number(conn, name, now.cast_signed()).map_err(sql)?;
@@ -70,57 +43,39 @@ impl Inner {
 }
 
 /// Settles leases; returns the number of those no longer held.
-fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> rusqlite::Result<usize> {
-    let mut statements = EndStatements::prepare(conn)?;
-    let (mut replace, mut merge) = (conn.prepare_cached(REPLACE)?, conn.prepare_cached(MERGE)?);
-    let mut forget = conn.prepare_cached(FORGET)?;
+fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> Result<usize, StoreError> {
+    let mut statements = EndStatements::prepare(conn).map_err(sql)?;
+    let mut visits = VisitStatements::prepare(conn).map_err(sql)?;
     let mut stale = 0;
     for settlement in batch {
-        let Some((host, place)) = statements.end(settlement.lease)? else {
+        let Some((host, place)) = statements.end(settlement.lease).map_err(sql)? else {
             stale += 1;
             continue;
         };
         memory.ledger.take(host, place, 1);
-        delete_partial_result(conn, memory, settlement.lease.id)?;
+        delete_partial_result(conn, memory, settlement.lease.id).map_err(sql)?;
         if let Some(n) = OUTCOMES.iter().position(|(outcome, _)| *outcome == settlement.outcome) {
             memory.settled[n] += 1;
         }
         if settlement.outcome != Outcome::Record {
-            let page = key_of(conn, settlement.lease.id)?;
+            let page = key_of(conn, settlement.lease.id).map_err(sql)?;
             let mut texts = Texts::of_crawl(conn, memory);
             // other pages must not repeat a page that no longer is one
-            if settlement.outcome == Outcome::Unchanged { texts.confirm(page) } else { texts.forget(page) }?;
+            let done = if settlement.outcome == Outcome::Unchanged {
+                texts.confirm(page)
+            } else {
+                texts.forget(page)
+            };
+            done.map_err(sql)?;
         }
-        let (history, outcome) = (&settlement.history, settlement.outcome);
-        if outcome == Outcome::Gone {
-            let code = codes::outcome(outcome);
-            forget.execute((settlement.lease.id.0, code, history.status, history.fetched_at_ms))?;
-            continue;
-        }
-        let seen = history.content_hash.is_some();
-        let update = if seen { &mut replace } else { &mut merge };
-        update.execute((
-            settlement.lease.id.0,
-            codes::outcome(outcome),
-            history.status,
-            &history.etag,
-            &history.last_modified,
-            history.content_hash.map(|hash| hash.0),
-            history.fetched_at_ms,
-            &history.sitemap_lastmod,
-            history.text_hash.map(|hash| hash.0),
-            history.body_hash.map(|hash| hash.0),
-            history.rules.map(|rules| rules.0),
-            history.strategy.map(codes::strategy),
-            if seen { outcome == Outcome::Record } else { outcome == Outcome::Unchanged },
-        ))?;
+        visits.add(settlement.lease.id, settlement.outcome, &settlement.history)?;
     }
     Ok(stale)
 }
 
 fn key_of(conn: &Connection, url: RequestId) -> rusqlite::Result<UrlKey> {
-    conn.prepare_cached("SELECT key FROM urls WHERE id = ?1")?
-        .query_row([url.0], |row| row.get(0).map(UrlKey))
+    conn.prepare_cached("SELECT url FROM urls WHERE id = ?1")?
+        .query_row([url.0], |row| Ok(UrlKey::of(row.get_ref(0)?.as_str()?)))
 }
 
 /// Statements that remove a lease or a held page with a given token.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod alike;
 mod frontier;
 mod random;
 mod recrawl;
@@ -12,6 +13,7 @@ mod texts;
 #[path = "../support/postgres.rs"]
 mod server;
 
+use alike::*;
 use crawl_model::{
     CachedRobots, ContentHash, CrawlRequest, Discovery, DomainStore, Enqueued, Frontier, FrontierCounts,
     HostBound, HostBounds, HostKey, HostLoad, Lane, LeaseRef, LeaseToken, NewUrl, Origin, Outcome,
@@ -94,6 +96,7 @@ macro_rules! conformance {
 conformance!(
     a_url_is_visited_once_a_round,
     a_batch_may_name_a_url_twice,
+    urls_whose_keys_begin_alike_are_two,
     a_host_has_so_many_pending_urls,
     a_host_has_so_many_bytes_of_pending_urls,
     urls_that_come_back_take_the_room_of_their_host,

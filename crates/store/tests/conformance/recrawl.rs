@@ -1,7 +1,7 @@
 //! Recrawls: rounds over URLs of earlier rounds.
 
 use crate::*;
-use crawl_model::{Before, BodyHash, KnownUrl, RulesVersion, Visits};
+use crawl_model::{Before, BodyHash, KnownUrl, RulesVersion, TextHash, Visits};
 
 /// History of a page with this text after a visit at this time.
 fn page(text: &str, at: i64) -> PageHistory {
@@ -11,7 +11,7 @@ fn page(text: &str, at: i64) -> PageHistory {
         last_modified: Some("Thu, 01 Jan 1970 00:00:00 GMT".into()),
         sitemap_lastmod: None,
         content_hash: Some(ContentHash::of(text)),
-        text_hash: Some(ContentHash::of(&text.to_uppercase())),
+        text_hash: Some(TextHash::of(&text.to_uppercase())),
         body_hash: Some(BodyHash::of(text.as_bytes(), None)),
         rules: Some(RulesVersion(-7)),
         strategy: Some(Strategy::Static),
@@ -59,7 +59,7 @@ pub fn what_is_known_rests_until_it_is_visited_again(store: &impl Store) {
     assert_eq!(paths(&leased), ["/4", "/2", "/5"]);
     let expected = Before {
         content_hash: ContentHash::of("/2"),
-        text_hash: Some(ContentHash::of("/2")),
+        text_hash: Some(TextHash::of("/2")),
         body_hash: Some(BodyHash::of(b"/2", None)),
         rules: Some(RulesVersion(-7)),
         strategy: Some(Strategy::Static),

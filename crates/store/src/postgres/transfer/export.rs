@@ -15,7 +15,7 @@ use crate::{
     SqliteStore,
     codes::OUTCOMES,
     database::CopyReport,
-    sqlite::rows::{index_texts, put_number, sql},
+    sqlite::rows::{accept_whole_urls, index_texts, put_number, sql},
 };
 use crawl_model::{Discovery, Frontier, FrontierCounts, NewUrl, Outcome, RequestId, StoreError};
 use rusqlite::Connection;
@@ -56,6 +56,7 @@ pub(super) fn links(db: &mut Db, store: &SqliteStore) -> Result<(), StoreError> 
 /// Copies all tables and notes.
 pub(super) fn all(db: &mut Db, conn: &Connection) -> Result<CopyReport, StoreError> {
     let mut report = CopyReport::default();
+    accept_whole_urls(conn)?;
     for table in EXPORTS {
         add(&mut report, table.table, export(db, conn, table)?);
     }

@@ -8,7 +8,7 @@ use super::{
     tables::{Export, Import, Kind},
 };
 use crate::sqlite::rows::{blob_checksum, sql};
-use crawl_model::StoreError;
+use crawl_model::{StoreError, UrlKey};
 use postgres::{
     binary_copy::{BinaryCopyInWriter, BinaryCopyOutIter, BinaryCopyOutRow},
     fallible_iterator::FallibleIterator,
@@ -78,6 +78,7 @@ fn cell(row: &Row<'_>, n: usize, kind: Kind) -> rusqlite::Result<Cell> {
         Kind::TextAsBytes => Box::new(row.get::<_, Option<String>>(n)?.map(String::into_bytes)),
         Kind::Bool => Box::new(row.get::<_, bool>(n)?),
         Kind::Key => Box::new(Uuid::from_bytes(row.get(n)?)),
+        Kind::KeyOfUrl => Box::new(Uuid::from_bytes(UrlKey::of(row.get_ref(n)?.as_str()?).0)),
         Kind::Bands => {
             let bytes: Vec<u8> = row.get(n)?;
             Box::new(bytes.as_chunks().0.iter().map(|hash| i64::from_le_bytes(*hash)).collect::<Vec<_>>())
@@ -128,7 +129,7 @@ fn value(row: &BinaryCopyOutRow, n: usize, kind: Kind) -> Result<Value, String> 
         Kind::Text => row.try_get::<Option<String>>(n).map_err(failed)?.into(),
         Kind::Bytes => row.try_get::<Option<Vec<u8>>>(n).map_err(failed)?.into(),
         Kind::Bool => row.try_get::<bool>(n).map_err(failed)?.into(),
-        Kind::Key => row.try_get::<Uuid>(n).map_err(failed)?.into_bytes().to_vec().into(),
+        Kind::Key | Kind::KeyOfUrl => row.try_get::<Uuid>(n).map_err(failed)?.into_bytes().to_vec().into(),
         Kind::TextAsBytes => {
             let bytes: Option<Vec<u8>> = row.try_get(n).map_err(failed)?;
             bytes.map(String::from_utf8).transpose().map_err(|e| e.to_string())?.into()

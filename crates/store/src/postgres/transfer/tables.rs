@@ -15,6 +15,8 @@ pub(super) enum Kind {
     Bytes,
     /// Key of a URL: 16 bytes, and a `uuid`.
     Key,
+    /// Key of a URL, which SQLite has as the URL alone.
+    KeyOfUrl,
     Bool,
     /// Hashes of bands: bytes, and an array.
     Bands,
@@ -32,7 +34,7 @@ impl Kind {
             Self::Big | Self::Checksum => Type::INT8,
             Self::Text => Type::TEXT,
             Self::Bytes | Self::TextAsBytes => Type::BYTEA,
-            Self::Key => Type::UUID,
+            Self::Key | Self::KeyOfUrl => Type::UUID,
             Self::Bool => Type::BOOL,
             Self::Bands => Type::INT8_ARRAY,
         }
@@ -63,11 +65,11 @@ pub(super) struct Export {
     pub(super) insert: &'static str,
 }
 
-use Kind::{Bands, Big, Bool, Bytes, Checksum, Int, Key, Small, Text, TextAsBytes};
+use Kind::{Bands, Big, Bool, Bytes, Checksum, Int, Key, KeyOfUrl, Small, Text, TextAsBytes};
 
 const URL_KINDS: &[Kind] = &[
-    Big, Big, Big, Big, Big, Big, Big, Int, Int, Int, Int, Int, Int, Small, Small, Small, Int, Key, Text,
-    Bytes, Bytes, Bytes, Text, Text, Text, Text, Text, Big,
+    Big, Big, Big, Big, Big, Big, Big, Int, Int, Int, Int, Int, Int, Small, Small, Small, Int, KeyOfUrl,
+    Text, Bytes, Bytes, Bytes, Text, Text, Text, Text, Text, Big,
 ];
 
 /// A URL in the queue of a taken host is fetched without attempts, if its strategy was not the first.
@@ -90,8 +92,8 @@ pub(super) const IMPORTS: &[Import] = &[
         key: ("url", 18),
         select: "SELECT id, fetched_at, rules, read_at, seen_at, first_at, changed_at, host, round, depth, \
                  CASE WHEN strategy IS NULL THEN nullif(attempt, 0) END, nullif(visits, 0), nullif(changes, 0), \
-                 discovery, outcome, via, status, key, url, content_hash, text_hash, body_hash, etag, \
-                 last_modified, redirects, sitemap_lastmod, fetched_lastmod, found_on FROM urls",
+                 discovery, outcome, via, status, url, url, content_hash, text_hash, body_hash, etag, \
+                 last_modified, redirects, sitemap_lastmod, fetched_lastmod, found_on FROM visited",
     },
     Import {
         table: "queue",
@@ -162,7 +164,7 @@ pub(super) const EXPORTS: &[Export] = &[
                  CASE WHEN strategy IS NULL THEN coalesce(attempt, 0) ELSE 0 END, coalesce(visits, 0), \
                  coalesce(changes, 0), discovery, outcome, via, status, key, url, content_hash, text_hash, \
                  body_hash, etag, last_modified, redirects, sitemap_lastmod, fetched_lastmod, found_on FROM urls",
-        insert: "INSERT INTO urls (id, fetched_at, rules, read_at, seen_at, first_at, changed_at, host, round, depth, \
+        insert: "INSERT INTO copied_urls (id, fetched_at, rules, read_at, seen_at, first_at, changed_at, host, round, depth, \
                  attempt, visits, changes, discovery, outcome, via, status, key, url, content_hash, text_hash, \
                  body_hash, etag, last_modified, redirects, sitemap_lastmod, fetched_lastmod, found_on) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, \

@@ -1,8 +1,8 @@
 //! Copies of all readable and consistent rows of a table.
 
-use crate::sqlite::{check::BLOBS, checksum::is_intact, error::sql};
+use crate::sqlite::{check::BLOBS, checksum::is_intact, error::sql, url_keys};
 use crate::upkeep::TableReport;
-use crawl_model::{StoreError, UrlKey};
+use crawl_model::StoreError;
 use rusqlite::{Connection, params_from_iter, types::Value};
 use serde::de::IgnoredAny;
 use std::collections::VecDeque;
@@ -171,7 +171,7 @@ fn fits(table: &str, columns: &[String], values: &[Value]) -> bool {
         let (Some(Value::Blob(key)), Some(Value::Text(url))) = (value("key"), value("url")) else {
             return false;
         };
-        return UrlKey::of(url).0[..] == key[..];
+        return url_keys::fits(url, key);
     }
     if let (Some(Value::Text(text)), true) = (value("value"), table == "settings") {
         return !text.starts_with(['{', '[']) || serde_json::from_str::<IgnoredAny>(text).is_ok();

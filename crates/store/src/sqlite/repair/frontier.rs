@@ -64,6 +64,9 @@ pub(super) fn make_consistent(new: &Connection, report: &mut RepairReport) -> Re
     for table in ["host_states", "unsettled", "lessons"] {
         statements.push(format!("DELETE FROM {table} WHERE host NOT IN (SELECT id FROM hosts)"));
     }
+    for table in ["history", "revisits"] {
+        statements.push(format!("DELETE FROM {table} WHERE id NOT IN (SELECT id FROM urls)"));
+    }
     // their counted pages may have changed
     statements.push("DELETE FROM unsettled".into());
     statements.push(format!(

@@ -15,6 +15,7 @@ use super::{
     connect_at_rest,
     error::sql,
     migrate::migrate,
+    url_keys::{id_of, stored},
 };
 use crate::upkeep::RepairReport;
 use copy::{copy, tables};
@@ -81,14 +82,18 @@ impl SqliteStore {
             for text in urls {
                 let Some(host) = Url::parse(text).ok().as_ref().and_then(HostKey::of) else { continue };
                 let host = memory.host(conn, &host).map_err(sql)?;
+                let key = UrlKey::of(text);
+                if id_of(conn, &key).map_err(sql)?.is_some() {
+                    continue;
+                }
                 let mut insert = conn
                     .prepare_cached(
-                        "INSERT OR IGNORE INTO urls (key, host, round, depth, discovery, outcome, url) \
+                        "INSERT INTO urls (key, host, round, depth, discovery, outcome, url) \
                          VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6)",
                     )
                     .map_err(sql)?;
                 let (link, record) = (codes::discovery(Discovery::Link), codes::outcome(Outcome::Record));
-                let row = (UrlKey::of(text).0, host, round, link, record, text);
+                let row = (stored(&key), host, round, link, record, text);
                 adopted += insert.execute(row).map_err(sql)? as u64;
             }
             if round == memory.round && adopted > 0 {
