@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 """Faults at random moments of crawls by several workers in PostgreSQL: each page once over all parts, and each host asked politely.
 
-    benches/postgres_faults.py CRAWL_BINARY [--faults 200] [--minutes 30] [--workers 3] [--hosts 8] [--pages 300] [--seed N]
+    benches/postgres_faults.py CRAWL_BINARY [--faults 200] [--minutes 30] [--workers 3] [--hosts 8] [--pages 300] [--kinds stop,hold] [--seed N]
 
 Needs Debian's package postgresql. The faults: kill -9 of a worker, SIGSTOP beyond the lease and SIGCONT, kill -9 of the server and restart,
 pg_terminate_backend. Each worker has a proxy before the server, which cuts its connections, holds its bytes back, or drops them. As root the
-server is on a small tmpfs, which is filled. With Debian's package libfaketime every third start has a clock that is an hour off. A lease is
-ended by the clock of the database, as a minute without renewal does. Crawls of a generated site follow one another until all faults are made
+server is on a small tmpfs, which is filled. With Debian's package libfaketime every third start has a clock that is an hour off. Leases are
+short (LEASE), so that stops and faults of the network outlast them. Crawls of a generated site follow one another until all faults are made
 or the time is over. Exits with 1 if a page is lost or twice, a line is broken, or a host is asked before its time.
 """
 import argparse, collections, glob, http.server, json, os, pwd, random, signal, socket, subprocess, sys, tempfile, threading, time
 
-DELAY = 0.1
+DELAY = 0.2
+LEASE = 4
 
 
 class Host(http.server.ThreadingHTTPServer):
-    """A tree of pages on a port of its own, with the times of its requests."""
+    """A tree of pages on a port of its own, with the times and ports of its requests."""
     daemon_threads = True
 
     def __init__(self, pages):
@@ -40,7 +41,7 @@ class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == "/robots.txt":
             return self.answer(404, b"")
-        self.server.times.append(time.monotonic())
+        self.server.times.append((time.monotonic(), self.client_address[1]))
         number = int(self.path[1:] or 0)
         children = [n for n in (3 * number + 1, 3 * number + 2, 3 * number + 3) if n < self.server.pages]
         links = "".join(f'<a href="/{n}">page {n}</a> ' for n in children)
@@ -98,13 +99,10 @@ class Proxy:
             except OSError:
                 pass
 
-    def fail(self, mode, seconds, meanwhile):
+    def fail(self, mode, seconds):
         self.mode = mode
         if mode == "cut":
             self.reset()
-        # requests that the server allowed before have begun then
-        time.sleep(0.3)
-        meanwhile()
         time.sleep(seconds)
         self.mode = "pass"
         if mode == "drop":
@@ -209,7 +207,7 @@ class Crawl:
     def start(self, directory):
         if directory not in self.proxies:
             self.proxies[directory] = Proxy(f"{self.database.folder}/.s.PGSQL.5432")
-        store = f"postgres://crawl@127.0.0.1:{self.proxies[directory].port}/postgres"
+        store = f"postgres://crawl@127.0.0.1:{self.proxies[directory].port}/postgres?lease={LEASE}"
         words = [self.binary, "--seed", f"{self.folder}/seeds", "--store", store, "--crawl", self.name, "--delay", f"{DELAY}s", "--allow-address", "127.0.0.0/8", "--state-dir", f"{self.folder}/{directory}", "-o", f"{self.folder}/out/*.jsonl", "--quiet"]
         variables = {"CRAWL_OUTPUT_BATCH": "8", "CRAWL_DEDUP_SETTLE_PAGES": "20", "CRAWL_CRAWL_SOFT404": "false",
                      "CRAWL_CRAWL_AI_OPTOUT_FILES": "false", "CRAWL_POLITENESS_ADDRESS_SHARE": "0", "CRAWL_TRAPS_TEMPLATE_CREDIT": "1000000"}
@@ -224,25 +222,18 @@ class Crawl:
     def running(self):
         return [name for name, worker in self.workers.items() if worker.poll() is None]
 
-    def expire(self, directory):
-        with open(f"{self.folder}/{directory}/worker.json") as text:
-            name = json.load(text)["name"]
-        self.database.query(f"UPDATE crawl_{self.name}.workers SET lease_until = clock_timestamp() WHERE name = '{name}'")
-
     def kill(self, directory, dice):
         self.workers[directory].kill()
         self.workers[directory].wait()
         if dice.random() < 0.5:
             # the directory is lost with its machine
-            self.expire(directory)
             self.start(f"w{self.starts}")
         else:
             self.start(directory)
 
-    def pause(self, directory):
+    def pause(self, directory, seconds):
         self.workers[directory].send_signal(signal.SIGSTOP)
-        self.expire(directory)
-        time.sleep(2)
+        time.sleep(seconds)
         self.workers[directory].send_signal(signal.SIGCONT)
 
     def finish(self):
@@ -285,8 +276,9 @@ def is_over(crawl):
     return not crawl.running()
 
 
-def fault(crawl, database, dice):
+def fault(crawl, database, dice, chosen):
     kinds = {"kill": 4, "stop": 3, "terminate": 2, "crash": 2, "cut": 3, "hold": 3, "drop": 2, "full": 2 if database.is_small else 0}
+    kinds = {kind: weight for kind, weight in kinds.items() if not chosen or kind in chosen.split(",")}
     kind = dice.choices(list(kinds), list(kinds.values()))[0]
     running = [name for name in crawl.running() if os.path.exists(f"{crawl.folder}/{name}/worker.json")]
     if not running:
@@ -295,11 +287,9 @@ def fault(crawl, database, dice):
     if kind == "kill":
         crawl.kill(name, dice)
     elif kind == "stop":
-        crawl.pause(name)
+        crawl.pause(name, dice.uniform(0.2, 2) * LEASE)
     elif kind in ("cut", "hold", "drop"):
-        is_expired, seconds = dice.random() < 0.5, dice.uniform(0.5, 5)
-        # other workers may take the hosts meanwhile
-        crawl.proxies[name].fail(kind, seconds, lambda: crawl.expire(name) if is_expired else None)
+        crawl.proxies[name].fail(kind, dice.uniform(0.2, 2) * LEASE)
     elif kind == "full":
         database.fill(dice.uniform(0.5, 4))
     elif kind == "terminate":
@@ -317,6 +307,7 @@ def main():
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--hosts", type=int, default=8)
     parser.add_argument("--pages", type=int, default=300)
+    parser.add_argument("--kinds")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     args = parser.parse_args()
     dice, made = random.Random(args.seed), collections.Counter()
@@ -330,22 +321,26 @@ def main():
             hosts = [Host(args.pages) for _ in range(args.hosts)]
             crawl = Crawl(args, database, hosts, folder, f"c{totals['crawls']}")
             time.sleep(1)
-            before = made.total()
+            before, events = made.total(), []
             while not is_over(crawl) and made.total() < args.faults:
                 time.sleep(dice.uniform(0.2, 2.5))
-                made.update(filter(None, [fault(crawl, database, dice)]))
+                begun = time.monotonic()
+                kind = fault(crawl, database, dice, args.kinds)
+                made.update(filter(None, [kind]))
+                events.append((begun, time.monotonic(), kind))
             crawl.finish()
             counts, broken = crawl.counts()
             want = set().union(*(host.urls() for host in hosts))
             lost, twice = want - counts.keys(), [url for url, n in counts.items() if n > 1]
-            gaps = [later - earlier for host in hosts for earlier, later in zip(host.times, host.times[1:])]
-            early = [gap for gap in gaps if gap < 0.9 * DELAY]
+            pairs = [pair for host in hosts for pair in zip(host.times, host.times[1:])]
+            early = [(first, second) for first, second in pairs if second[0] - first[0] < 0.9 * DELAY]
             fast = len(early)
             requests = sum(len(host.times) for host in hosts)
             print(f"crawl {totals['crawls']}: {made.total() - before} faults, {len(want)} pages, {requests} requests, {len(lost)} lost, {len(twice)} twice, "
                   f"{broken} broken lines, {fast} requests before their time", flush=True)
-            if early:
-                print(f"  seconds between two requests: {[round(gap, 3) for gap in early]}", flush=True)
+            for (earlier, port), (later, other) in early:
+                near = [f"{kind} from {begun - later:.2f} to {ended - later:.2f} s" for begun, ended, kind in events if begun - 1 < later < ended + 10]
+                print(f"  {later - earlier:.3f} s between two requests of {'one connection' if port == other else 'two connections'}: {near}", flush=True)
             for url in sorted(lost)[:3] + twice[:3]:
                 print(f"  {url}")
             made["clock"] += crawl.clocks

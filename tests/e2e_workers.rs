@@ -15,14 +15,22 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     io::Read as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     time::{Duration, Instant},
 };
 use support::{
     server::{Handler, Request, Response, Server},
     site::Site,
 };
+
+fn harbour() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour")
+}
 
 /// The fixture site, with slow answers.
 struct Slow(Site);
@@ -33,13 +41,28 @@ impl Handler for Slow {
     }
 }
 
+/// The fixture site, whose first answer for robots.txt waits.
+struct LateRobots {
+    site: Site,
+    is_first: AtomicBool,
+    answers: Arc<AtomicBool>,
+}
+
+impl Handler for LateRobots {
+    fn answer(&self, request: &Request) -> Response {
+        if request.path() == "/robots.txt" && self.is_first.swap(false, SeqCst) {
+            eventually("the answer may go", || self.answers.load(SeqCst));
+        }
+        self.site.answer(request).after(Duration::from_millis(50))
+    }
+}
+
 /// Hosts that serve the fixture site, each on a port of its own.
 struct Sites(Vec<Server>);
 
 impl Sites {
     fn start(hosts: usize) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sites/harbour");
-        let serve = |_| Server::start(0, Slow(Site::open(&root).unwrap())).unwrap();
+        let serve = |_| Server::start(0, Slow(Site::open(&harbour()).unwrap())).unwrap();
         Self((0..hosts).map(serve).collect())
     }
 
@@ -244,6 +267,32 @@ fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing_of_lost_hosts() {
     zombie.signal("CONT");
     zombie.wait().expect(0);
     other.wait().expect(0);
+    crawl.check();
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_worker_that_wakes_between_two_requests_asks_no_lost_host() {
+    let mut crawl = Crawl::new(0, ".jsonl");
+    let answers = Arc::new(AtomicBool::new(false));
+    let (site, is_first) = (Site::open(&harbour()).unwrap(), AtomicBool::new(true));
+    let late = LateRobots { site, is_first, answers: Arc::clone(&answers) };
+    crawl.sites.0.push(Server::start(0, late).unwrap());
+    let store = crawl.database.text_url("crawl");
+    let start =
+        |name| Run::start(&mut crawl.changed(name, (store.as_str(), format!("{store}&lease=2").as_str())));
+    let zombie = start("a");
+    crawl.sites.wait_for(1);
+    zombie.signal("STOP");
+    let other = start("b");
+    crawl.sites.wait_for(5);
+    answers.store(true, SeqCst);
+    zombie.signal("CONT");
+    zombie.wait().expect(0);
+    other.wait().expect(0);
+    let asked = crawl.sites.0[0].requests();
+    let first_page = asked.iter().filter(|request| request.target == "/").count();
+    assert_eq!(first_page, 1, "the second worker alone asks");
     crawl.check();
 }
 

@@ -26,11 +26,16 @@ use crawl_fetch::{
     FetchError, Fetched, HostSlot, OptOut, OriginOptOuts, Phase, SkipKind, SlotOutcome, SlowWatch, tdm_header,
 };
 use crawl_model::{
-    CrawlRequest, Discovery, ExtractedPage, FetchedPage, HostKey, Lane, LeaseRef, Outcome, Stage, StoreError,
-    Strategy, now_ms,
+    CrawlRequest, Discovery, ExtractedPage, FetchedPage, HostKey, Lane, LeasePermit, LeaseRef, Outcome,
+    Stage, StoreError, Strategy, now_ms,
 };
 use payment::Payment;
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{
+    future::{pending, poll_fn},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 use tokio::sync::{Mutex, mpsc};
 
 /// Maximum wait for a slot of the second and later requests of a page.
@@ -57,6 +62,7 @@ pub async fn worker(
     pages: mpsc::Sender<Arrival>,
     finished: mpsc::Sender<Finished>,
 ) -> Result<(), StageError> {
+    let permit = context.store.lease_permit();
     loop {
         let job = jobs.lock().await.recv().await;
         let Some(Job { request, slot, place, mut slow }) = job else { return Ok(()) };
@@ -84,6 +90,7 @@ pub async fn worker(
         let watch = SlowWatch::new(SLOW_AFTER);
         let answer = tokio::select! {
             biased;
+            () = lapsed(&permit) => return Err(lease_is_over().into()),
             () = calls.after(context.control.requests.cancelled()) => None,
             answer = watch.over(visit.run()) => Some(answer?),
             () = calls.after(until_displaced(&context, &watch, host.as_ref(), &mut slow)), if lane == Lane::Plain => None,
@@ -121,6 +128,17 @@ async fn is_leased(context: &Arc<Context>, lease: LeaseRef) -> Result<bool, Stor
         return Ok(true);
     }
     context.in_storage(move |context| context.store.is_current(lease)).await
+}
+
+/// Completes once the lease of the hosts is over. It is polled before each step of a visit, so that a process that was stopped
+/// makes no request of an earlier lease.
+fn lapsed(permit: &LeasePermit) -> impl Future<Output = ()> {
+    poll_fn(|_| if permit.is_valid() { Poll::Pending } else { Poll::Ready(()) })
+}
+
+/// Ends the session: other workers may have asked its hosts.
+fn lease_is_over() -> StoreError {
+    StoreError::Busy("the lease of the hosts was over before a request".into())
 }
 
 /// Gives a lease back. A lease that has run out was counted then.

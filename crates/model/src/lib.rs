@@ -73,7 +73,8 @@ pub use request::CrawlRequest;
 pub use signals::{Classification, ClassificationRule, PageSignals, PageType};
 pub use storage::{
     CachedRobots, DomainStore, Enqueued, Frontier, FrontierCounts, HeldPage, HostBound, HostBounds, HostLoad,
-    LeaseRef, OutputMark, Quota, ReadyHost, Refused, RunStore, Settlement, StoreError,
+    LeaseClock, LeasePermit, LeaseRef, OutputMark, Quota, ReadyHost, Refused, RunStore, Settlement,
+    StoreError,
 };
 pub use store::Store;
 pub use strategy::{Lane, Strategy};

@@ -1,8 +1,8 @@
 //! The trait of the frontier.
 
 use super::{
-    Enqueued, FrontierCounts, HeldPage, HostBounds, HostLoad, LeaseRef, OutputMark, Quota, ReadyHost,
-    Settlement, StoreError,
+    Enqueued, FrontierCounts, HeldPage, HostBounds, HostLoad, LeasePermit, LeaseRef, OutputMark, Quota,
+    ReadyHost, Settlement, StoreError,
 };
 use crate::{CrawlRequest, HostKey, KnownUrl, Lane, NewUrl, RequestId, Strategy, UrlKey};
 use std::{net::IpAddr, time::Duration};
@@ -305,6 +305,11 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn take_turn(&self, _address: IpAddr, _pause: Duration) -> Result<Duration, StoreError> {
         Ok(Duration::ZERO)
+    }
+
+    /// Permission to ask the hosts of this process. It is always valid for a frontier of one process.
+    fn lease_permit(&self) -> LeasePermit {
+        LeasePermit::default()
     }
 
     /// Returns true if a lease, or the held page that followed it, can still be settled.

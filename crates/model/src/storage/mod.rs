@@ -12,6 +12,7 @@ mod error;
 mod frontier;
 mod hosts;
 mod leases;
+mod permit;
 mod run;
 
 pub use counts::{FrontierCounts, Quota};
@@ -20,4 +21,5 @@ pub use error::StoreError;
 pub use frontier::Frontier;
 pub use hosts::{Enqueued, HostBound, HostBounds, HostLoad, ReadyHost, Refused};
 pub use leases::{HeldPage, LeaseRef, OutputMark, Settlement};
+pub use permit::{LeaseClock, LeasePermit};
 pub use run::{CachedRobots, RunStore};

@@ -12,8 +12,8 @@ use super::{
 use crate::{known::Revisit, ledger::UrlState};
 use crawl_model::{
     CrawlRequest, Enqueued, Frontier, FrontierCounts, HeldPage, HostBounds, HostKey, HostLoad, KnownUrl,
-    Lane, LeaseRef, NewUrl, OutputMark, PageHistory, Quota, ReadyHost, RequestId, Settlement, StoreError,
-    Strategy, UrlKey,
+    Lane, LeasePermit, LeaseRef, NewUrl, OutputMark, PageHistory, Quota, ReadyHost, RequestId, Settlement,
+    StoreError, Strategy, UrlKey,
 };
 use std::{net::IpAddr, time::Duration};
 
@@ -249,6 +249,10 @@ impl Frontier for PgStore {
 
     fn note_pause(&self, host: &HostKey, pause: Duration) -> Result<(), StoreError> {
         self.ready()?.note_pause(host, pause)
+    }
+
+    fn lease_permit(&self) -> LeasePermit {
+        LeasePermit::of(&self.permits)
     }
 
     /// Checks owner and epoch of the host in the database too.

@@ -11,9 +11,6 @@ use std::{
     time::Duration,
 };
 
-/// Interval of the check for the age of the lease.
-const RENEWAL_CHECK_INTERVAL: Duration = Duration::from_secs(5);
-
 /// The running thread, which ends when this value is dropped.
 pub(super) struct Heartbeat {
     stop: Option<SyncSender<()>>,
@@ -21,10 +18,12 @@ pub(super) struct Heartbeat {
 }
 
 impl Heartbeat {
-    pub(super) fn start(inner: &Arc<Mutex<Inner>>) -> io::Result<Self> {
+    /// Starts a thread that looks at the age of the lease in this interval.
+    pub(super) fn start(inner: &Arc<Mutex<Inner>>, interval: Duration) -> io::Result<Self> {
         let (stop, stopped) = sync_channel(1);
         let inner = Arc::downgrade(inner);
-        let thread = thread::Builder::new().name("lease".into()).spawn(move || beat(&inner, &stopped))?;
+        let thread =
+            thread::Builder::new().name("lease".into()).spawn(move || beat(&inner, &stopped, interval))?;
         Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 }
@@ -38,8 +37,8 @@ impl Drop for Heartbeat {
     }
 }
 
-fn beat(inner: &Weak<Mutex<Inner>>, stopped: &Receiver<()>) {
-    while stopped.recv_timeout(RENEWAL_CHECK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+fn beat(inner: &Weak<Mutex<Inner>>, stopped: &Receiver<()>, interval: Duration) {
+    while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
         let Some(inner) = inner.upgrade() else { return };
         // a thread that panicked in a change has made the store unusable
         let Ok(mut inner) = inner.lock() else { return };

@@ -20,14 +20,29 @@ use std::time::Duration;
 use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Time for which hosts are leased.
-pub(super) const LEASE: Duration = Duration::from_secs(60);
+/// Times of a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lease {
+    /// Time for which hosts are leased.
+    pub(super) time: Duration,
+}
 
-/// Time after which a lease is renewed.
-pub(super) const RENEW: Duration = Duration::from_secs(15);
+impl Lease {
+    /// Age of a renewal after which the lease is renewed.
+    pub(super) fn renew(self) -> Duration {
+        self.time / 4
+    }
 
-/// Age of a renewal after which no URL is leased: a request may take the rest of the lease.
-pub(super) const STOP: Duration = Duration::from_secs(45);
+    /// Age of a renewal after which no request begins: one that has begun may take the rest of the lease to reach its host.
+    pub(super) fn stop(self) -> Duration {
+        self.time * 3 / 4
+    }
+
+    /// Interval of the check for the age of a renewal.
+    pub(super) fn check(self) -> Duration {
+        self.time / 12
+    }
+}
 
 /// Hosts that one call takes over.
 pub(super) const BATCH: i64 = 50;
@@ -79,7 +94,7 @@ pub(super) fn resume(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError>
 }
 
 /// Takes hosts without a live owner, `limit` at most of each kind; returns their number. Hosts of an expired owner
-/// rest for `pause` after its lease.
+/// rest for `pause` after its lease. A lock of its row keeps the owner from a renewal in the same moment.
 pub(super) fn acquire(
     db: &mut Db,
     memory: &mut Memory,
@@ -94,7 +109,7 @@ pub(super) fn acquire(
     const EXPIRED: &str = "WITH expired AS (SELECT h.id FROM workers w JOIN hosts h ON h.owner = w.id \
                            WHERE w.id <> $1 AND coalesce(h.not_before < clock_timestamp(), true) \
                            AND w.lease_until + make_interval(secs => greatest($3, h.pause)) < clock_timestamp() ORDER BY h.id LIMIT $2 \
-                           FOR UPDATE OF h SKIP LOCKED) \
+                           FOR UPDATE OF h SKIP LOCKED FOR SHARE OF w SKIP LOCKED) \
                            UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM expired WHERE hosts.id = expired.id \
                            RETURNING hosts.id, epoch, round, active, name";
     const LINKED: &str = "WITH linked AS (SELECT id FROM hosts WHERE owner IS NULL \
@@ -106,6 +121,8 @@ pub(super) fn acquire(
     lock_round(db, memory)?;
     let mut taken = Vec::new();
     let (worker, pause) = (memory.worker, pause.as_secs_f64());
+    // before the rows of other workers: two workers that take hosts from each other wait for no row
+    db.rows("SELECT FROM workers WHERE id = $1 FOR NO KEY UPDATE", &[&worker])?;
     for rows in [
         db.rows(FREE, &[&worker, &limit])?,
         db.rows(EXPIRED, &[&worker, &limit, &pause])?,
@@ -321,11 +338,11 @@ pub(super) fn fence(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Resul
 }
 
 /// Renews the lease of this worker, and drops the hosts that others took in the meantime.
-pub(super) fn renew(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
+pub(super) fn renew(db: &mut Db, memory: &mut Memory, lease: Lease) -> Result<(), StoreError> {
     let row = db.row(
         "UPDATE workers SET lease_until = clock_timestamp() + make_interval(secs => $2), busy = $3 WHERE id = $1 \
          RETURNING (extract(epoch FROM clock_timestamp()) * 1000)::int8",
-        &[&memory.worker, &LEASE.as_secs_f64(), &busy_number(memory)],
+        &[&memory.worker, &lease.time.as_secs_f64(), &busy_number(memory)],
     )?;
     if let Some(row) = row {
         memory.clock = ClockOffset::of(get(&row, 0)?);

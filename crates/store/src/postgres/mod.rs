@@ -45,9 +45,10 @@ use crate::{
     upkeep::{Agreement, WorkerStart},
 };
 use connect::Target;
-use crawl_model::{StoreError, instant};
+use crawl_model::{LeaseClock, StoreError, instant};
 use db::Db;
 use heartbeat::Heartbeat;
+use hosts::Lease;
 use memory::Memory;
 use spool::{Kind, Spool};
 use std::{
@@ -92,6 +93,7 @@ pub struct PgOptions {
 /// **After an error** other than that, each further call returns an error; open the store anew.
 pub struct PgStore {
     inner: Arc<Mutex<Inner>>,
+    permits: Arc<LeaseClock>,
     heartbeat: Option<Heartbeat>,
 }
 
@@ -110,7 +112,10 @@ struct Inner {
     start: Option<WorkerStart>,
     /// Hosts that this worker may have; `None` for no limit.
     share: Option<usize>,
+    lease: Lease,
     renewed: Instant,
+    /// The lease as requests see it.
+    permits: Arc<LeaseClock>,
     looked: Option<Instant>,
     /// Reason for the loss of changes, if any were lost.
     lost: Option<StoreError>,
@@ -136,8 +141,8 @@ impl PgStore {
         let mut db = target.connect()?;
         db.transaction(|db| migrate::migrate(db, &target))?;
         let spool = Spool::open(options.spool.as_deref())?;
-        let renewed = instant();
-        let (worker, start) = parts::register(&mut db, &target, options, hosts::LEASE.as_secs_f64())?;
+        let (lease, renewed) = (Lease { time: options.url.lease() }, instant());
+        let (worker, start) = parts::register(&mut db, &target, options, lease.time.as_secs_f64())?;
         let start = Some(start);
         let memory = Memory::load(&mut db, worker)?;
         Tally::create(&mut db, worker, memory.round)?;
@@ -154,7 +159,9 @@ impl PgStore {
             alone,
             workers,
             start,
+            lease,
             renewed,
+            permits: Arc::new(LeaseClock::new(renewed + lease.stop())),
             looked: None,
             lost,
         };
@@ -166,7 +173,8 @@ impl PgStore {
     }
 
     fn new(inner: Inner) -> Self {
-        Self { inner: Arc::new(Mutex::new(inner)), heartbeat: None }
+        let permits = Arc::clone(&inner.permits);
+        Self { inner: Arc::new(Mutex::new(inner)), permits, heartbeat: None }
     }
 
     /// Renews the lease on a thread of its own too, so that a worker keeps its hosts while it makes no call.
@@ -174,7 +182,8 @@ impl PgStore {
     /// # Errors
     /// When no thread can be started.
     pub fn keep_lease(&mut self) -> Result<(), StoreError> {
-        let heartbeat = Heartbeat::start(&self.inner);
+        let interval = self.ready()?.lease.check();
+        let heartbeat = Heartbeat::start(&self.inner, interval);
         self.heartbeat = Some(heartbeat.map_err(|e| StoreError::Other(format!("thread of the lease: {e}")))?);
         Ok(())
     }
@@ -202,7 +211,9 @@ impl PgStore {
             alone,
             workers: 0,
             start,
+            lease: Lease { time: options.url.lease() },
             renewed,
+            permits: Arc::new(LeaseClock::new(renewed)),
             looked: None,
             lost: None,
         };
@@ -309,6 +320,7 @@ impl Inner {
             StoreError::Corrupt(words) => StoreError::Corrupt(words.clone()),
             error => StoreError::Other(error.to_string()),
         });
+        self.permits.end();
         // the server rolls back at the latest when the connection ends
         if let Err(error) = self.db.batch("ROLLBACK") {
             tracing::debug!(%error, "rolling back failed");
@@ -317,13 +329,16 @@ impl Inner {
 
     /// Renews the lease of the hosts if it is time.
     fn renew(&mut self) -> Result<(), StoreError> {
-        if instant().saturating_duration_since(self.renewed) < hosts::RENEW {
+        if instant().saturating_duration_since(self.renewed) < self.lease.renew() {
             return Ok(());
         }
         // from the moment before the request: the database counts from a later one
         let now = instant();
-        self.write(Commit::Later, &[], |db, memory, _| hosts::renew(db, memory))?;
+        let lease = self.lease;
+        // durable: a server that crashes forgets no renewal on which requests rest
+        self.write(Commit::Now, &[], |db, memory, _| hosts::renew(db, memory, lease))?;
         self.renewed = now;
+        self.permits.extend(now + lease.stop());
         self.divide()
     }
 
@@ -348,7 +363,7 @@ impl Inner {
 
     /// Returns true if the lease of the hosts outlasts a request that begins now.
     fn may_fetch(&self) -> bool {
-        instant().saturating_duration_since(self.renewed) < hosts::STOP
+        self.permits.is_on()
     }
 
     /// Takes links to hosts of this worker, and free hosts if there are too few with work.

@@ -8,8 +8,10 @@ use std::{
     env,
     fmt::{self, Write},
     net::IpAddr,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     str::FromStr,
+    time::Duration,
 };
 use url::form_urlencoded;
 
@@ -30,7 +32,14 @@ pub struct PgUrl {
     config: Config,
     tls: TlsMode,
     root_cert: Option<PathBuf>,
+    lease: Duration,
 }
+
+/// Time for which hosts are leased, unless the URL gives another one.
+const LEASE: Duration = Duration::from_secs(60);
+
+/// Seconds for which hosts may be leased.
+const LEASES: RangeInclusive<u64> = 2..=3_600;
 
 impl FromStr for PgUrl {
     type Err = StoreError;
@@ -42,12 +51,13 @@ impl FromStr for PgUrl {
         if authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) {
             return Err(a_password());
         }
-        let (mut tls, mut root_cert, mut kept) =
-            (None, None, form_urlencoded::Serializer::new(String::new()));
+        let (mut tls, mut root_cert, mut lease) = (None, None, LEASE);
+        let mut kept = form_urlencoded::Serializer::new(String::new());
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "password" | "sslpassword" | "passfile" => return Err(a_password()),
                 "sslmode" => tls = Some(tls_mode(&value)?),
+                "lease" => lease = lease_of(&value)?,
                 "sslrootcert" => root_cert = Some(PathBuf::from(&*value)),
                 _ => _ = kept.append_pair(&name, &value),
             }
@@ -61,7 +71,7 @@ impl FromStr for PgUrl {
         }
         let local = config.get_hosts().iter().all(is_local);
         let tls = tls.unwrap_or(if local { TlsMode::Disable } else { TlsMode::VerifyFull });
-        Ok(Self { config, tls, root_cert })
+        Ok(Self { config, tls, root_cert, lease })
     }
 }
 
@@ -75,6 +85,11 @@ impl PgUrl {
     #[must_use]
     pub const fn tls(&self) -> TlsMode {
         self.tls
+    }
+
+    /// Time for which the hosts of a worker are leased.
+    pub(crate) const fn lease(&self) -> Duration {
+        self.lease
     }
 
     pub(crate) fn root_cert(&self) -> Option<&Path> {
@@ -131,6 +146,14 @@ impl fmt::Debug for PgUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+fn lease_of(text: &str) -> Result<Duration, StoreError> {
+    let seconds = text.parse().ok().filter(|seconds| LEASES.contains(seconds));
+    seconds.map(Duration::from_secs).ok_or_else(|| {
+        let (least, most) = (LEASES.start(), LEASES.end());
+        refused(format!("lease={text}: expected whole seconds from {least} to {most}"))
+    })
 }
 
 /// An error with its causes.
