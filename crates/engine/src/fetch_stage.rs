@@ -67,11 +67,6 @@ pub async fn worker(
         let job = jobs.lock().await.recv().await;
         let Some(Job { request, slot, place, mut slow }) = job else { return Ok(()) };
         let (lease, host) = (LeaseRef::from(&request), HostKey::of(&request.url));
-        if !is_leased(&context, lease).await? {
-            context.stats.requeued.add(1);
-            context.stats.changed.notify_one();
-            continue;
-        }
         let (attempt, strategy) = (request.attempt, request.strategy);
         let (payment, calls) = (Payment::new(&context.admission.traps), OpenCalls::default());
         let visit = Visit {
@@ -120,14 +115,6 @@ pub async fn worker(
         }
         drop(place);
     }
-}
-
-/// Returns false if another worker has taken the host of a lease: it alone asks the host from then on.
-async fn is_leased(context: &Arc<Context>, lease: LeaseRef) -> Result<bool, StoreError> {
-    if !context.config.state.is_shared() {
-        return Ok(true);
-    }
-    context.in_storage(move |context| context.store.is_current(lease)).await
 }
 
 /// Completes once the lease of the hosts is over. It is polled before each step of a visit, so that a process that was stopped

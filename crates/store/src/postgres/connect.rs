@@ -21,11 +21,16 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time without an acknowledgement after which the network counts as cut.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Settings of the session. Every statement finds a few rows by an index, so plans need no statistics.
+/// Settings of the session. Every statement finds a few rows by an index, so plans need no statistics. A change without a
+/// transaction of its own is durable with the next durable one.
 const SESSION: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; \
-                       SET jit = off; SET plan_cache_mode = force_generic_plan; \
+                       SET jit = off; SET synchronous_commit = off; SET plan_cache_mode = force_generic_plan; \
                        SET client_min_messages = warning; SET lock_timeout = '30s'; \
                        SET idle_in_transaction_session_timeout = '15s'";
+
+/// Takes the fastest compression of large values that the server has.
+const COMPRESSION: &str = "SELECT set_config('default_toast_compression', 'lz4', false) FROM pg_settings \
+                           WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)";
 
 /// A crawl in a database.
 #[derive(Clone, Debug)]
@@ -82,6 +87,7 @@ impl Target {
         let version = db.one("SELECT current_setting('server_version_num')::int", &[])?;
         check_version(get(&version, 0)?)?;
         db.batch(&format!("SET search_path TO {}; {SESSION}", quoted(&self.schema)))?;
+        db.rows(COMPRESSION, &[])?;
         Ok(db)
     }
 

@@ -69,7 +69,7 @@ impl DomainStore for PgStore {
 
     fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError> {
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
-        let first = self.ready()?.write(Commit::Later, &[], |db, _, _| {
+        let first = self.ready()?.write_once(|db| {
             let insert = "INSERT INTO contents (hash, claimant) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             if db.execute(insert, &[&hash, &claimant])? == 1 {
                 return Ok(claimant);
@@ -83,10 +83,8 @@ impl DomainStore for PgStore {
 
     fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError> {
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
-        self.ready()?.write(Commit::Later, &[], |db, _, _| {
-            db.execute("DELETE FROM contents WHERE hash = $1 AND claimant = $2", &[&hash, &claimant])
-                .map(|_| ())
-        })
+        let delete = "DELETE FROM contents WHERE hash = $1 AND claimant = $2";
+        self.ready()?.write_once(|db| db.execute(delete, &[&hash, &claimant])).map(|_| ())
     }
 
     /// A URL that this round enqueued has no earlier outcome; one with an earlier outcome rests.

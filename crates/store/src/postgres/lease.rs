@@ -39,10 +39,13 @@ pub(super) struct Retry {
     pub(super) status: Option<u16>,
 }
 
+/// Leases URLs of all depths, or of the least depth of the host if `$5`: leased and waiting URLs are in the queue too.
 const LEASE: &str = "SELECT q.id, q.depth, discovery, attempt, strategy, url, redirects, etag, last_modified, \
                      sitemap_lastmod, key, content_hash, text_hash, body_hash, rules, via, status, read_at, seen_at \
-                     FROM (SELECT id, depth FROM queue WHERE host = $1 AND lane = $2 AND depth <= $3 \
-                     AND id <> ALL($4) ORDER BY depth, id LIMIT $5) q \
+                     FROM (SELECT id, depth FROM queue WHERE host = $1 AND lane = $2 \
+                     AND depth <= CASE WHEN $5 THEN least((SELECT min(depth) FROM queue WHERE host = $1 AND lane = 0), \
+                     (SELECT min(depth) FROM queue WHERE host = $1 AND lane = 1)) ELSE 2147483647 END \
+                     AND id <> ALL($3) ORDER BY depth, id LIMIT $4) q \
                      JOIN urls u ON u.host = $1 AND u.id = q.id ORDER BY q.depth, q.id";
 
 impl Inner {
@@ -121,16 +124,9 @@ fn lease(
     lease_request: &LeaseRequest<'_>,
 ) -> Result<Vec<CrawlRequest>, StoreError> {
     let number = i32::try_from(host).unwrap_or(i32::MAX);
-    let level = if lease_request.by_level {
-        // leased and waiting URLs are in the queue too
-        let least = "SELECT coalesce(min(depth), 0) FROM queue WHERE host = $1";
-        get(&db.one(least, &[&number])?, 0)?
-    } else {
-        i32::MAX
-    };
     let (lane, busy) = (small(codes::lane(lease_request.lane)), memory.busy_of(host));
     let max = i64::try_from(lease_request.max).unwrap_or(i64::MAX);
-    let rows = db.rows(LEASE, &[&number, &lane, &level, &busy, &max])?;
+    let rows = db.rows(LEASE, &[&number, &lane, &busy, &max, &lease_request.by_level])?;
     let mut requests = Vec::with_capacity(rows.len());
     let mut bytes = 0;
     for row in &rows {

@@ -290,6 +290,14 @@ impl Inner {
         done.inspect_err(|error| self.lose(error))
     }
 
+    /// Makes a change of one statement that has no fence and changes no count. It is durable with the next durable change.
+    fn write_once<T>(
+        &mut self,
+        work: impl FnOnce(&mut Db) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        work(&mut self.db).inspect_err(|error| self.lose(error))
+    }
+
     fn attempt<T>(
         &mut self,
         commit: Commit,
@@ -298,7 +306,7 @@ impl Inner {
     ) -> Result<T, StoreError> {
         let Self { db, memory, .. } = self;
         db.batch(match commit {
-            Commit::Later => "BEGIN; SET LOCAL synchronous_commit = off",
+            Commit::Later => "BEGIN",
             Commit::Now => "BEGIN; SET LOCAL synchronous_commit = on",
         })?;
         let lost = hosts::fence(db, memory, hosts)?;

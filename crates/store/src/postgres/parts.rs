@@ -131,7 +131,7 @@ pub(super) fn register(
     lease: f64,
 ) -> Result<(i32, WorkerStart), StoreError> {
     let name = options.worker.as_str();
-    db.batch("BEGIN")?;
+    db.batch("BEGIN; SET LOCAL synchronous_commit = on")?;
     // of workers that start at the same moment, one begins the run
     db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
     // an upgrade may have ended since the last look

@@ -109,9 +109,8 @@ impl Inner {
             settle_all(db, memory, &ended)?;
             mark_all(db, memory.worker, outputs)?;
             let is_settled = |page: UrlKey| ended.iter().any(|(_, current)| current.key() == page);
-            for text in texts.iter().filter(|text| stale == 0 || is_settled(text.page)) {
-                texts::put(db, memory.round, text)?;
-            }
+            let kept = texts.iter().filter(|text| stale == 0 || is_settled(text.page)).collect();
+            texts::put_all(db, memory.round, kept)?;
             Ok(true)
         })?;
         if !done {

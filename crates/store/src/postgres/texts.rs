@@ -9,6 +9,7 @@ use crawl_model::{
     ContentHash, KnownText, NewText, OutputMark, Settlement, Sketch, StoreError, TextIndex, UrlKey,
 };
 use postgres::Row;
+use rustc_hash::FxHashSet;
 use uuid::Uuid;
 
 /// Maximum texts compared per band or content: the oldest.
@@ -39,6 +40,15 @@ const PUT: &str = "WITH new AS (INSERT INTO texts (place, round, page, content, 
                    RETURNING place) \
                    INSERT INTO bands (hash, place) SELECT hash, place FROM new CROSS JOIN unnest($6::bigint[]) AS hash \
                    ON CONFLICT DO NOTHING";
+
+/// Adds texts of new pages in their order. `$7` has the bands of all texts, and `$5` and `$6` the first and last band of each.
+const PUT_ALL: &str = "WITH new AS (INSERT INTO texts (round, page, content, signature, bands, shingles) \
+                       SELECT $1, page, content, signature, ($7::bigint[])[first:last], shingles \
+                       FROM unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::int[], $6::int[], $8::bytea[]) \
+                       WITH ORDINALITY AS n (page, content, signature, first, last, shingles, number) ORDER BY number \
+                       RETURNING place, bands) \
+                       INSERT INTO bands (hash, place) SELECT hash, place FROM new CROSS JOIN unnest(bands) AS hash \
+                       ON CONFLICT DO NOTHING";
 
 impl TextIndex for PgStore {
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
@@ -108,8 +118,53 @@ fn read(row: &Row, round: u32) -> Result<KnownText, StoreError> {
     })
 }
 
+/// Adds texts, each in place of the text of its page.
+pub(super) fn put_all(db: &mut Db, round: u32, texts: Vec<&NewText>) -> Result<(), StoreError> {
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let pages: Vec<Uuid> = texts.iter().map(|text| Uuid::from_bytes(text.page.0)).collect();
+    let rows = db.rows("SELECT page FROM texts WHERE page = ANY($1)", &[&pages])?;
+    let mut seen: FxHashSet<Uuid> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+    // a page that comes twice replaces its own text
+    let is_new = |text: &&NewText| seen.insert(Uuid::from_bytes(text.page.0));
+    let (new, known): (Vec<&NewText>, Vec<&NewText>) = texts.into_iter().partition(is_new);
+    put_new(db, round, &new)?;
+    known.into_iter().try_for_each(|text| put(db, round, text))
+}
+
+/// Adds texts of pages without one.
+fn put_new(db: &mut Db, round: u32, texts: &[&NewText]) -> Result<(), StoreError> {
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let sketches = || texts.iter().map(|text| &text.sketch);
+    let pages: Vec<Uuid> = texts.iter().map(|text| Uuid::from_bytes(text.page.0)).collect();
+    let contents: Vec<Option<Vec<u8>>> =
+        sketches().map(|sketch| sketch.content.map(|hash| hash.0.to_vec())).collect();
+    let signatures: Vec<Vec<u8>> = sketches().map(|sketch| bytes_of(&sketch.signature)).collect();
+    let shingles: Vec<&[u8]> = sketches().map(|sketch| &*sketch.shingles).collect();
+    let (mut bands, mut firsts, mut lasts) = (Vec::new(), Vec::new(), Vec::new());
+    for sketch in sketches() {
+        firsts.push(place_of(bands.len()) + 1);
+        bands.extend(signed(&sketch.bands));
+        lasts.push(place_of(bands.len()));
+    }
+    let round = int(round);
+    db.execute(PUT_ALL, &[&round, &pages, &contents, &signatures, &firsts, &lasts, &bands, &shingles])
+        .map(|_| ())
+}
+
+fn place_of(number: usize) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+fn bytes_of(signature: &[u32]) -> Vec<u8> {
+    signature.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
 /// Adds a text. It replaces the text of its page, in the same position if requested.
-pub(super) fn put(db: &mut Db, round: u32, text: &NewText) -> Result<(), StoreError> {
+fn put(db: &mut Db, round: u32, text: &NewText) -> Result<(), StoreError> {
     let Sketch { content, shingles, signature, bands } = &text.sketch;
     let (page, bands, round) = (Uuid::from_bytes(text.page.0), signed(bands), int(round));
     let content = content.map(|hash| hash.0.to_vec());
@@ -122,7 +177,7 @@ pub(super) fn put(db: &mut Db, round: u32, text: &NewText) -> Result<(), StoreEr
     if known.is_some() {
         forget(db, &[text.page])?;
     }
-    let signature: Vec<u8> = signature.iter().flat_map(|n| n.to_le_bytes()).collect();
+    let signature = bytes_of(signature);
     db.execute(PUT, &[&place, &round, &page, &content, &signature, &bands, shingles]).map(|_| ())
 }
 
