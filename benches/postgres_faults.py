@@ -120,12 +120,12 @@ class Proxy:
 
 
 class Database:
-    """A server of its own on a Unix socket, in a file system of `size`."""
+    """A server of its own on a Unix socket, in a file system of `size`, if given."""
 
     def __init__(self, folder, size="400m"):
-        self.is_small = os.getuid() == 0 and subprocess.run(
+        self.is_small = bool(size) and os.getuid() == 0 and subprocess.run(
             ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True).returncode == 0
-        if not self.is_small:
+        if size and not self.is_small:
             print("the server is on no tmpfs: its disk is never full", flush=True)
         self.folder, self.bin = folder, sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
         self.user = pwd.getpwnam("postgres") if os.getuid() == 0 else None

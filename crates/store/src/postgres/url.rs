@@ -245,6 +245,16 @@ mod tests {
     }
 
     #[test]
+    fn a_lease_is_a_minute_unless_the_url_says_otherwise() {
+        assert_eq!(postgres("postgres://h/d").lease(), Duration::from_secs(60));
+        assert_eq!(postgres("postgres://h/d?lease=4").lease(), Duration::from_secs(4));
+        for text in ["1", "3601", "4s", ""] {
+            let error = format!("postgres://h/d?lease={text}").parse::<PgUrl>().unwrap_err().to_string();
+            assert!(error.contains("whole seconds from 2 to 3600"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_socket_and_a_name_with_a_space_are_understood() {
         let url = postgres("postgres://me@/d?host=/tmp/a%20b&sslrootcert=/ca.pem");
         assert_eq!(url.config().get_hosts(), [Host::Unix("/tmp/a b".into())]);
