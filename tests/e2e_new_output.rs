@@ -258,12 +258,46 @@ fn a_whole_round_that_was_killed_resumes_without_its_flags() {
         for (flags, said) in [(&changes, "--emit all"), (&other, name), (&text, "dedup.enabled")] {
             let refused = run(&mut crawl(flags)).expect(2);
             assert!(refused.stderr.contains(said), "{said}: {}", refused.stderr);
+            assert!(
+                !refused.stderr.contains("writes only new"),
+                "advice that is refused: {}",
+                refused.stderr
+            );
         }
         run(&mut crawl(&plain)).expect(0);
         let counts = url_counts(&lines(&sandbox.read(name)));
         assert!(counts.len() == 14 && counts.values().all(|n| *n == 1), "{flag} {name}: {counts:?}");
         run(&mut crawl(&plain)).expect(0);
     }
+}
+
+/// A failed page of a whole round is visited again after its end: any other command is as free as after other rounds.
+#[test]
+fn a_whole_round_that_has_ended_binds_no_later_run() {
+    let site = Changing::of(6);
+    let (server, sandbox) = (site.serve(), Sandbox::new());
+    let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
+    crawl(&["-O", "a.jsonl"]).expect(0);
+    site.set("/5.html", |page| page.status = Some(500));
+    crawl(&["-O", "b.jsonl", "--recrawl", "all", "--emit", "all"]).expect(0);
+    site.set("/5.html", |page| page.status = None);
+    let main = sandbox.crawl(&[server.url("/")], &["-o", "changes.jsonl", "--emit", "changes"]);
+    run(sandbox.bare().arg("retry-errors").args(main.get_args())).expect(0);
+}
+
+/// Pages that a limit left out of a new file come into it as soon as the limit is gone.
+#[test]
+fn pages_that_were_skipped_while_a_new_file_was_filled_are_due() {
+    let (server, sandbox) = (site(), Sandbox::new());
+    let limit = sandbox.write("limit.toml", "[[site]]\nmatch = \"127.0.0.1\"\nlimit = 3\n");
+    let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags)).expect(0);
+    crawl(&["-O", "a.jsonl"]);
+    let config = limit.to_str().unwrap();
+    crawl(&["-O", "b.jsonl", "--recrawl", "all", "--emit", "all", "--config", config]);
+    assert_eq!(lines(&sandbox.read("b.jsonl")).len(), 3);
+    crawl(&["-O", "b.jsonl"]);
+    let counts = url_counts(&lines(&sandbox.read("b.jsonl")));
+    assert!(counts.len() == 8 && counts.values().all(|n| *n == 1), "{counts:?}");
 }
 
 /// A page that redirects while a new file is filled is not asked each night. It comes into the file when it is back.

@@ -191,6 +191,9 @@ struct Visit<'a> {
 impl Visit<'_> {
     /// Runs the visit. If it brings no page, the earlier result is written, or another strategy tried.
     async fn run(mut self) -> Result<Answer, StageError> {
+        if self.is_excluded() {
+            return Ok(self.leave_out());
+        }
         let (context, request) = (self.context, self.request.clone());
         let partial = self.partial_result().await?;
         self.was_tried = partial.is_some();
@@ -237,10 +240,6 @@ impl Visit<'_> {
     ) -> Result<Answer, StageError> {
         if soft404::is_probe(&self.request) {
             return self.probe().await;
-        }
-        if self.context.admission.links.is_excluded(&self.request.url) {
-            self.give_back_slot();
-            return Ok(self.left_out("excluded"));
         }
         if self.slot.is_none() {
             return Ok(self.end_for_given_up_host());

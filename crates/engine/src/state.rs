@@ -148,6 +148,7 @@ pub fn note_end<S: Frontier + RunStore + ?Sized>(store: &S) -> Result<bool, Stor
     let ended = store.drained()? && store.counts()?.held == 0;
     if ended {
         store.put(ENDED_KEY, &store.round()?.to_string())?;
+        wanted::end_round(store)?;
     }
     // the round has ended: an error from here on must not call for the same command again, which begins another round
     if let Err(error) = store.sync() {

@@ -32,12 +32,14 @@ impl Visited {
         (self.read_at, self.seen_at) == (read_at, read_at) && self.visits == visits
     }
 
-    /// Adds the results of a visit.
+    /// Adds the results of a visit; one without a time made no request and does not count.
     pub(crate) fn learn(&mut self, outcome: Outcome, history: &PageHistory) {
         let at = history.fetched_at_ms;
         let seen = history.content_hash.is_some();
         let changed = outcome == Outcome::Gone || (seen && outcome == Outcome::Record);
-        self.count(at, changed);
+        if at.is_some() {
+            self.count(at, changed);
+        }
         if outcome == Outcome::Gone {
             self.history = PageHistory {
                 status: history.status,

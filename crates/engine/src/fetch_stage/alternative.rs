@@ -63,6 +63,9 @@ impl Visit<'_> {
         if url == *asked {
             return Ok(None);
         }
+        if self.is_excluded() {
+            return Ok(Some(self.end(Outcome::Skipped, "excluded", None)));
+        }
         let same_site = domain(&url).is_some() && domain(&url) == domain(asked);
         if !same_site && !self.context.admission.links.in_scope(&url) {
             let message = format!("it leads to another site, {url}");

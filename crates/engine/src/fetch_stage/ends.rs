@@ -1,7 +1,7 @@
 //! Ends of a URL's visit: a failure, or a lease given back for a retry.
 
 use super::{Answer, Visit};
-use crate::{failed_page::failed_page, finished::Finished, links::new_url, stage_error::StageError};
+use crate::{failed_page::failed_page, finished::Finished, links::new_url, soft404, stage_error::StageError};
 use crawl_fetch::{FetchError, RetryCause};
 use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage, now_ms, random, rfc3339};
 use std::time::Duration;
@@ -121,14 +121,26 @@ impl Visit<'_> {
         })
     }
 
-    /// The end of a URL without a request: its history stays as it was.
-    pub(super) fn left_out(&self, kind: &'static str) -> Answer {
-        let history = Box::default();
+    /// Returns true if `exclude` names the URL. Sitemaps, feeds and probes are left out only with their whole host: a
+    /// pattern for pages may match them by chance.
+    pub(super) fn is_excluded(&self) -> bool {
+        let (links, url) = (&self.context.admission.links, &self.request.url);
+        let is_page = self.request.discovery != Discovery::SitemapFile && !soft404::is_probe(&self.request);
+        let is_host_excluded = || url.join("/").is_ok_and(|root| links.is_excluded(&root));
+        links.is_excluded(url) && (is_page || is_host_excluded())
+    }
+
+    /// Ends the visit without a request. The results of earlier visits stay.
+    pub(super) fn leave_out(mut self) -> Answer {
+        self.give_back_slot();
+        if soft404::is_probe(&self.request) {
+            return Answer::Finished(soft404::end(&self.request, None));
+        }
         Answer::Finished(Finished::Other {
             lease: (&self.request).into(),
             outcome: Outcome::Skipped,
-            kind,
-            history,
+            kind: "excluded",
+            history: Box::default(),
         })
     }
 

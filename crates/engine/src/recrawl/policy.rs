@@ -90,7 +90,7 @@ impl Policy {
         let is_page = history.content_hash.is_some();
         let rules = self.rules.of_page(u64::from(known.url.depth) < self.depth);
         let is_read = history.rules.is_some_and(|read_by| rules.are_covered_by(read_by));
-        if failed(known) || (is_page && !is_read && !has_no_page_now(known)) {
+        if failed(known) || (is_page && !is_read && !redirects_now(known)) {
             return Due::Always;
         }
         let latest = self.max_age_ms * DUE_SHARE;
@@ -152,11 +152,10 @@ fn failed(known: &KnownUrl) -> bool {
     known.outcome == Some(Outcome::Failed) && !matches!(known.history.status, Some(404 | 410))
 }
 
-/// Returns true if the last visit found no page at the URL and the output lacks the record of the page before. A visit
-/// brings nothing until the page is back.
-fn has_no_page_now(known: &KnownUrl) -> bool {
-    known.history.rules == Some(RulesVersion::UNWRITTEN)
-        && matches!(known.outcome, Some(Outcome::Redirected | Outcome::Skipped))
+/// Returns true if the URL redirects and the output lacks the record of the page before. A visit brings nothing until the
+/// page is back. A page that was skipped may be allowed again by the settings of the next run.
+fn redirects_now(known: &KnownUrl) -> bool {
+    known.history.rules == Some(RulesVersion::UNWRITTEN) && known.outcome == Some(Outcome::Redirected)
 }
 
 /// The time that a `lastmod` names, milliseconds since the Unix epoch. A year, a month or a day is its
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_whose_record_the_output_lacks_is_due_unless_nothing_is_there() {
+    fn a_page_whose_record_the_output_lacks_is_due_unless_it_redirects() {
         let (policy, mut page) = (policy(RecrawlMode::Auto), known(0, once(0)));
         page.history.rules = Some(RulesVersion::UNWRITTEN);
         for (outcome, always) in [
@@ -227,14 +226,15 @@ mod tests {
             (Outcome::Record, true),
             (Outcome::Failed, true),
             (Outcome::Redirected, false),
-            (Outcome::Skipped, false),
+            (Outcome::Skipped, true),
         ] {
             page.outcome = Some(outcome);
             assert_eq!(policy.due(&page, HOUR) == Due::Always, always, "{outcome:?}");
             assert!(policy.is_due(&page, 60 * DAY), "{outcome:?}");
         }
+        page.outcome = Some(Outcome::Redirected);
         page.history.rules = Some(RulesVersion::new(0, 1));
-        assert_eq!(policy.due(&page, HOUR), Due::Always, "skipped by other rules");
+        assert_eq!(policy.due(&page, HOUR), Due::Always, "read by other rules");
     }
 
     /// The days on which a page is visited that changes every `every` days, by a run every night at about the same time.

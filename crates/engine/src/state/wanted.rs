@@ -5,9 +5,10 @@ use crate::{
     config::{Config, Emit, RecrawlMode},
     exit::Failure,
 };
-use crawl_model::{Store, StoreError};
+use crawl_model::{RunStore, Store, StoreError};
 use crawl_output::{Place, absolute};
 use crawl_store::StateStore;
+use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -21,13 +22,22 @@ const STDOUT_KEY: &str = "stdout";
 const WHOLE_KEY: &str = "writes_all";
 /// Name in the store of the last round whose records have other fields than the earlier ones of its output.
 const REPLACES_KEY: &str = "replaces_records";
-/// Name in the store of the output of the last round that writes every page: its absolute name, empty for standard output.
-const WHOLE_OUTPUT_KEY: &str = "writes_all_to";
+/// Name in the store of output and text settings of the last round that writes every page, as JSON.
+const WHOLE_AS_KEY: &str = "writes_all_as";
 /// The setting of the fields of records.
 const FIELDS: &str = "output.fields";
 
 /// Difference of a run to the state in words, and the option or setting that goes on with the state.
 type News = (String, String);
+
+/// Output and text settings of a round that writes every page. The settings of the state are those of the round before until
+/// the round has begun.
+#[derive(Serialize, Deserialize)]
+struct WholeRound {
+    /// Absolute name of the output; empty for standard output.
+    output: String,
+    text: BTreeMap<String, String>,
+}
 
 /// Output and text settings of a run. The default one accepts any state.
 #[derive(Clone, Debug)]
@@ -79,6 +89,9 @@ impl Wanted {
         dir: &Path,
         unfinished: Option<u32>,
     ) -> Result<Admitted, Failure> {
+        if self.text.is_empty() {
+            return Ok(Admitted { writes_all: false, replaces_records: false });
+        }
         let replaces_records = match unfinished {
             None => self.has_other_fields(store)?,
             Some(_) => noted_round(store, REPLACES_KEY)? == unfinished,
@@ -86,7 +99,10 @@ impl Wanted {
         let admitted = |writes_all| Admitted { writes_all, replaces_records: writes_all && replaces_records };
         if unfinished.is_some() && noted_round(store, WHOLE_KEY)? == unfinished {
             return match self.news_for_whole_round(store, dir)? {
-                Some(news) => Err(refusal(news, unfinished)),
+                Some((news, way)) => Err(Failure::usage(format!(
+                    "{news}, and the round that was interrupted writes every page: continue with {way}; or --fresh starts \
+                     over, another --state-dir starts beside it"
+                ))),
                 None => Ok(admitted(true)),
             };
         }
@@ -108,21 +124,36 @@ impl Wanted {
         if !self.knows_output(store, dir)? {
             return Ok(Some(self.other_output(dir, known_output(store, dir)?)));
         }
-        self.other_text(store, dir)
+        Ok(self.other_text(dir, &known_text_settings(store)?))
     }
 
-    /// The news for an unfinished round that writes every page. Its output may not be in the state yet.
+    /// The news for an unfinished round that writes every page.
     fn news_for_whole_round(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<News>, StoreError> {
         if self.emit == Emit::Changes {
-            let news =
-                format!("the round in {} that was interrupted writes unchanged pages too", dir.display());
-            return Ok(Some((news, "--emit all".to_owned())));
+            return Ok(Some((
+                "--emit changes leaves unchanged pages out".to_owned(),
+                "--emit all".to_owned(),
+            )));
         }
-        // earlier versions did not note it
-        if let Some(noted) = store.get(WHOLE_OUTPUT_KEY)?.filter(|noted| *noted != self.output_name()) {
-            return Ok(Some(self.other_output(dir, Some(noted).filter(|noted| !noted.is_empty()))));
+        let noted = store.get(WHOLE_AS_KEY)?.and_then(|text| serde_json::from_str::<WholeRound>(&text).ok());
+        let Some(WholeRound { output, text }) = noted else {
+            // a state of an earlier version, whose output may not be in the state yet
+            return if self.is_whole { Ok(None) } else { self.news(store, dir) };
+        };
+        if !self.is_output(store, &output)? {
+            return Ok(Some(self.other_output(dir, Some(output).filter(|name| !name.is_empty()))));
         }
-        self.other_text(store, dir)
+        Ok(self.other_text(dir, &text))
+    }
+
+    /// Returns true if the output has an absolute name, or had it before it was moved.
+    fn is_output(&self, store: &dyn StateStore, name: &str) -> Result<bool, StoreError> {
+        let Some(path) = &self.output else { return Ok(name.is_empty()) };
+        if absolute(path) == Path::new(name) {
+            return Ok(true);
+        }
+        let known = outputs::known_name(store, &Place::of(path), path)?;
+        Ok(known.is_some_and(|(known, _)| known == Place::of(Path::new(name)).name()))
     }
 
     /// The news that records went to `before`, or to standard output.
@@ -137,25 +168,19 @@ impl Wanted {
         (format!("the crawl in {} has written to {shown} and not to {wanted}", dir.display()), way)
     }
 
-    /// The news that the records of the state have other text settings.
-    fn other_text(&self, store: &dyn Store, dir: &Path) -> Result<Option<News>, StoreError> {
-        let known = known_text_settings(store)?;
+    /// The news that records have other text settings.
+    fn other_text(&self, dir: &Path, known: &BTreeMap<String, String>) -> Option<News> {
         let other: Vec<&str> = self
             .text
             .iter()
             .filter(|(key, value)| known.get(*key).is_some_and(|before| before != *value))
             .map(|(key, _)| key.as_str())
             .collect();
-        Ok((!other.is_empty()).then(|| {
+        (!other.is_empty()).then(|| {
             let news =
                 format!("the records of the crawl in {} have another {}", dir.display(), other.join(", "));
             (news, "the earlier settings".to_owned())
-        }))
-    }
-
-    /// The absolute name of the output; empty for standard output.
-    fn output_name(&self) -> String {
-        self.output.as_ref().map_or_else(String::new, |path| absolute(path).to_string_lossy().into_owned())
+        })
     }
 
     /// The news that an output of `-O` was removed: its records of unchanged pages would be missing.
@@ -195,7 +220,9 @@ impl Wanted {
     ) -> Result<(), StoreError> {
         let number_if = |holds: bool| if holds { round.to_string() } else { String::new() };
         if admitted.writes_all {
-            store.put(WHOLE_OUTPUT_KEY, &self.output_name())?;
+            let output = self.output.as_deref().map(absolute).unwrap_or_default();
+            let whole = WholeRound { output: output.to_string_lossy().into_owned(), text: self.text.clone() };
+            store.put(WHOLE_AS_KEY, &json(&whole)?)?;
         }
         store.put(WHOLE_KEY, &number_if(admitted.writes_all))?;
         store.put(REPLACES_KEY, &number_if(admitted.replaces_records))
@@ -206,9 +233,17 @@ impl Wanted {
         if self.output.is_none() {
             store.put(STDOUT_KEY, "1")?;
         }
-        let text = serde_json::to_string(&self.text).map_err(|e| StoreError::Other(e.to_string()))?;
-        store.put(TEXT_KEY, &text)
+        store.put(TEXT_KEY, &json(&self.text)?)
     }
+}
+
+/// Notes the end of a round: URLs of it that are visited again belong to no round that writes every page.
+pub(super) fn end_round<S: RunStore + ?Sized>(store: &S) -> Result<(), StoreError> {
+    store.put(WHOLE_KEY, "")
+}
+
+fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|e| StoreError::Other(e.to_string()))
 }
 
 /// The way in which an admitted run writes known pages.
@@ -223,10 +258,9 @@ pub(super) struct Admitted {
 /// The error of a run that would write only a part of the pages.
 fn refusal((news, way): News, unfinished: Option<u32>) -> Failure {
     let whole = if unfinished.is_none() { "--recrawl all --emit all writes all pages anew, " } else { "" };
-    let changes = if way == "--emit all" { "" } else { ", --emit changes writes only new and changed pages" };
     Failure::usage(format!(
         "{news}, so this run would write only a part of the pages: continue with {way}; or {whole}\
-         --fresh starts over, another --state-dir starts beside it{changes}"
+         --fresh starts over, another --state-dir starts beside it, --emit changes writes only new and changed pages"
     ))
 }
 

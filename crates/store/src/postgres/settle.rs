@@ -35,7 +35,7 @@ const SETTLE: &str = "UPDATE urls SET outcome = n.outcome, \
     seen_at = CASE WHEN seen OR flag THEN n.at ELSE seen_at END, \
     changed_at = CASE WHEN (seen AND flag) OR first_at IS NULL AND seen OR changed_at IS NULL OR changed_at > n.at \
     THEN n.at ELSE changed_at END, \
-    visits = CASE WHEN first_at IS NULL THEN visits ELSE coalesce(visits, 0) + 1 END, \
+    visits = CASE WHEN first_at IS NULL OR n.at IS NULL THEN visits ELSE coalesce(visits, 0) + 1 END, \
     changes = CASE WHEN first_at IS NOT NULL AND seen AND flag THEN coalesce(changes, 0) + 1 ELSE changes END, \
     first_at = CASE WHEN first_at IS NULL OR first_at > n.at THEN n.at ELSE first_at END \
     FROM (SELECT *, content_hash IS NOT NULL AS seen FROM unnest($1::int[], $2::bigint[], $3::smallint[], \

@@ -125,6 +125,9 @@ pub fn visits_and_changes_are_counted(store: &impl Store) {
     let (known, before) = visit(Outcome::Failed, failed);
     assert_eq!((known.visits.visits, known.visits.changes), (4, 1));
     assert_eq!(before.unwrap().seen_at_ms, Some(40), "it was not seen");
+    let (known, before) = visit(Outcome::Skipped, PageHistory::default());
+    assert_eq!((known.visits.visits, known.history.fetched_at_ms), (4, Some(50)), "no request was made");
+    assert_eq!(before.unwrap().seen_at_ms, Some(40));
     // the clock was ahead for one visit: the next one of any outcome corrects the last change
     let (known, _) = visit(Outcome::Record, page("of 2100", 4_000));
     assert_eq!(known.visits, Visits { visits: 5, changes: 2, changed_ms: Some(4_000), ..visits });
