@@ -58,7 +58,10 @@ impl RecordColumns {
                 // an invalid time, and an absent list of objects, are null
                 let nullable = field.optional || field.shape == Shape::Moment;
                 let column = Column { name, kind, nullable: nullable && kind != ColumnKind::TextList };
-                let path = field.path.split('.').map(str::to_owned).collect();
+                let parts = field.path.split('.').map(str::to_owned);
+                // the keys of lean records stand at the top
+                let above = if fields.is_some_and(Fields::is_lean) { parts.clone().count() - 1 } else { 0 };
+                let path = parts.skip(above).collect();
                 RecordColumn { path, shape: field.shape, column }
             })
             .collect();

@@ -15,7 +15,8 @@ pub struct Fields {
     has_tombstones: bool,
 }
 
-/// Fields of lean records: the key, and the path in a whole record.
+/// Fields of lean records: the key, which is the last part of the path, and the path in a whole record. Without a declared
+/// language the key has the detected one.
 const LEAN_FIELDS: [(&str, &str); 6] = [
     ("id", "id"),
     ("url", "url"),
@@ -57,6 +58,12 @@ impl Fields {
             chosen.insert(name.to_owned());
         }
         Ok((!chosen.is_empty()).then_some(Self { chosen, is_lean: false, has_tombstones: false }))
+    }
+
+    /// Returns true if all keys stand at the top of a written record.
+    #[must_use]
+    pub(crate) const fn is_lean(&self) -> bool {
+        self.is_lean
     }
 
     /// Six fields, all at the top: id, url, text, title, published, language.
@@ -145,6 +152,9 @@ fn lean(record: &RawValue, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         serde_json::to_writer(&mut *out, key)?;
         out.push(b':');
         let value = match path.strip_prefix("metadata.") {
+            Some("language") => find(&metadata, "language")
+                .filter(|language| language != "null")
+                .or_else(|| find(&metadata, "languageDetected")),
             Some(name) => find(&metadata, name),
             None => find(&top, path),
         };
@@ -225,6 +235,15 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!(value["title"], "Pears");
         assert_eq!(value["language"], serde_json::Value::Null);
+        let language = |record: &Record| {
+            let mut out = Vec::new();
+            Fields::lean().write(record, &mut out).unwrap();
+            serde_json::from_slice::<serde_json::Value>(&out).unwrap()["language"].clone()
+        };
+        record.metadata.language_detected = Some("en".to_owned());
+        assert_eq!(language(&record), "en");
+        record.metadata.language = Some("en-GB".to_owned());
+        assert_eq!(language(&record), "en-GB");
         let keys: Vec<&str> = ["id", "url", "text", "title", "published", "language"].to_vec();
         assert_eq!(value.as_object().unwrap().len(), keys.len());
         let places: Vec<_> = keys.iter().map(|key| line.find(&format!("\"{key}\":")).unwrap()).collect();

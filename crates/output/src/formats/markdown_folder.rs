@@ -296,8 +296,11 @@ fn page(record: &Record, fields: Option<&Fields>) -> Result<String, serde_json::
             }
             continue;
         }
-        for (part, value) in members(value)?.iter().filter(|(part, _)| wanted(&format!("metadata.{part}"))) {
-            entry(&mut out, part, value);
+        let metadata = members(value)?;
+        let detected = metadata.iter().find(|(part, _)| part == "languageDetected").map(|(_, value)| *value);
+        for (part, value) in metadata.iter().filter(|(part, _)| wanted(&format!("metadata.{part}"))) {
+            let is_open = part == "language" && value.get() == "null" && fields.is_some_and(Fields::is_lean);
+            entry(&mut out, part, detected.filter(|_| is_open).unwrap_or(value));
         }
     }
     out.push_str("---\n\n");

@@ -261,6 +261,31 @@ fn a_journal_of_version_1_becomes_rows_of_today() {
     assert!(!table.finish().unwrap().is_empty());
 }
 
+/// The keys of lean records stand at the top, and are columns like those of whole records.
+#[test]
+fn lean_records_are_rows_with_their_title_and_language() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.parquet");
+    let mut output = ParquetRecords::open(&path, Before::Unknown, Some(Fields::lean())).unwrap();
+    let mut page = record("7");
+    (page.metadata.language, page.metadata.language_detected) = (None, Some("en".to_owned()));
+    output.push(&page).unwrap();
+    output.commit().unwrap();
+    output.finish().unwrap();
+    let table = table_at(&path);
+    let names: Vec<String> = table.columns().unwrap().into_iter().map(|column| column.name).collect();
+    assert_eq!(names, ["id", "url", "title", "text", "language", "published"]);
+    let mut seen = Vec::new();
+    table
+        .each_row(&mut |row| {
+            seen.push(row);
+            Ok(())
+        })
+        .unwrap();
+    let text = |text: &str| crawl_archive::Value::Text(text.to_owned());
+    assert_eq!((seen.len(), &seen[0][2], &seen[0][4]), (1, &text("Pears"), &text("en")));
+}
+
 fn table_at(path: &Path) -> ParquetFile {
     ParquetFile::open(File::open(path).unwrap()).unwrap()
 }
