@@ -6,7 +6,7 @@ use crate::{
     rotation::FileSeries,
     state::{self, State},
 };
-use crawl_model::{OutputMark, StoreError};
+use crawl_model::{OutputMark, StoreError, instant};
 use crawl_output::{Fields, OutputError, Place};
 use crawl_store::{OutputPart, StateStore, WorkerStart};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Instant,
 };
 
 /// Name of the file beside the parts that lists them.
@@ -75,17 +76,23 @@ pub(super) fn last_of(store: &dyn StateStore, pattern: &Path) -> Result<Option<P
     Ok(Some(path_of(pattern, &start, own.map(|part| part.seq).max().unwrap_or(0))))
 }
 
+/// Pause between two manifests while parts are written, in durations of the first: the list grows with each part.
+const MANIFEST_PAUSE: u32 = 100;
+
 /// Parts of one start of a worker, one after the other.
 pub(super) struct PartSeries {
     store: Arc<dyn StateStore>,
     pattern: PathBuf,
     round: u32,
     seq: u32,
+    /// Earliest time of the next manifest, apart from that of the end.
+    next_manifest: Option<Instant>,
 }
 
 impl PartSeries {
     pub(super) fn new(state: &State, pattern: &Path) -> Self {
-        Self { store: Arc::clone(&state.store), pattern: pattern.to_owned(), round: state.round, seq: 0 }
+        let (store, pattern) = (Arc::clone(&state.store), pattern.to_owned());
+        Self { store, pattern, round: state.round, seq: 0, next_manifest: None }
     }
 }
 
@@ -102,7 +109,14 @@ impl FileSeries for PartSeries {
 
     fn opened(&mut self, ended: &Place) -> Result<(), OutputError> {
         end(&*self.store, ended)?;
-        write_manifest(&*self.store, &self.pattern)
+        let begun = instant();
+        if self.next_manifest.is_some_and(|at| begun < at) {
+            return Ok(());
+        }
+        write_manifest(&*self.store, &self.pattern)?;
+        let now = instant();
+        self.next_manifest = now.checked_add(now.saturating_duration_since(begun) * MANIFEST_PAUSE);
+        Ok(())
     }
 }
 

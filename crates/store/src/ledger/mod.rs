@@ -67,7 +67,7 @@ impl Entry {
     }
 }
 
-/// See the module.
+/// Hosts with the states and turns of their URLs.
 #[derive(Default)]
 pub(crate) struct Ledger {
     hosts: FxHashMap<HostId, Entry>,

@@ -3,8 +3,9 @@
 use super::{
     Commit, Inner,
     db::{Db, get, int, small, text, uint},
-    enqueue::{Link, enqueue, redirects, split_redirects},
+    enqueue::enqueue,
     memory::Memory,
+    url_rows::{Link, redirects, split_redirects},
 };
 use crate::{codes, known::Revisit};
 use crawl_model::{HostKey, NewUrl, StoreError, UrlKey};

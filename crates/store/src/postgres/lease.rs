@@ -3,10 +3,10 @@
 use super::{
     Commit, Inner,
     db::{Db, get, int, small, uint},
-    enqueue::split_redirects,
     memory::{Memory, Out, Wait},
     recrawl::read_before,
     spool::Kind,
+    url_rows::split_redirects,
 };
 use crate::{
     codes,

@@ -36,6 +36,7 @@ mod texts;
 mod transfer;
 mod upkeep;
 mod url;
+mod url_rows;
 
 pub(crate) use engine::PostgresEngine;
 pub use url::{PgUrl, TlsMode};

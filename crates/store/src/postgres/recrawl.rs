@@ -3,11 +3,11 @@
 use super::{
     Commit, Inner,
     db::{get, int, uint},
-    enqueue::split_redirects,
     lease::read_strategy,
     memory::Memory,
     tally::Tally,
     texts,
+    url_rows::split_redirects,
 };
 use crate::codes;
 use crawl_model::{

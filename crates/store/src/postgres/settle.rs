@@ -3,11 +3,11 @@
 use super::{
     Commit, Inner,
     db::{Db, small, text},
-    enqueue::host_ids,
     memory::{Held, Memory, Out},
     own,
     spool::Kind,
     texts,
+    url_rows::host_ids,
 };
 use crate::{
     codes,

@@ -19,7 +19,7 @@ pub(super) enum Kind {
     PartialResult = 1,
 }
 
-/// See the module.
+/// Pages that wait, in a database of the worker.
 pub(super) struct Spool {
     conn: Connection,
 }
