@@ -83,7 +83,7 @@ mod tests {
             &["--seed", "a.test", "Authorization:s3cret"],
             &["--concurrency", "http://u:s3cret@h"],
             &["--concurrency=http://u:s3cret@h"],
-            &["status", "http://u:s3cret@h"],
+            &["workers", "http://u:s3cret@h"],
             &["--proxi=http://u:s3cret@h"],
             &["--proxy", "http://u:s3cret@h", "--proxy", "http://u:s3cret@h"],
         ] {
@@ -91,7 +91,7 @@ mod tests {
             assert!(told.starts_with("error: ") && !told.contains("s3cret"), "{words:?}: {told}");
         }
         for word in ["harbour", "http://harbour.test/", "localhost:80"] {
-            assert!(told(&["status", word]).contains(&format!("'{word}'")), "other words are repeated");
+            assert!(told(&["workers", word]).contains(&format!("'{word}'")), "other words are repeated");
         }
     }
 }
