@@ -280,7 +280,7 @@ fn a_worker_that_wakes_between_two_requests_asks_no_lost_host() {
     crawl.sites.0.push(Server::start(0, late).unwrap());
     let store = crawl.database.text_url("crawl");
     let start =
-        |name| Run::start(&mut crawl.changed(name, (store.as_str(), format!("{store}&lease=2").as_str())));
+        |name| Run::start(&mut crawl.changed(name, (store.as_str(), format!("{store}&lease=8").as_str())));
     let zombie = start("a");
     crawl.sites.wait_for(1);
     zombie.signal("STOP");
