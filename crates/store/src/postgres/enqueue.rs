@@ -186,7 +186,7 @@ pub(super) fn room(
     }
     let leased: Vec<i64> = memory.out.iter().filter(|(_, out)| out.host == host).map(|(id, _)| *id).collect();
     let row = db.one(
-        "SELECT coalesce(sum($2 + octet_length(url) + coalesce(octet_length(redirects), 0)), 0)::int8 \
+        "SELECT coalesce(sum($2::bigint + octet_length(url) + coalesce(octet_length(redirects), 0)), 0)::int8 \
          FROM queue q JOIN urls u ON u.host = q.host AND u.id = q.id WHERE q.host = $1 AND q.id <> ALL($3)",
         &[&i32::try_from(host).unwrap_or(i32::MAX), &ROW_BYTES.cast_signed(), &leased],
     )?;

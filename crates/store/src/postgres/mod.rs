@@ -170,6 +170,8 @@ impl PgStore {
         inner.acquire()?;
         let held = &inner.memory.held;
         inner.spool.retain(|id| held.contains_key(&id))?;
+        // before anybody takes a permit: the opening may have taken longer than the lease
+        inner.renew()?;
         Ok(Self::new(inner))
     }
 
@@ -415,6 +417,7 @@ impl Inner {
             if taken == 0 || !self.alone {
                 return Ok(());
             }
+            self.renew()?;
         }
     }
 

@@ -37,6 +37,14 @@ fn hash<const N: usize>(row: &Row, column: usize) -> Result<Option<[u8; N]>, Sto
     bytes.try_into().map(Some).map_err(|_| StoreError::Corrupt("a hash has another length".into()))
 }
 
+/// The hash of a text or body: the first bytes of a column. A worker of an earlier version that outlived an upgrade may have
+/// stored longer ones.
+fn short_hash(row: &Row, column: usize) -> Result<Option<[u8; 16]>, StoreError> {
+    let Some(bytes) = get::<Option<&[u8]>>(row, column)? else { return Ok(None) };
+    let short = bytes.first_chunk().ok_or_else(|| StoreError::Corrupt("a hash is too short".into()))?;
+    Ok(Some(*short))
+}
+
 fn status(row: &Row, column: usize) -> Result<Option<u16>, StoreError> {
     Ok(get::<Option<i32>>(row, column)?.and_then(|status| u16::try_from(status).ok()))
 }
@@ -50,8 +58,8 @@ fn read_history(row: &Row, at: usize) -> Result<PageHistory, StoreError> {
         content_hash: hash(row, at + 3)?.map(ContentHash),
         fetched_at_ms: get(row, at + 4)?,
         sitemap_lastmod: get(row, at + 5)?,
-        text_hash: hash(row, at + 6)?.map(TextHash),
-        body_hash: hash(row, at + 7)?.map(BodyHash),
+        text_hash: short_hash(row, at + 6)?.map(TextHash),
+        body_hash: short_hash(row, at + 7)?.map(BodyHash),
         rules: get::<Option<i64>>(row, at + 8)?.map(RulesVersion),
         strategy: read_strategy(get(row, at + 9)?)?,
     })
@@ -62,8 +70,8 @@ pub(super) fn read_before(row: &Row, at: usize) -> Result<Option<Before>, StoreE
     let Some(content_hash) = hash(row, at)?.map(ContentHash) else { return Ok(None) };
     Ok(Some(Before {
         content_hash,
-        text_hash: hash(row, at + 1)?.map(TextHash),
-        body_hash: hash(row, at + 2)?.map(BodyHash),
+        text_hash: short_hash(row, at + 1)?.map(TextHash),
+        body_hash: short_hash(row, at + 2)?.map(BodyHash),
         rules: get::<Option<i64>>(row, at + 3)?.map(RulesVersion),
         strategy: read_strategy(get(row, at + 4)?)?,
         status: status(row, at + 5)?,

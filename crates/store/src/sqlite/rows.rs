@@ -46,8 +46,8 @@ CREATE TEMP TRIGGER copied_url INSTEAD OF INSERT ON copied_urls BEGIN
     INSERT INTO history (id, status, etag, last_modified, content_hash, text_hash, body_hash, rules, via, fetched_at,
                          fetched_lastmod)
     SELECT NEW.id, NEW.status, NEW.etag, NEW.last_modified, NEW.content_hash,
-           iif(NEW.text_hash = substr(NEW.content_hash, 1, 16), x'', NEW.text_hash), NEW.body_hash, NEW.rules, NEW.via,
-           NEW.fetched_at, NEW.fetched_lastmod
+           iif(substr(NEW.text_hash, 1, 16) = substr(NEW.content_hash, 1, 16), x'', substr(NEW.text_hash, 1, 16)),
+           substr(NEW.body_hash, 1, 16), NEW.rules, NEW.via, NEW.fetched_at, NEW.fetched_lastmod
     WHERE coalesce(NEW.status, NEW.etag, NEW.last_modified, NEW.content_hash, NEW.text_hash, NEW.body_hash, NEW.rules,
                    NEW.via, NEW.fetched_at, NEW.fetched_lastmod) IS NOT NULL;
     INSERT INTO revisits (id, read_at, seen_at, first_at, changed_at, visits, changes)

@@ -15,8 +15,8 @@ mod transfer;
 mod workers;
 
 use crawl_model::{
-    CrawlRequest, Discovery, Frontier, HostKey, HostLoad, Lane, NewUrl, Outcome, OutputMark, PageHistory,
-    Settlement, Simulation, SimulationGuard, StoreError, UrlKey,
+    CrawlRequest, Discovery, Frontier, HostBound, HostBounds, HostKey, HostLoad, Lane, NewUrl, Outcome,
+    OutputMark, PageHistory, Settlement, Simulation, SimulationGuard, StoreError, UrlKey,
 };
 use crawl_store::PgStore;
 use server::Server;

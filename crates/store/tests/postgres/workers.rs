@@ -75,6 +75,24 @@ fn a_restarted_worker_has_its_hosts_and_pages_at_once() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
+fn a_restarted_worker_counts_the_bytes_of_its_hosts() {
+    let server = Server::start();
+    let store = open(&server, "w");
+    store.begin_round().unwrap();
+    let long = |n: usize| format!("https://a/{n}/{}", "x".repeat(1_000));
+    let batch = |from: usize| -> Vec<NewUrl> { (from..from + 5).map(|n| new_url(&long(n))).collect() };
+    assert_eq!(store.enqueue(&batch(0)).unwrap().new, 5);
+    let out = lease(&store, "a", 1);
+    die(store);
+    let store = open(&server, "w");
+    store.bound_hosts(HostBounds { urls: None, bytes: Some(10_000) }).unwrap();
+    let done = store.enqueue(&batch(5)).unwrap();
+    assert!((2..=4).contains(&done.new) && done.refused[0].bound == HostBound::Bytes, "{done:?}");
+    assert_eq!(lease(&store, "a", 1)[0].id, out[0].id, "the crawl goes on");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
 fn links_reach_the_owner_of_their_host() {
     let server = Server::start();
     let a = open(&server, "a");
