@@ -1,4 +1,4 @@
-//! Settings and credentials by site, seed lines in JSON, webhooks, and places where failed URLs were found.
+//! Settings and credentials by site, seed lines in JSON, and places where failed URLs were found.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
@@ -7,13 +7,7 @@ mod support;
 
 use run::{Sandbox, run};
 use serde_json::Value;
-use std::{
-    collections::BTreeSet,
-    fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpListener,
-    thread::{self, JoinHandle},
-};
+use std::{collections::BTreeSet, fs, io::Read, net::TcpListener};
 use support::server::{Request, Response, Server};
 
 /// A page with a text of its own and links.
@@ -277,87 +271,6 @@ fn failed_urls_name_the_page_that_links_there() {
     assert_eq!(found_on("/missing"), server.url("/list"));
     assert_eq!(found_on("/nowhere"), server.url("/list"));
     assert_eq!(found_on("/seed"), Value::Null);
-}
-
-/// One message: its head and its body.
-type Message = (Vec<String>, String);
-
-/// A receiver of webhooks that answers each message with the next of these statuses, and ends after the last.
-fn receiver(statuses: &'static [u16]) -> (String, JoinHandle<Vec<Message>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/hook/s3cret-path", listener.local_addr().unwrap());
-    let take = move || {
-        let mut messages = Vec::new();
-        for status in statuses {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let mut head = Vec::new();
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line).unwrap();
-                if line.trim().is_empty() {
-                    break;
-                }
-                head.push(line.trim().to_owned());
-            }
-            let length = head.iter().find_map(|line| {
-                line.to_ascii_lowercase().strip_prefix("content-length: ").map(|n| n.parse().unwrap())
-            });
-            let mut body = vec![0; length.unwrap()];
-            reader.read_exact(&mut body).unwrap();
-            write!(stream, "HTTP/1.1 {status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
-            messages.push((head, String::from_utf8(body).unwrap()));
-        }
-        messages
-    };
-    let thread = thread::Builder::new().name("receiver".into()).spawn(take).unwrap();
-    (url, thread)
-}
-
-#[test]
-fn webhooks_are_signed_and_tried_again() {
-    let (server, sandbox) = (Server::start(0, chain).unwrap(), Sandbox::new());
-    let (url, received) = receiver(&[503, 204, 200]);
-    sandbox.write("secret", "a-s3cret-of-more-than-16-bytes\n");
-    sandbox.write("crawl.toml", format!("[notify]\nurl = \"{url}\"\nsecret_file = \"secret\"\n"));
-    let flags = ["-o", "out.jsonl", "--config", "crawl.toml", "--log-level", "debug"];
-    let done = run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
-    assert!(!done.stderr.contains("s3cret"), "{}", done.stderr);
-    let messages = received.join().unwrap();
-    let header = |message: &Message, name: &str| {
-        let begin = format!("{name}: ");
-        message.0.iter().find_map(|line| line.strip_prefix(&begin).map(str::to_owned)).unwrap()
-    };
-    assert_eq!(
-        header(&messages[0], "webhook-id"),
-        header(&messages[1], "webhook-id"),
-        "a retry has the same id"
-    );
-    assert_eq!(messages[0].1, messages[1].1);
-    assert!(header(&messages[2], "webhook-signature").starts_with("v1,"));
-    let ended: Value = serde_json::from_str(&messages[1].1).unwrap();
-    assert_eq!((&ended["type"], &ended["data"]["exitCode"]), (&"run.ended".into(), &0.into()));
-    assert_eq!(ended["data"]["totals"]["records"], sandbox.records("out.jsonl").len());
-    let changes: Value = serde_json::from_str(&messages[2].1).unwrap();
-    assert_eq!(changes["type"], "run.changes");
-    assert_eq!(changes["data"]["new"].as_array().unwrap().len(), sandbox.records("out.jsonl").len());
-}
-
-#[test]
-fn a_receiver_has_to_be_secure_and_to_have_a_secret() {
-    let sandbox = Sandbox::new();
-    for (settings, why) in [
-        ("url = \"http://hooks.example/s3cret\"\nsecret_env = \"HOOK\"", "has to be https"),
-        ("url = \"https://hooks.example/s3cret\"", "needs a secret"),
-        ("url = \"https://hooks.example/s3cret\"\nsecret_env = \"NOT_SET\"", "is not set"),
-        ("url = \"s3cret\"\nsecret_env = \"HOOK\"", "is no URL"),
-    ] {
-        sandbox.write("crawl.toml", format!("[notify]\n{settings}\n"));
-        let mut crawl = sandbox.crawl(&["http://127.0.0.1:9/".into()], &["--config", "crawl.toml"]);
-        let told = run(crawl.env("HOOK", "0123456789abcdef")).expect(2).stderr;
-        assert!(told.contains(why) && !told.contains("s3cret"), "{settings}: {told}");
-        assert!(!sandbox.path("state").exists(), "nothing was begun");
-    }
 }
 
 /// Exit code and last success are in the file of metrics once the run has ended.
