@@ -8,7 +8,7 @@ SQLite makes all nights. In PostgreSQL one worker makes the first night, and sev
 brings the crawl into a directory, where a process makes the third night. Exits with 1 if a night has other records.
 """
 import argparse, collections, http.server, json, os, subprocess, sys, tempfile, threading, time
-from postgres_faults import Database
+from postgres_faults import Database, Page
 
 
 class Host(http.server.ThreadingHTTPServer):
@@ -17,16 +17,14 @@ class Host(http.server.ThreadingHTTPServer):
 
     def __init__(self, pages):
         self.pages = pages
-        super().__init__(("127.0.0.1", 0), Page)
+        super().__init__(("127.0.0.1", 0), Night)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, *_):
         """Connections end with their process."""
 
 
-class Page(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Night(Page):
     def do_GET(self):
         night, pages = Host.night, self.server.pages + 10 * Host.night
         number = int(self.path[1:] or 0) if self.path != "/robots.txt" else -1
@@ -37,16 +35,6 @@ class Page(http.server.BaseHTTPRequestHandler):
         links = "".join(f'<a href="/{n}">page {n}</a> ' for n in range(3 * number + 1, 3 * number + 4) if n < pages)
         words = " ".join(f"word{number}x{k}v{version} of the page number {number}" for k in range(40))
         self.answer(200, f"<html><head><title>page {number}</title></head><body><main><p>{words}</p>{links}</main></body></html>".encode())
-
-    def answer(self, status, body):
-        self.send_response(status)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
 
 
 def start(args, folder, state, output, *more):
