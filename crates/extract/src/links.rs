@@ -1,6 +1,10 @@
 //! Links of a page and its own robots directives.
 
-use crate::{dom::Tag, page::Page, text::tokens};
+use crate::{
+    dom::Tag,
+    page::Page,
+    text::{has_token, tokens},
+};
 use crawl_model::{Directives, Link, LinkKind};
 use html5ever::local_name;
 use std::collections::{HashMap, HashSet, hash_map::Entry};
@@ -50,7 +54,7 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
         outbound += usize::from(is_outbound);
         let nofollow = dom
             .attr(id, &local_name!("rel"))
-            .is_some_and(|rel| tokens(rel).any(|t| matches!(t.as_str(), "nofollow" | "ugc" | "sponsored")));
+            .is_some_and(|rel| has_token(rel, &["nofollow", "ugc", "sponsored"]));
         match seen.entry(url) {
             Entry::Vacant(new) => {
                 outbound_distinct += usize::from(is_outbound);
@@ -87,7 +91,7 @@ pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
         let is_feed =
             ["application/rss+xml", "application/atom+xml"].iter().any(|t| media.eq_ignore_ascii_case(t));
         let rel = dom.attr(id, &local_name!("rel")).unwrap_or_default();
-        if !is_feed || !tokens(rel).any(|rel| rel == "alternate") {
+        if !is_feed || !has_token(rel, &["alternate"]) {
             continue;
         }
         let Some(address) = dom.attr(id, &local_name!("href")) else { continue };
@@ -115,7 +119,7 @@ pub(crate) fn directives(page: &Page<'_>, product_token: &str) -> Directives {
             continue;
         }
         for token in tokens(dom.attr(id, &local_name!("content")).unwrap_or_default()) {
-            match token.as_str() {
+            match token.to_ascii_lowercase().as_str() {
                 "noindex" => all.noindex = true,
                 "nofollow" => all.nofollow = true,
                 "none" => (all.noindex, all.nofollow) = (true, true),

@@ -1,6 +1,6 @@
 //! Article score (heuristics reference §1): points for features of URL and page.
 
-use crate::{dom::Tag, metadata::IN_SCRIPT, page::Page, rules::Score, text::tokens, trace::Trace};
+use crate::{dom::Tag, metadata::IN_SCRIPT, page::Page, rules::Score, text::has_token, trace::Trace};
 use crawl_model::PageMetadata;
 use html5ever::local_name;
 use url::Url;
@@ -122,7 +122,7 @@ fn content_score(page: &Page<'_>, metadata: &PageMetadata, counted: Counted, sum
 
 fn has_pagination(page: &Page<'_>) -> bool {
     let dom = &page.dom;
-    (0..dom.len()).filter(|id| matches!(dom.tag(*id), Tag::Link | Tag::A)).any(|id| {
-        dom.attr(id, &local_name!("rel")).is_some_and(|rel| tokens(rel).any(|t| t == "next" || t == "prev"))
-    })
+    (0..dom.len())
+        .filter(|id| matches!(dom.tag(*id), Tag::Link | Tag::A))
+        .any(|id| dom.attr(id, &local_name!("rel")).is_some_and(|rel| has_token(rel, &["next", "prev"])))
 }

@@ -3,7 +3,7 @@
 use crate::{
     dom::Tag,
     page::{HiddenReason, Page, is_shadow},
-    text::{self, tokens},
+    text::{self, has_token},
 };
 use aho_corasick::AhoCorasick;
 use crawl_model::PageSignals;
@@ -134,7 +134,7 @@ fn loads_script(page: &Page<'_>, id: u32) -> bool {
     let rel = page.dom.attr(id, &local_name!("rel")).unwrap_or_default();
     let is_script =
         || page.dom.attr(id, &local_name!("as")).is_some_and(|kind| kind.eq_ignore_ascii_case("script"));
-    tokens(rel).any(|rel| rel == "modulepreload" || rel == "preload" && is_script())
+    has_token(rel, &["modulepreload"]) || has_token(rel, &["preload"]) && is_script()
 }
 
 /// Maximum words of a loading message.
@@ -223,7 +223,7 @@ fn head_link(page: &Page<'_>, rel: &str, kind: impl Fn(&str) -> bool) -> Option<
     (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Link).find_map(|id| {
         let rels = dom.attr(id, &local_name!("rel"))?;
         let media = dom.attr(id, &local_name!("type")).unwrap_or_default().trim().to_ascii_lowercase();
-        if !tokens(rels).any(|t| t == rel) || !kind(&media) {
+        if !has_token(rels, &[rel]) || !kind(&media) {
             return None;
         }
         page.resolve(dom.attr(id, &local_name!("href"))?)

@@ -153,12 +153,14 @@ pub(crate) fn reference_numbers(text: &str) -> impl Iterator<Item = &str> {
     text.split("][").skip(1).filter_map(|rest| rest.split(']').next())
 }
 
-/// Lower-case words of a list attribute.
-pub(crate) fn tokens(value: &str) -> impl Iterator<Item = String> {
-    value
-        .split(|c: char| c == ',' || c.is_whitespace())
-        .filter(|t| !t.is_empty())
-        .map(str::to_ascii_lowercase)
+/// Words of a list attribute, whose case has no meaning.
+pub(crate) fn tokens(value: &str) -> impl Iterator<Item = &str> {
+    value.split(|c: char| c == ',' || c.is_whitespace()).filter(|token| !token.is_empty())
+}
+
+/// Returns true if a list attribute has one of the words, in any case.
+pub(crate) fn has_token(value: &str, words: &[&str]) -> bool {
+    tokens(value).any(|token| words.iter().any(|word| token.eq_ignore_ascii_case(word)))
 }
 
 #[cfg(test)]

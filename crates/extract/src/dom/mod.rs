@@ -201,6 +201,11 @@ impl Dom {
         })
     }
 
+    /// Names of all attributes, in order.
+    pub(crate) fn attr_names(&self, id: u32) -> impl Iterator<Item = &LocalName> {
+        self.attr_slice(id).iter().map(|attr| &attr.name)
+    }
+
     /// All attributes, in order.
     pub(crate) fn attrs(&self, id: u32) -> impl Iterator<Item = (&LocalName, &str)> {
         self.attr_slice(id).iter().map(|a| (&a.name, self.value(a)))
@@ -241,6 +246,12 @@ impl Dom {
     /// Raw text of a whole subtree, including scripts.
     pub(crate) fn raw_text(&self, id: u32) -> String {
         (id..self.end(id)).map(|node| self.text(node)).collect()
+    }
+
+    /// The nodes of a kind in a range of nodes, in order.
+    pub(crate) fn find_all(&self, range: std::ops::Range<u32>, tag: Tag) -> impl Iterator<Item = u32> {
+        let tags = &self.tags[range.start as usize..range.end as usize];
+        (range.start..).zip(tags).filter(move |(_, own)| **own == tag).map(|(id, _)| id)
     }
 
     /// The first element of a kind in a range of nodes.

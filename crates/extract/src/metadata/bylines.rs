@@ -5,7 +5,12 @@ use super::{
     authors::{clean, is_full},
     dates, near,
 };
-use crate::{dom::Tag, page::Page, rules::Roles, text};
+use crate::{
+    dom::Tag,
+    page::Page,
+    rules::{Roles, behind},
+    text,
+};
 use html5ever::local_name;
 
 /// Authors in a line: "By Ada Holm and Ivo Rask on 2 March".
@@ -19,26 +24,9 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
 
 /// Names after a word such as "by"; `strong` excludes prepositions, which begin other lines as well.
 fn after_word(s: &Sources<'_>, line: &str, strong: bool) -> Vec<String> {
-    let words = &s.page.rules.boilerplate.author_words;
-    let mut words = words.iter().filter(|word| !strong || is_strong(word));
-    let rest = words.find_map(|word| Some(behind(line, word)?.trim_start_matches([':', '：', ' '])));
-    rest.map(|rest| list(s, rest)).unwrap_or_default()
-}
-
-/// Text after a lower-case word with which it begins in any case.
-pub(super) fn behind<'a>(text: &'a str, word: &str) -> Option<&'a str> {
-    // Most texts differ in the first byte.
-    if let (Some(first), Some(of_word)) = (text.bytes().next(), word.bytes().next())
-        && first.is_ascii()
-        && !first.eq_ignore_ascii_case(&of_word)
-    {
-        return None;
-    }
-    let head = text.get(..word.len())?;
-    // A text in another script needs a copy.
-    let is_word = head.eq_ignore_ascii_case(word)
-        || !head.is_ascii() && !word.is_ascii() && head.to_lowercase() == word;
-    is_word.then(|| &text[word.len()..])
+    let mut words = s.page.rules.boilerplate.author_words.matches(line);
+    let found = words.find(|(word, _)| !strong || is_strong(word));
+    found.map(|(_, rest)| list(s, rest.trim_start_matches([':', '：', ' ']))).unwrap_or_default()
 }
 
 /// Returns true for a label or a phrase, false for a preposition, which begins other lines as well.
@@ -84,7 +72,7 @@ fn may_be_name(text: &str) -> bool {
 /// Full name in a line that has a date and few parts: "21 Jan 2022 // Ada Holm".
 pub(super) fn beside_date(s: &Sources<'_>, line: &str) -> Option<String> {
     let rules = &s.page.rules.dates;
-    let is_date = |piece: &str| dates::is_bare_date(rules, &piece.to_lowercase());
+    let is_date = |piece: &str| dates::has_digit(piece) && dates::is_bare_date(rules, &piece.to_lowercase());
     if pieces(line).count() > MAX_PARTS || !pieces(line).any(is_date) {
         return None;
     }
@@ -120,25 +108,12 @@ const FOREIGN_ROLES: Roles = Roles::COMMENTS
 /// label.
 pub(super) fn labelled(s: &Sources<'_>) -> Vec<String> {
     let (page, dom) = (s.page, &s.page.dom);
-    // Strong words by their first byte: few texts begin with one.
-    let mut words: Vec<Vec<&str>> = vec![Vec::new(); 256];
-    for word in page.rules.boilerplate.author_words.iter().filter(|word| is_strong(word)) {
-        let first = word.bytes().next().unwrap_or_default();
-        words[usize::from(first)].push(word.trim_end());
-        if first.is_ascii_lowercase() {
-            words[usize::from(first.to_ascii_uppercase())].push(word.trim_end());
-        }
-    }
-    let may_begin = |id: &u32| {
-        let is_line = dom.tag(*id) == Tag::Text && (MIN_LABEL..=MAX_LINE).contains(&page.amount(*id).chars);
-        is_line && {
-            let text = dom.text(*id).trim_start();
-            let first = text.bytes().next().unwrap_or_default();
-            words[usize::from(first)].iter().any(|word| behind(text, word).is_some())
-        }
+    let words = &page.rules.boilerplate.author_words;
+    let is_labelled = |text: &str| {
+        words.candidates(text).any(|word| is_strong(word) && behind(text, word.trim_end()).is_some())
     };
-    let lines = (page.body..dom.end(page.body)).take_while(|_| !page.budget.is_over()).filter(may_begin);
-    let mut found = lines.filter(|id| page.is_visible(*id)).filter_map(|id| {
+    let lines = s.short_texts(MIN_LABEL..=MAX_LINE).take_while(|_| !page.budget.is_over());
+    let mut found = lines.filter(|id| is_labelled(dom.text(*id).trim_start())).filter_map(|id| {
         let names = after_word(s, &line_of(page, id), true);
         (!names.is_empty() && !near::is_inside_role(page, id, FOREIGN_ROLES)).then_some(names)
     });
@@ -187,14 +162,12 @@ pub(super) fn signature(s: &Sources<'_>) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let is_prose = |id: u32| dom.tag(id) == Tag::P && page.amount(id).chars >= MIN_PROSE;
     let signs = |id: &u32| {
-        let amount = page.amount(*id);
-        dom.tag(*id) == Tag::P
-            && (MIN_NAME..=MAX_NAME).contains(&amount.chars)
-            && (2..=4).contains(&amount.words)
+        (MIN_NAME..=MAX_NAME).contains(&page.chars(*id))
+            && (2..=4).contains(&page.amount(*id).words)
             && is_set_apart(page, *id)
             && page.is_visible(*id)
     };
-    let mut paragraphs = (page.body..dom.end(page.body)).filter(signs);
+    let mut paragraphs = dom.find_all(page.within_body(), Tag::P).filter(signs);
     paragraphs.find_map(|id| {
         let siblings: Vec<u32> =
             dom.children(dom.parent(id)).filter(|id| dom.tag(*id) != Tag::Text).collect();

@@ -30,10 +30,10 @@ pub(super) fn only_change(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let is_newer = |line: &str| !shown::has_word(&rules.reviewed_words, &line.to_lowercase());
     let near = || {
-        s.near()
-            .iter()
-            .filter(|line| is_newer(line) && !shown::is_about_member(rules, line))
-            .find_map(|line| dates::parse(rules, line, order))
+        s.near().iter().find_map(|line| {
+            let date = dates::parse(rules, line, order)?;
+            (is_newer(line) && !shown::is_about_member(rules, line)).then_some(date)
+        })
     };
     shown_change(s, order, &is_newer).or_else(near).or_else(|| Some(in_data(s, order)?.1))
 }
@@ -44,14 +44,15 @@ fn shown_change(s: &Sources<'_>, order: Order, accept: &dyn Fn(&str) -> bool) ->
     let dom = &page.dom;
     let rules = &page.rules.dates;
     let is_change = |id: &u32| {
-        dom.tag(*id) == Tag::Time
-            && page.is_visible(*id)
+        page.is_visible(*id)
             && change_line(page, *id).is_some_and(|line| accept(&line))
             && !near::is_elsewhere(page, *id)
     };
-    let mut times = (page.body..dom.end(page.body)).take_while(|_| !page.budget.is_over()).filter(is_change);
+    let mut times =
+        dom.find_all(page.within_body(), Tag::Time).take_while(|_| !page.budget.is_over()).filter(is_change);
     let is_line = |line: &&String| {
-        line.chars().count() <= MAX_LABELLED as usize
+        dates::has_digit(line)
+            && line.chars().count() <= MAX_LABELLED as usize
             && is_about_change(rules, &line.to_lowercase())
             && accept(line)
     };

@@ -38,9 +38,12 @@ fn with_zone(s: &Sources<'_>, stamp: &str, order: Order) -> Option<String> {
 /// Offset by the text of a visible `time` element.
 fn in_times(s: &Sources<'_>, offset: &dyn Fn(&str) -> Option<i32>) -> Option<i32> {
     let (page, dom) = (s.page, &s.page.dom);
-    let is_time = |id: &u32| dom.tag(*id) == Tag::Time && page.is_visible(*id);
     let stamped = |id: &u32| dom.attr(*id, &local_name!("datetime")).is_some();
-    let mut times = (page.body..dom.end(page.body)).filter(is_time).filter(stamped).take(MAX_TIMES);
+    let mut times = dom
+        .find_all(page.within_body(), Tag::Time)
+        .filter(|id| page.is_visible(*id))
+        .filter(stamped)
+        .take(MAX_TIMES);
     times.find_map(|id| {
         let short = page.amount(id).chars <= MAX_CHARS;
         let found = short.then(|| offset(&text::fold(&page.visible_text(id))))??;

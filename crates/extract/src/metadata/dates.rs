@@ -11,7 +11,7 @@ const MAX_TEXT: usize = 400;
 /// The first date in a text: `YYYY-MM-DD`, or RFC 3339 if it has a time and an offset.
 pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<String> {
     let text = crate::text::head(text.trim(), MAX_TEXT);
-    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+    if !has_digit(text) {
         return None;
     }
     iso(text).or_else(|| mail(text)).or_else(|| {
@@ -19,6 +19,11 @@ pub(crate) fn parse(rules: &DateRules, text: &str, order: Order) -> Option<Strin
         let dates = (0..tokens.len()).filter(|at| !is_version(&tokens, *at));
         dates.filter_map(|at| from_tokens(rules, &tokens[at..], order)).next().map(|date| date.to_string())
     })
+}
+
+/// Returns true if the text has a digit, as every date does.
+pub(super) fn has_digit(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Date at the start of a text; only a weekday may precede it.
@@ -54,7 +59,7 @@ fn is_version(tokens: &[Token], at: usize) -> bool {
 /// Returns true for a lower-case line with only a date: besides at most a weekday, a time of day and a word
 /// such as "published".
 pub(crate) fn is_date_line(rules: &DateRules, line: &str) -> bool {
-    if line.len() > MAX_DATE_LINE || !line.bytes().any(|b| b.is_ascii_digit()) {
+    if line.len() > MAX_DATE_LINE || !has_digit(line) {
         return false;
     }
     let others = tokens(line)

@@ -28,8 +28,7 @@ pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
     let dom = &s.page.dom;
     let mut out: Vec<Heading> = Vec::new();
     for (level, tag) in [(1, Tag::H1), (2, Tag::H2), (3, Tag::H3)] {
-        let all =
-            (s.page.body..dom.end(s.page.body)).filter(|id| dom.tag(*id) == tag && s.page.is_visible(*id));
+        let all = dom.find_all(s.page.within_body(), tag).filter(|id| s.page.is_visible(*id));
         for (id, heading) in
             all.take(MAX_HEADINGS).filter_map(|id| Some((id, non_empty(&s.page.visible_text(id))?)))
         {

@@ -14,9 +14,8 @@ const MAX_NAMES: usize = 8;
 
 /// The first object of the first type in the list that the page has, in the form of JSON-LD.
 pub(super) fn object(s: &Sources<'_>, kinds: &[&str]) -> Option<Value> {
-    let dom = &s.page.dom;
-    let scopes =
-        (s.page.body..dom.end(s.page.body)).filter(|id| dom.attr(*id, &local_name!("itemscope")).is_some());
+    let body = s.page.within_body();
+    let scopes = s.marks.itemscope.iter().copied().filter(|id| body.contains(id));
     let rank = |id: u32| Some((kinds.iter().position(|kind| type_of(s, id) == Some(kind))?, id));
     let (_, id) = scopes.filter_map(rank).min()?;
     Some(read(s, id, 0, &mut MAX_TOTAL.clone()))

@@ -10,6 +10,7 @@ mod facts;
 mod headings;
 mod jsonld;
 mod language;
+mod marks;
 mod microdata;
 mod near;
 mod own_feed;
@@ -35,12 +36,19 @@ use crate::{
 };
 use crawl_model::PageMetadata;
 use html5ever::local_name;
+use marks::Marks;
 use serde_json::Value;
 use sources::{FieldOrigins, Rule};
-use std::cell::{Cell, OnceCell, RefCell};
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    ops::RangeInclusive,
+};
 
 /// Maximum entries of keywords, breadcrumbs and similar lists.
 const MAX_LIST: usize = 64;
+
+/// Maximum characters of a short text.
+const MAX_SHORT: u32 = 200;
 
 /// Maximum names in an attribute of a `meta` element.
 const MAX_NAMES: usize = 8;
@@ -54,7 +62,7 @@ impl<'a> Metas<'a> {
     fn of(page: &'a Page<'_>) -> Self {
         let dom = &page.dom;
         let mut list: Vec<(String, &str)> = Vec::new();
-        for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Meta) {
+        for id in dom.find_all(0..dom.len(), Tag::Meta) {
             // Some programs write the content into `value`.
             let attribute = |name| dom.attr(id, &name).map(str::trim).filter(|c| !c.is_empty());
             let Some(content) = attribute(local_name!("content")).or_else(|| attribute(local_name!("value")))
@@ -123,6 +131,8 @@ pub(crate) struct Sources<'a> {
     by_label: Cell<bool>,
     origins: RefCell<FieldOrigins>,
     numbered: OnceCell<Vec<u32>>,
+    short: OnceCell<Vec<u32>>,
+    marks: Marks,
 }
 
 impl Sources<'_> {
@@ -133,7 +143,17 @@ impl Sources<'_> {
 
     /// Texts that may hold a date ([`shown::numbered`]), computed once.
     fn numbered(&self) -> &[u32] {
-        self.numbered.get_or_init(|| shown::numbered(self.page))
+        self.numbered.get_or_init(|| shown::numbered(self))
+    }
+
+    /// Visible texts of the body with that many characters, at most [`MAX_SHORT`]; the list of short ones is
+    /// computed once.
+    fn short_texts(&self, chars: RangeInclusive<u32>) -> impl Iterator<Item = u32> {
+        let (page, dom) = (self.page, &self.page.dom);
+        let is_short = |id: &u32| (1..=MAX_SHORT).contains(&page.chars(*id));
+        let all = || dom.find_all(page.within_body(), Tag::Text).filter(is_short).collect();
+        let short = self.short.get_or_init(all);
+        short.iter().copied().filter(move |id| chars.contains(&page.chars(*id)))
     }
 }
 
@@ -191,17 +211,18 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
     let main = MAIN_TYPES
         .iter()
         .find_map(|group| nodes.iter().copied().find(|node| types(node).iter().any(|t| group.contains(t))));
-    let (near, numbered) = (OnceCell::new(), OnceCell::new());
     let sources = Sources {
         page,
         metas: Metas::of(page),
         json,
         nodes,
         main,
-        near,
+        near: OnceCell::new(),
         by_label: Cell::new(false),
         origins: RefCell::default(),
-        numbered,
+        numbered: OnceCell::new(),
+        short: OnceCell::new(),
+        marks: Marks::of(&page.dom),
     };
     let s = &sources;
     let site_name = site_name(s);
@@ -226,7 +247,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
             }
         }
     }
-    relations::read(page, &mut metadata);
+    relations::read(s, &mut metadata);
     metadata.licence = metadata.licence.or_else(|| {
         let named = s.main.and_then(|main| jsonld::text(main.get("license")?));
         named

@@ -108,13 +108,8 @@ pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
         }
         id = take(page, id, &mut out);
     }
-    let mut before = Vec::new();
-    let mut id = page.body;
-    while id < heading {
-        id = take(page, id, &mut before);
-    }
     let mut out = with_labels(page, out);
-    let mut before: Vec<String> = with_labels(page, before).into_iter().rev().take(MAX_BEFORE).collect();
+    let mut before = lines_before(page, heading);
     // The lines next to the heading come first, on both sides of it.
     let far = out.split_off(out.len().min(NEAR_AFTER));
     let far_before = before.split_off(before.len().min(NEAR_BEFORE));
@@ -123,6 +118,31 @@ pub(super) fn lines(page: &Page<'_>) -> Vec<String> {
     out.extend(far_before);
     out
 }
+
+/// The last lines before the heading, nearest first.
+fn lines_before(page: &Page<'_>, heading: u32) -> Vec<String> {
+    let mut short = Vec::new();
+    let mut id = page.body;
+    while id < heading {
+        let (line, next) = step(page, id);
+        short.extend(line);
+        id = next;
+    }
+    // A line is never joined with one before it that does not end like a label.
+    let (mut lines, mut separate) = (Vec::new(), 0);
+    for line in short.into_iter().rev().filter_map(|id| line_of(page, id)) {
+        separate += usize::from(!line.ends_with(LABEL_ENDS) && !lines.is_empty());
+        if separate >= MAX_BEFORE {
+            break;
+        }
+        lines.push(line);
+    }
+    lines.reverse();
+    with_labels(page, lines).into_iter().rev().take(MAX_BEFORE).collect()
+}
+
+/// Last characters of a label.
+const LABEL_ENDS: [char; 2] = [':', '：'];
 
 /// Maximum lines on a page without headings.
 const MAX_WITHOUT_HEADING: usize = 60;
@@ -148,9 +168,9 @@ pub(super) fn first_lines(page: &Page<'_>) -> Option<Vec<String>> {
 fn with_labels(page: &Page<'_>, lines: Vec<String>) -> Vec<String> {
     let rules = &page.rules.dates;
     let is_label = |line: &str| {
-        let lower = line.to_lowercase();
-        let mut words = rules.modified_words.iter().chain(&rules.published_words);
-        line.ends_with([':', '：']) && words.any(|word| lower.starts_with(word.as_str()))
+        let begins =
+            |lower: &str| rules.modified_words.begin_lower(lower) || rules.published_words.begin_lower(lower);
+        line.ends_with(LABEL_ENDS) && begins(&line.to_lowercase())
     };
     let mut out: Vec<String> = Vec::with_capacity(lines.len());
     for line in lines {
@@ -167,20 +187,28 @@ fn with_labels(page: &Page<'_>, lines: Vec<String>) -> Vec<String> {
 
 /// Adds a block's line if it is one, and returns the node after it.
 fn take(page: &Page<'_>, id: u32, out: &mut Vec<String>) -> u32 {
+    let (line, next) = step(page, id);
+    out.extend(line.and_then(|id| line_of(page, id)));
+    next
+}
+
+/// The node if it is a short block or text, and the node after it.
+fn step(page: &Page<'_>, id: u32) -> (Option<u32>, u32) {
     let dom = &page.dom;
     if !page.is_visible(id) {
-        return dom.end(id);
+        return (None, dom.end(id));
     }
-    let chars = page.amount(id).chars;
-    let tag = dom.tag(id);
-    let whole = tag == Tag::Text || chars <= MAX_CHARS && !has_block(page, id);
+    let chars = page.chars(id);
+    let whole = dom.tag(id) == Tag::Text || chars <= MAX_CHARS && !has_block(page, id);
     if !whole {
-        return id + 1;
+        return (None, id + 1);
     }
-    if (1..=MAX_CHARS).contains(&chars) && !is_elsewhere(page, id) {
-        out.push(text::fold(&page.visible_text(id)));
-    }
-    dom.end(id)
+    ((1..=MAX_CHARS).contains(&chars).then_some(id), dom.end(id))
+}
+
+/// Text of a short block, unless it is about another page.
+fn line_of(page: &Page<'_>, id: u32) -> Option<String> {
+    (!is_elsewhere(page, id)).then(|| text::fold(&page.visible_text(id)))
 }
 
 fn has_block(page: &Page<'_>, id: u32) -> bool {

@@ -97,7 +97,8 @@ fn in_rdfa(s: &Sources<'_>, order: Order) -> Option<String> {
         let name = name.rsplit(':').next().unwrap_or(name);
         ["datePublished", "dateCreated", "created", "issued"].contains(&name)
     };
-    (s.page.body..dom.end(s.page.body)).find_map(|id| {
+    let body = s.page.within_body();
+    s.marks.property.iter().filter(|id| body.contains(id)).find_map(|&id| {
         let names = dom.attr(id, &local_name!("property"))?;
         let content = dom.attr(id, &local_name!("content"))?;
         names.split(' ').any(is_date).then(|| dates::parse(&s.page.rules.dates, content, order))?

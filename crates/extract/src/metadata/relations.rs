@@ -1,25 +1,25 @@
 //! Relations that `rel` declares on links and `link` elements.
 
-use super::{MAX_LIST, language::in_case, non_empty};
+use super::{MAX_LIST, Sources, language::in_case, non_empty};
 use crate::{dom::Tag, page::Page, text::tokens};
 use crawl_model::{Hreflang, PageMetadata};
 use html5ever::local_name;
 
 /// Reads `link` elements, the licence in an anchor, and the tags of a page whose data has no keywords.
-pub(super) fn read(page: &Page<'_>, metadata: &mut PageMetadata) {
-    let dom = &page.dom;
+pub(super) fn read(s: &Sources<'_>, metadata: &mut PageMetadata) {
+    let (page, dom) = (s.page, &s.page.dom);
     let mut tagged: Vec<String> = Vec::new();
-    for id in 0..dom.len() {
+    for &id in &s.marks.rel {
         let tag = dom.tag(id);
-        if !matches!(tag, Tag::Link | Tag::A) {
+        let rel = dom.attr(id, &local_name!("rel")).unwrap_or_default();
+        let has = |name: &str| tokens(rel).take(MAX_LIST).any(|known| known.eq_ignore_ascii_case(name));
+        // Most are "nofollow" and the like.
+        if !["canonical", "license", "tag", "alternate"].into_iter().any(has) {
             continue;
         }
-        let Some(rel) = dom.attr(id, &local_name!("rel")) else { continue };
         let Some(url) = dom.attr(id, &local_name!("href")).and_then(|href| page.resolve(href)) else {
             continue;
         };
-        let names: Vec<String> = tokens(rel).take(MAX_LIST).collect();
-        let has = |name: &str| names.iter().any(|known| known == name);
         if has("canonical") && tag == Tag::Link && metadata.canonical.is_none() {
             metadata.canonical = Some(url.clone());
         }

@@ -1,15 +1,15 @@
 //! Dates that a reader sees.
 
 use super::{
-    DateRules, Order, Sources, bylines,
+    DateRules, Order, Sources,
     changed::{change_line, is_about_change},
     dates, near,
     published::day,
 };
 use crate::{
-    dom::Tag,
+    dom::{Dom, Tag},
     page::Page,
-    rules::{KnownNames, Part, Roles},
+    rules::{KnownNames, Part, Prefixes, Roles, behind},
     text,
 };
 use html5ever::{LocalName, local_name};
@@ -41,13 +41,6 @@ fn dated_line(s: &Sources<'_>, line: &str, order: Order) -> Option<String> {
 pub(super) fn is_about_member(rules: &DateRules, line: &str) -> bool {
     let lower = line.to_lowercase();
     let line = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let behind = |at: usize| {
-        rules
-            .member_words
-            .iter()
-            .find(|word| begins_with(&line[at..], word))
-            .map(|word| &line[at + word.len()..])
-    };
     // "Registered nurse, 5 March": the word between belongs to no date.
     let is_of_date = |word: &str| {
         word.chars().count() <= MAX_PREPOSITION || rules.is_month(word) || rules.is_weekday(word)
@@ -56,6 +49,7 @@ pub(super) fn is_about_member(rules: &DateRules, line: &str) -> bool {
         let before_date = behind.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
         before_date.split(|c: char| !c.is_alphabetic()).all(is_of_date)
     };
+    let behind = |at: usize| rules.member_words.rest_of_lower(&line[at..]);
     word_starts(line).any(|at| behind(at).is_some_and(|behind| at == 0 || is_label(behind)))
 }
 
@@ -66,54 +60,47 @@ const MAX_PREPOSITION: usize = 3;
 /// date beside the text is the last choice.
 pub(super) fn labelled(
     s: &Sources<'_>,
-    words: &[String],
+    words: &Prefixes,
     accept: &dyn Fn(&str) -> bool,
     beside: bool,
     order: Order,
 ) -> Option<String> {
     let page = s.page;
     let dom = &page.dom;
-    let starts = starts(words);
-    let may_begin = |line: &str| line.bytes().next().is_some_and(|byte| starts[usize::from(byte)]);
     let dated = |line: &str| {
         let line = line.trim_start_matches(['[', '(']);
-        if !may_begin(line) {
-            return None;
-        }
-        let lower = line.to_lowercase();
-        let named = words.iter().any(|word| lower.starts_with(word.as_str()));
+        let named = words.may_begin(line) && words.begin_lower(&line.to_lowercase());
         (named && accept(line)).then(|| dates::parse(&page.rules.dates, line, order))?
     };
     // "Published", with the date in the next cell or element.
     let behind_label = |id: u32| {
-        if page.amount(id).chars > MAX_DATE {
+        if page.chars(id) > MAX_DATE {
             return None;
         }
         let from = id.saturating_sub(LABEL_STEPS).max(page.body);
-        let is_text =
-            |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id) && page.amount(*id).chars > 0;
-        let label = (from..id).rev().find(is_text).filter(|label| page.amount(*label).chars <= MAX_DATE)?;
+        let is_text = |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id) && page.chars(*id) > 0;
+        let label = (from..id).rev().find(is_text).filter(|label| page.chars(*label) <= MAX_DATE)?;
         let label = dom.text(label).trim();
-        if !may_begin(label) {
-            return None;
-        }
-        let is_label = |word: &String| {
-            let rest = bylines::behind(label, word.trim_end_matches(':'));
+        let is_label = |word: &str| {
+            let rest = behind(label, word.trim_end_matches(':'));
             rest.is_some_and(|rest| rest.trim_matches([':', '：', ' ']).is_empty())
         };
-        words.iter().any(is_label).then(|| dated(&text::fold(&format!("{label} {}", dom.text(id)))))?
+        words
+            .candidates(label)
+            .any(is_label)
+            .then(|| dated(&text::fold(&format!("{label} {}", dom.text(id)))))?
     };
     let mut other = None;
     let found = s.numbered().iter().find_map(|&id| {
         let whole = || {
             let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
-            let chars = page.amount(block).chars;
+            let chars = page.chars(block);
             // a block that equals the text was checked before
-            let is_line = chars <= MAX_LABELLED && chars > page.amount(id).chars;
+            let is_line = chars <= MAX_LABELLED && chars > page.chars(id);
             is_line.then(|| dated(&text::fold(&page.visible_text(block))))?
         };
         let own = dom.text(id);
-        let begins = may_begin(own.trim_start().trim_start_matches(['[', '(']));
+        let begins = words.may_begin(own.trim_start().trim_start_matches(['[', '(']));
         let own = begins.then(|| dated(&text::fold(own))).flatten();
         let found = own.or_else(whole).or_else(|| behind_label(id))?;
         if !near::is_elsewhere(page, id) {
@@ -153,7 +140,7 @@ pub(super) fn in_byline(s: &Sources<'_>, order: Order) -> Option<String> {
 /// Returns true if a capitalized word other than a month or a weekday follows a word such as "by", before the
 /// first digit.
 fn names_author(rules: &DateRules, line: &str) -> bool {
-    let rest = rules.byline_words.iter().find_map(|word| bylines::behind(line, word)).unwrap_or_default();
+    let (_, rest) = rules.byline_words.matches(line).next().unwrap_or_default();
     let before_date = rest.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
     before_date.split(|c: char| !c.is_alphabetic()).any(|word| {
         let is_capital = word.chars().next().is_some_and(|c| !c.is_lowercase());
@@ -175,8 +162,7 @@ fn belongs_to_other_pages(page: &Page<'_>, id: u32) -> bool {
 /// Day of all visible `time` elements, if it is the same.
 pub(super) fn only_time(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
-    let is_time = |id: &u32| dom.tag(*id) == Tag::Time && page.is_visible(*id);
-    let times = (page.body..dom.end(page.body)).filter(is_time).take(MAX_TIMES);
+    let times = dom.find_all(page.within_body(), Tag::Time).filter(|id| page.is_visible(*id)).take(MAX_TIMES);
     let mut dates = times.filter_map(|id| Some((id, stamp(s, id, order)?)));
     let (first, date) = dates.next()?;
     let is_own = !belongs_to_other_pages(page, first) && change_line(page, first).is_none();
@@ -206,47 +192,22 @@ const DATELINES: usize = 3;
 pub(super) fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let rules = &page.rules.dates;
-    let starts = starts(&rules.published_sentences);
-    let first = |id: u32| dom.text(id).trim_start().bytes().next().unwrap_or_default();
-    let may_hold = |id: &u32| {
-        dom.tag(*id) == Tag::Text
-            && starts[usize::from(first(*id))]
-            && (MIN_SENTENCE..=MAX_STAMP).contains(&page.amount(*id).chars)
-            && dom.text(*id).bytes().any(|byte| byte.is_ascii_digit())
+    let may_begin = |id: &u32| {
+        rules.published_sentences.may_begin(dom.text(*id).trim_start()) && dates::has_digit(dom.text(*id))
     };
-    (page.body..dom.end(page.body)).filter(may_hold).find_map(|id| {
+    s.short_texts(MIN_SENTENCE..=MAX_STAMP).filter(may_begin).find_map(|id| {
         let line = text::fold(dom.text(id));
-        let lower = line.to_lowercase();
-        let begins = rules.published_sentences.iter().any(|start| lower.starts_with(start.as_str()));
-        (begins && page.is_visible(id)).then(|| dates::parse(rules, &line, order))?
+        let begins = rules.published_sentences.begin_lower(&line.to_lowercase());
+        begins.then(|| dates::parse(rules, &line, order))?
     })
 }
 
 /// Minimum characters of a sentence.
 const MIN_SENTENCE: u32 = 24;
 
-/// First bytes of the words, in any case.
-pub(super) fn starts<'a>(words: impl IntoIterator<Item = &'a String>) -> [bool; 256] {
-    let mut starts = [false; 256];
-    for byte in words.into_iter().filter_map(|word| word.bytes().next()) {
-        starts[usize::from(byte)] = true;
-        starts[usize::from(byte.to_ascii_uppercase())] = true;
-    }
-    // Capitals of other scripts may differ in this byte.
-    starts[0x80..].fill(true);
-    starts
-}
-
 /// Short visible texts that may hold a date: those with three digits, since a date has at least day and year.
-pub(super) fn numbered(page: &Page<'_>) -> Vec<u32> {
-    let dom = &page.dom;
-    let may_hold_date = |id: &u32| {
-        dom.tag(*id) == Tag::Text
-            && page.is_visible(*id)
-            && page.amount(*id).chars <= MAX_LABELLED
-            && has_digits(dom.text(*id))
-    };
-    (page.body..dom.end(page.body)).filter(may_hold_date).collect()
+pub(super) fn numbered(s: &Sources<'_>) -> Vec<u32> {
+    s.short_texts(1..=MAX_LABELLED).filter(|id| has_digits(s.page.dom.text(*id))).collect()
 }
 
 /// Date of a `time` element, or of one with `itemprop`: from its attribute, else its text.
@@ -288,13 +249,8 @@ const MAX_AUTHOR_LINE: u32 = 80;
 
 /// Returns true if the lower-case line has one of the words, at the start of a word: "date" is not found in
 /// "updated".
-pub(super) fn has_word(words: &[String], line: &str) -> bool {
-    word_starts(line).any(|at| words.iter().any(|word| begins_with(&line[at..], word)))
-}
-
-/// Returns true if a text begins with a word. Most differ in the first byte, which costs less than a comparison.
-fn begins_with(text: &str, word: &str) -> bool {
-    text.as_bytes().first() == word.as_bytes().first() && text.starts_with(word)
+pub(super) fn has_word(words: &Prefixes, line: &str) -> bool {
+    word_starts(line).any(|at| words.begin_lower(&line[at..]))
 }
 
 /// Positions that no letter precedes.
@@ -312,8 +268,14 @@ pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
     let dom = &page.dom;
     let rules = &page.rules.dates;
     let (mut fallback, mut known) = (None, KnownNames::default());
-    let heading = page.heading.or_else(|| dom.find(page.body..dom.end(page.body), Tag::H2));
-    for id in page.body..dom.end(page.body) {
+    let heading = page.heading.or_else(|| dom.find(page.within_body(), Tag::H2));
+    let is_published = |id: u32| {
+        let name = dom.attr(id, &local_name!("itemprop")).unwrap_or_default();
+        name.eq_ignore_ascii_case("datePublished")
+    };
+    let published: Vec<u32> = s.marks.itemprop.iter().copied().filter(|id| is_published(*id)).collect();
+    let mut digits = NextDigit::default();
+    for id in page.within_body() {
         if page.budget.is_over() {
             break;
         }
@@ -321,9 +283,8 @@ pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
         if tag == Tag::Text || !page.is_visible(id) {
             continue;
         }
-        let itemprop = dom.attr(id, &local_name!("itemprop")).unwrap_or_default();
-        let is_time = tag == Tag::Time || itemprop.eq_ignore_ascii_case("datePublished");
-        let is_named = fallback.is_none() && is_named_as_date(page, id, &mut known);
+        let is_time = tag == Tag::Time || published.binary_search(&id).is_ok();
+        let is_named = fallback.is_none() && is_named_as_date(page, id, &mut digits, &mut known);
         // Last, since it is expensive: it reads all ancestors of the element.
         if !is_time && !is_named || near::is_elsewhere(page, id) {
             continue;
@@ -351,24 +312,40 @@ pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
 
 /// Returns true if the text may hold a date, which has at least day and year.
 fn has_digits(text: &str) -> bool {
-    text.bytes().filter(u8::is_ascii_digit).take(3).count() == 3
+    // Without an early exit, the compiler compares many bytes at once.
+    text.bytes().filter(u8::is_ascii_digit).count() >= 3
 }
 
-/// Returns true if the text of an element has a digit, as every date does.
-fn has_digit(page: &Page<'_>, id: u32) -> bool {
-    let dom = &page.dom;
-    let text = |node: &u32| dom.tag(*node) == Tag::Text;
-    (id..dom.end(id)).filter(text).any(|node| dom.text(node).bytes().any(|byte| byte.is_ascii_digit()))
+/// Search for texts with a digit, as every date has one, for elements in document order.
+#[derive(Default)]
+struct NextDigit {
+    /// The texts from the last element up to this node have no digit.
+    at: u32,
+}
+
+impl NextDigit {
+    /// Returns true if an element has such a text.
+    fn is_in(&mut self, dom: &Dom, id: u32) -> bool {
+        let (from, end) = (self.at.max(id), dom.end(id));
+        let mut texts = dom.find_all(from..end.max(from), Tag::Text);
+        self.at = texts.find(|text| dates::has_digit(dom.text(*text))).unwrap_or(end.max(from));
+        self.at < end
+    }
 }
 
 /// Returns true for a short element with a digit whose class or id is about a date.
-fn is_named_as_date<'a>(page: &'a Page<'_>, id: u32, known: &mut KnownNames<'a>) -> bool {
+fn is_named_as_date<'a>(
+    page: &'a Page<'_>,
+    id: u32,
+    digits: &mut NextDigit,
+    known: &mut KnownNames<'a>,
+) -> bool {
     let mut named = |name: LocalName| {
         let names = page.dom.attr(id, &name).filter(|names| !names.is_empty());
         names.is_some_and(|names| known.roles(&page.rules.dates.names, names).has(Roles::META))
     };
-    (1..=MAX_NAMED).contains(&page.amount(id).chars)
-        && has_digit(page, id)
+    (1..=MAX_NAMED).contains(&page.chars(id))
+        && digits.is_in(&page.dom, id)
         && (named(local_name!("class")) || named(local_name!("id")))
 }
 

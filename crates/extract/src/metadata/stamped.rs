@@ -1,9 +1,9 @@
 //! Publication dates in a page's data, corrected by visible dates.
 
 use super::{
-    Order, Sources, bylines, changed, dates, near,
+    Order, Sources, changed, dates, near,
     published::{DAY, day, in_json, in_meta},
-    shown::{self, LABEL_STEPS, MAX_DATE, MAX_LABELLED, starts},
+    shown::{self, LABEL_STEPS, MAX_DATE, MAX_LABELLED},
 };
 use crate::{dom::Tag, text};
 
@@ -88,19 +88,11 @@ pub(super) fn before_change(s: &Sources<'_>, stamped: &str, order: Order) -> Opt
 /// Date of the first short line that begins with a long word for publication.
 fn line_on_publication(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
-    let words: Vec<&String> = rules.published_words.iter().filter(|word| word.len() > MIN_WORD).collect();
-    let starts = starts(words.iter().copied());
-    let first = |id: u32| dom.text(id).trim_start().bytes().next().unwrap_or_default();
-    let may_begin = |id: &u32| {
-        dom.tag(*id) == Tag::Text
-            && starts[usize::from(first(*id))]
-            && (MIN_WORD as u32..=MAX_LABELLED).contains(&page.amount(*id).chars)
-            && {
-                let text = dom.text(*id).trim_start();
-                words.iter().any(|word| bylines::behind(text, word).is_some())
-            }
+    let begins = |id: &u32| {
+        let mut words = rules.published_words.matches(dom.text(*id).trim_start());
+        words.any(|(word, _)| word.len() > MIN_WORD)
     };
-    (page.body..dom.end(page.body)).filter(may_begin).filter(|id| page.is_visible(*id)).find_map(|id| {
+    s.short_texts(MIN_WORD as u32..=MAX_LABELLED).filter(begins).find_map(|id| {
         let parse = |text: &str| dates::parse(rules, &text::fold(text), order);
         let block = || {
             let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;

@@ -253,13 +253,16 @@ fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let title = letters(title);
     let Some(own) = page.url else { return Vec::new() };
-    let links = (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A).take(MAX_LINKS);
-    let named = links.filter_map(|id| {
-        let short = (1..=MAX_SITE).contains(&page.amount(id).chars);
-        let text = short.then(|| letters(&page.visible_text(id)))?;
+    let links = dom.find_all(page.within_body(), Tag::A).take(MAX_LINKS);
+    let (mut shown, mut text) = (String::new(), String::new());
+    let named = links.filter(|id| (1..=MAX_SITE).contains(&page.chars(*id))).filter_map(|id| {
+        shown.clear();
+        page.push_visible_text(id, &mut shown);
+        text.clear();
+        push_letters(&shown, &mut text);
         let in_title = !text.is_empty() && title.contains(&text);
         let target = in_title.then(|| page.resolve(dom.attr(id, &local_name!("href"))?))??;
-        is_above(&target, own).then_some(text)
+        is_above(&target, own).then(|| text.clone())
     });
     named.collect()
 }
@@ -295,6 +298,12 @@ const MAX_SITE: u32 = 60;
 /// Letters and digits of a text, in lower case.
 pub(super) fn letters(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    push_letters(text, &mut out);
+    out
+}
+
+/// Adds the [`letters`] of a text.
+fn push_letters(text: &str, out: &mut String) {
     for c in text.chars() {
         if c.is_ascii_alphanumeric() {
             out.push(c.to_ascii_lowercase());
@@ -302,7 +311,6 @@ pub(super) fn letters(text: &str) -> String {
             out.extend(c.to_lowercase());
         }
     }
-    out
 }
 
 /// Text of an attribute or of JSON that may hold doubly encoded character references.

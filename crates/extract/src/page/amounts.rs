@@ -153,6 +153,11 @@ impl Page<'_> {
         self.amount_in(id..self.dom.end(id))
     }
 
+    /// Characters of visible text in a subtree.
+    pub(crate) fn chars(&self, id: u32) -> u32 {
+        self.sums[self.dom.end(id) as usize].chars.saturating_sub(self.sums[id as usize].chars)
+    }
+
     /// Visible text of a range of nodes.
     pub(crate) fn amount_in(&self, range: Range<u32>) -> Amount {
         self.sums[range.end as usize].minus(self.sums[range.start as usize])

@@ -244,6 +244,11 @@ impl<'a> Page<'a> {
             .fold(0, u32::saturating_add)
     }
 
+    /// The nodes of the body.
+    pub(crate) fn within_body(&self) -> Range<u32> {
+        self.body..self.dom.end(self.body)
+    }
+
     /// Returns true if a reader sees the node.
     pub(crate) fn is_visible(&self, id: u32) -> bool {
         self.gone[id as usize] == HiddenReason::No

@@ -1,6 +1,6 @@
 //! Names and words of dates, from `dates.toml`.
 
-use super::{Roles, TokenTable};
+use super::{Prefixes, Roles, TokenTable};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
@@ -24,21 +24,21 @@ pub(crate) struct DateFile {
     published: Vec<String>,
     modified: Vec<String>,
     names: Vec<String>,
-    published_words: Vec<String>,
-    modified_words: Vec<String>,
-    reviewed_words: Vec<String>,
+    published_words: Prefixes,
+    modified_words: Prefixes,
+    reviewed_words: Prefixes,
     #[serde(default)]
     croatian_months: FxHashMap<String, i8>,
     #[serde(default)]
-    published_sentences: Vec<String>,
+    published_sentences: Prefixes,
     #[serde(default)]
     script_keys: Vec<String>,
     #[serde(default)]
-    member_words: Vec<String>,
+    member_words: Prefixes,
     #[serde(default)]
     published_or_modified: Vec<String>,
     #[serde(default)]
-    byline_words: Vec<String>,
+    byline_words: Prefixes,
     #[serde(default)]
     published_suffixes: Vec<String>,
 }
@@ -56,19 +56,19 @@ pub(crate) struct DateRules {
     pub(crate) modified: Vec<String>,
     /// Words of class and id.
     pub(crate) names: TokenTable,
-    pub(crate) published_words: Vec<String>,
-    pub(crate) modified_words: Vec<String>,
-    pub(crate) reviewed_words: Vec<String>,
+    pub(crate) published_words: Prefixes,
+    pub(crate) modified_words: Prefixes,
+    pub(crate) reviewed_words: Prefixes,
     /// Starts of sentences.
-    pub(crate) published_sentences: Vec<String>,
+    pub(crate) published_sentences: Prefixes,
     /// Keys of data in scripts.
     pub(crate) script_keys: Vec<String>,
     /// Words before the day on which a person joined.
-    pub(crate) member_words: Vec<String>,
+    pub(crate) member_words: Prefixes,
     /// Those of `published` in which many programs write the date of the last change.
     pub(crate) published_or_modified: Vec<String>,
     /// Starts of lines that name an author and a date.
-    pub(crate) byline_words: Vec<String>,
+    pub(crate) byline_words: Prefixes,
     /// Suffixes of meta names after a prefix of the site.
     pub(crate) published_suffixes: Vec<String>,
 }

@@ -3,6 +3,7 @@
 mod extraction;
 
 use super::{
+    prefixes::Prefixes,
     roles::Roles,
     sites::Sites,
     source::Source,
@@ -340,9 +341,9 @@ pub(crate) struct Boilerplate {
     pub(crate) date_starts: Starts,
     pub(crate) no_names: Vec<String>,
     #[serde(default)]
-    pub(crate) author_words: Vec<String>,
+    pub(crate) author_words: Prefixes,
     #[serde(default)]
-    pub(crate) author_paths: Vec<String>,
+    pub(crate) author_paths: Prefixes,
     pub(crate) byline_starts: Starts,
     pub(crate) reading_time: Words,
     pub(crate) call_starts: Starts,

@@ -4,6 +4,7 @@ mod dates;
 mod files;
 mod lists;
 mod phrases;
+mod prefixes;
 mod roles;
 mod selector;
 mod sites;
@@ -19,6 +20,7 @@ pub(crate) use files::{
 pub use lists::ListReport;
 pub(crate) use lists::{FilterLists, HostFilters};
 pub(crate) use phrases::SignalPhrases;
+pub(crate) use prefixes::{Prefixes, behind};
 pub(crate) use roles::Roles;
 pub(crate) use selector::{Pass, SelectorSet};
 pub(crate) use sites::Sites;

@@ -35,20 +35,29 @@ pub(in crate::metadata) fn is_marked_link(s: &Sources<'_>, id: u32) -> bool {
     marked(&id) || s.page.dom.ancestors(id).take(MAX_ANCESTORS).any(|up| marked(&up))
 }
 
-/// Returns true if the value contains the letters of "author" or "byline" after the first, in any case.
+/// Returns true if the value contains "author" or "byline", in any case.
 fn may_name_author(value: &str) -> bool {
     let bytes = value.as_bytes();
-    // Without an early exit, the compiler compares many bytes at once.
-    let has_pair = bytes.iter().zip(bytes.iter().skip(1)).fold(false, |found, (a, b)| {
-        let (a, b) = (a | 0x20, b | 0x20);
-        found | (a == b'u') & (b == b't') | (a == b'y') & (b == b'l')
-    });
-    has_pair
-        && bytes.windows("uthor".len()).any(|part| match part[0] | 0x20 {
-            b'u' => part.eq_ignore_ascii_case(b"uthor"),
-            b'y' => part.eq_ignore_ascii_case(b"yline"),
-            _ => false,
-        })
+    // A byte in six is enough: no letter occurs twice in these words, so it says where the word begins.
+    (5..bytes.len()).step_by(6).any(|at| {
+        let (word, offset) = match bytes[at] | 0x20 {
+            b'a' => (b"author", 0),
+            b'u' => (b"author", 1),
+            b't' => (b"author", 2),
+            b'h' => (b"author", 3),
+            b'o' => (b"author", 4),
+            b'r' => (b"author", 5),
+            b'b' => (b"byline", 0),
+            b'y' => (b"byline", 1),
+            b'l' => (b"byline", 2),
+            b'i' => (b"byline", 3),
+            b'n' => (b"byline", 4),
+            b'e' => (b"byline", 5),
+            _ => return false,
+        };
+        let start = at - offset;
+        bytes.get(start..start + word.len()).is_some_and(|part| part.eq_ignore_ascii_case(word))
+    })
 }
 
 /// Last word of a name such as `documentAuthor`; the last two of `postAuthorName`.
@@ -62,11 +71,20 @@ fn end_of_camel_case(name: &str) -> &str {
 /// Returns true if a link leads to an author's page: `/author/jane-holm`.
 fn is_profile(page: &Page<'_>, href: &str) -> bool {
     let end = memchr::memchr2(b'?', b'#', href.as_bytes()).unwrap_or(href.len());
-    let mut segments = href[..end].trim_end_matches('/').rsplit('/');
+    let path = href[..end].trim_end_matches('/');
     let words = &page.rules.boilerplate.author_paths;
-    let is_word = |part: &str| words.iter().any(|word| part.eq_ignore_ascii_case(word));
-    segments.next().is_some_and(|name| !name.is_empty()) && segments.take(2).any(is_word)
+    let is_word = |part: &str| words.candidates(part).any(|word| part.eq_ignore_ascii_case(word));
+    let mut slashes = memchr::memrchr_iter(b'/', path.as_bytes());
+    let Some(mut end) = slashes.next() else { return false };
+    slashes.map(Some).chain([None]).take(FOLDERS).any(|slash| {
+        let folder = &path[slash.map_or(0, |at| at + 1)..end];
+        end = slash.unwrap_or_default();
+        is_word(folder)
+    })
 }
+
+/// Folders around an author's page whose names are read.
+const FOLDERS: usize = 2;
 
 /// Maximum characters of an element that names only the authors.
 const MAX_BYLINE: u32 = 100;
@@ -77,13 +95,8 @@ pub(super) fn visible(s: &Sources<'_>, range: Range<u32>) -> Vec<String> {
     let page = s.page;
     let dom = &page.dom;
     let mut best: Option<(u8, u32, Vec<String>)> = None;
-    for id in range {
-        if page.budget.is_over() {
-            break;
-        }
-        if dom.tag(id) == Tag::Text || !(1..=MAX_BYLINE).contains(&page.amount(id).chars) {
-            continue;
-        }
+    let is_short = |id: &u32| dom.tag(*id) != Tag::Text && (1..=MAX_BYLINE).contains(&page.chars(*id));
+    for id in range.filter(is_short).take_while(|_| !page.budget.is_over()) {
         let Some(rank) = author_rank(page, id).filter(|_| page.is_visible(id)) else { continue };
         let goes_on = matches!(&best, Some((r, first, _)) if *r == rank && are_close(page, *first, id));
         let taken = best.as_ref().is_some_and(|(r, ..)| *r <= rank);
@@ -161,4 +174,22 @@ fn phrases(page: &Page<'_>, id: u32) -> Vec<String> {
         }
     }
     out.iter().filter_map(|text| non_empty(text)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_with_the_words_for_an_author() {
+        for (words, holds) in
+            [("author", true), ("BYLINE", true), ("buthor", false), ("autho", false), ("bylin", false)]
+        {
+            for before in 0..8 {
+                let value = format!("{}{words}-é", "-".repeat(before));
+                assert_eq!(may_name_author(&value), holds, "{value}");
+            }
+        }
+        assert!(!may_name_author(""));
+    }
 }

@@ -1,7 +1,7 @@
 //! Names of persons in texts.
 
-use super::super::{Sources, bylines, non_empty, title::plain};
-use crate::text;
+use super::super::{Sources, non_empty, title::plain};
+use crate::{rules::behind, text};
 
 /// Returns true for a first and a last name: two to four words with capitals.
 pub(in crate::metadata) fn is_full(name: &str) -> bool {
@@ -44,8 +44,8 @@ pub(super) fn split(text: &str) -> Vec<String> {
 pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     let folded = text::fold(name);
     let mut name = folded.as_str();
-    for prefix in &s.page.rules.boilerplate.author_words {
-        if let Some(rest) = bylines::behind(name, prefix) {
+    for prefix in s.page.rules.boilerplate.author_words.iter() {
+        if let Some(rest) = behind(name, prefix) {
             name = rest.trim_start_matches([':', '：', ' ']);
         }
     }
