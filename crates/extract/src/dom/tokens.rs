@@ -19,16 +19,17 @@ use html5ever::{
 };
 use memchr::{memchr, memmem};
 use names::Names;
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 /// Sends the tokens of a page to a sink, with the end of the file at last. Drops attributes of a tag after
 /// the first `max_attributes`, since the search for duplicates is quadratic; returns true if there were any.
 /// Ends early when the budget is over.
 pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize, budget: &Budget) -> bool {
     let html = html.strip_prefix('\u{feff}').unwrap_or(html);
-    let html = one_line_end(html);
+    let html = one_line_end(head(html, MAX_PAGE));
     let mut scan = Scan {
         html: &html,
+        source: StrTendril::from_slice(&html),
         has_nulls: memchr(0, html.as_bytes()).is_some(),
         at: 0,
         sink,
@@ -60,11 +61,16 @@ fn one_line_end(html: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Maximum bytes of a page: positions in its tree have 32 bits. The rest is left out.
+const MAX_PAGE: usize = 1 << 31;
+
 /// Bytes of text in one token.
 const MAX_RUN: usize = 64 * 1024;
 
 struct Scan<'a, S> {
     html: &'a str,
+    /// The same text. Tokens share its memory.
+    source: StrTendril,
     /// Hardly a page has any.
     has_nulls: bool,
     at: usize,
@@ -82,8 +88,13 @@ impl<S: TokenSink> Scan<'_, S> {
         let bytes = self.html.as_bytes();
         let open = markup(bytes, self.at);
         if open > self.at {
-            self.nulls(&references::in_text(&self.html[self.at..open]));
-            self.at = open;
+            let at = std::mem::replace(&mut self.at, open);
+            match references::in_text(&self.html[at..open]) {
+                Cow::Borrowed(_) if !self.has_nulls => {
+                    self.send(Token::CharacterTokens(self.shared(&(at..open))));
+                }
+                text => self.nulls(&text),
+            }
             return;
         }
         let rest = &bytes[open..];
@@ -107,6 +118,11 @@ impl<S: TokenSink> Scan<'_, S> {
         } else {
             self.comment(memchr(b'>', rest).map_or(bytes.len(), |at| open + at + 1));
         }
+    }
+
+    /// A part of the page, without a copy.
+    fn shared(&self, part: &Range<usize>) -> StrTendril {
+        self.source.subtendril(part.start as u32, part.len() as u32)
     }
 
     /// Sends a token that does not change the tokenizer's state.
@@ -208,7 +224,10 @@ impl<S: TokenSink> Scan<'_, S> {
                 duplicate = true;
                 continue;
             }
-            let value = StrTendril::from_slice(&no_nulls(&references::in_attribute(value)));
+            let value = match references::in_attribute(&self.html[value.clone()]) {
+                Cow::Borrowed(_) if !self.has_nulls => self.shared(&value),
+                text => StrTendril::from_slice(&no_nulls(&text)),
+            };
             attrs.push(Attribute { name: QualName::new(None, ns!(), name), value });
         }
     }
@@ -279,8 +298,9 @@ fn after_comment(bytes: &[u8], open: usize) -> usize {
     bytes.len()
 }
 
-/// Name and value of the attribute that begins at `at`, and its end. `None` if the page ends before it.
-fn attribute(html: &str, at: usize) -> Option<(&str, &str, usize)> {
+/// Name of the attribute that begins at `at`, the range of its value, and its end. `None` if the page ends
+/// before it.
+fn attribute(html: &str, at: usize) -> Option<(&str, Range<usize>, usize)> {
     let bytes = html.as_bytes();
     // A leading equals sign belongs to the name.
     let end = position(bytes, at + 1, |b| is_space(b) || matches!(b, b'/' | b'>' | b'='));
@@ -288,18 +308,18 @@ fn attribute(html: &str, at: usize) -> Option<(&str, &str, usize)> {
     let name = html.get(at..end)?;
     let equals = position(bytes, end, |b| !is_space(b));
     if *bytes.get(equals)? != b'=' {
-        return Some((name, "", end));
+        return Some((name, end..end, end));
     }
     let start = position(bytes, equals + 1, |b| !is_space(b));
     match *bytes.get(start)? {
-        b'>' => Some((name, "", start)),
+        b'>' => Some((name, start..start, start)),
         quote @ (b'"' | b'\'') => {
             let len = memchr(quote, &bytes[start + 1..])?;
-            Some((name, &html[start + 1..start + 1 + len], start + len + 2))
+            Some((name, start + 1..start + 1 + len, start + len + 2))
         }
         _ => {
             let end = position(bytes, start, |b| is_space(b) || b == b'>');
-            Some((name, &html[start..end], end))
+            Some((name, start..end, end))
         }
     }
 }
@@ -326,6 +346,8 @@ mod tests {
                     _ => log.push(format!("text {text}")),
                 },
                 Token::TagToken(mut tag) => {
+                    // A part of a text is printed as such.
+                    tag.attrs.iter_mut().for_each(|attr| attr.value = StrTendril::from_slice(&attr.value));
                     if tag.kind == TagKind::EndTag {
                         tag.attrs.clear();
                         tag.had_duplicate_attributes = false;
