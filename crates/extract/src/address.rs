@@ -1,7 +1,7 @@
 //! URLs of a page, resolved against its base.
 
 use crawl_model::strip_userinfo;
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 use url::Url;
 
 /// Maximum bytes of a URL: the minimum that servers should accept (RFC 9110 §4.1), and in practice the
@@ -40,12 +40,18 @@ fn relative(base: &Url, address: &str) -> Option<String> {
     }
     let starts = below.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
     // A colon may end a scheme.
-    if !starts || below.contains(':') || !is_plain(below) || !matches!(base.scheme(), "http" | "https") {
+    if !starts
+        || memchr(b':', below.as_bytes()).is_some()
+        || !is_plain(below)
+        || !matches!(base.scheme(), "http" | "https")
+    {
         return None;
     }
-    let mut folder = base.path().rsplit_once('/')?.0;
+    let up = |path: &str| memrchr(b'/', path.as_bytes());
+    let mut folder = base.path();
+    folder = &folder[..up(folder)?];
     for _ in 0..(address.len() - below.len()) / 3 {
-        folder = folder.rsplit_once('/').map_or("", |(up, _)| up);
+        folder = up(folder).map_or("", |end| &folder[..end]);
     }
     let origin = &base[..url::Position::BeforePath];
     Some([origin, folder, "/", below].concat())
@@ -79,11 +85,16 @@ fn is_plain_absolute(address: &str) -> bool {
 /// Returns true for a path and query that parsing leaves unchanged, without dot segments.
 fn is_plain(address: &str) -> bool {
     let bytes = address.as_bytes();
-    let path = &bytes[..memchr(b'?', bytes).unwrap_or(bytes.len())];
+    let (path, query) = bytes.split_at(memchr(b'?', bytes).unwrap_or(bytes.len()));
+    let is_plain = |byte: &u8| PLAIN[usize::from(*byte)];
     let dot = |three: &[u8]| three.eq_ignore_ascii_case(b"%2e");
-    bytes.iter().all(|byte| PLAIN[usize::from(*byte)])
-        && !path.windows(2).any(|two| two == b"/.")
-        && (memchr(b'%', path).is_none() || !path.windows(3).any(dot))
+    let mut before = 0;
+    let path_is_plain = path.iter().all(|byte| {
+        let is_dot_segment = *byte == b'.' && before == b'/';
+        before = *byte;
+        is_plain(byte) && !is_dot_segment
+    });
+    path_is_plain && query.iter().all(is_plain) && (memchr(b'%', path).is_none() || !path.windows(3).any(dot))
 }
 
 /// Bytes that parsing leaves unchanged in paths and queries.

@@ -12,7 +12,14 @@ pub(crate) fn of(page: &Page<'_>, in_content: &[bool]) -> Prose {
         let amount = page.amount(id);
         if amount.link_chars == 0 {
             words += amount.words;
-            page.dom.text(id).split_whitespace().for_each(|word| word.hash(&mut hash));
+            let text = page.dom.text(id);
+            // Most text is ASCII, in which words are found byte by byte. A vertical tab is whitespace of
+            // Unicode alone.
+            if text.bytes().fold(true, |plain, byte| plain & byte.is_ascii() & (byte != b'\x0b')) {
+                text.split_ascii_whitespace().for_each(|word| word.hash(&mut hash));
+            } else {
+                text.split_whitespace().for_each(|word| word.hash(&mut hash));
+            }
         }
     }
     Prose { words, hash: hash.finish() }

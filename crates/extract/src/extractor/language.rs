@@ -58,10 +58,15 @@ fn behind_markup(text: &str) -> &str {
         return &text[1..];
     }
     let (fence, code) = text.split_at(fence);
-    // Code within a line ends in its paragraph.
-    let paragraph = memchr::memmem::find(code.as_bytes(), b"\n\n").filter(|_| fence.len() < BLOCK_FENCE);
-    let within = &code[..paragraph.unwrap_or(code.len())];
-    memchr::memmem::find(within.as_bytes(), fence.as_bytes()).map_or(code, |end| &code[end + fence.len()..])
+    let end = if fence.len() < BLOCK_FENCE {
+        // Code within a line ends in its paragraph.
+        memchr::memchr2_iter(b'`', b'\n', code.as_bytes())
+            .take_while(|at| !code[*at..].starts_with("\n\n"))
+            .find(|at| code[*at..].starts_with(fence))
+    } else {
+        memchr::memmem::find(code.as_bytes(), fence.as_bytes())
+    };
+    end.map_or(code, |end| &code[end + fence.len()..])
 }
 
 /// Minimum backticks around a block of code.

@@ -55,17 +55,32 @@ pub(super) struct RunContext {
     pub(super) behind_note: bool,
 }
 
-/// True for bytes that may be marks; all are ASCII.
+/// True for bytes that may be marks.
 const MAY_BE_MARK: [bool; 256] = {
     let mut table = [false; 256];
-    let marks = b"\\`*_~[]!<&$";
-    let mut at = 0;
-    while at < marks.len() {
-        table[marks[at] as usize] = true;
-        at += 1;
+    let mut byte = 0u8;
+    while byte < 0x80 {
+        table[byte as usize] = may_be_mark(byte);
+        byte += 1;
     }
     table
 };
+
+/// Returns true for a byte that may be a mark; all are ASCII.
+const fn may_be_mark(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'`' | b'*' | b'_' | b'~' | b'[' | b']' | b'!' | b'<' | b'&' | b'$')
+}
+
+/// Returns true if a text contains a byte that may be a mark.
+pub(super) fn has_marks(text: &str) -> bool {
+    // Without an early exit, the compiler compares many bytes at once.
+    text.bytes().fold(false, |found, byte| found | may_be_mark(byte))
+}
+
+/// Returns true if a text contains a mark that [`Paragraph::of`] counts.
+pub(super) fn has_counted_marks(text: &str) -> bool {
+    text.bytes().fold(false, |found, byte| found | matches!(byte, b'*' | b'_' | b'~' | b'$'))
+}
 
 /// Adds a run of prose with the necessary escapes.
 pub(super) fn push(out: &mut String, prose: &str, around: RunContext, paragraph: Paragraph) {

@@ -56,8 +56,25 @@ impl Inline {
     pub(super) fn push(&mut self, text: &str, in_link: bool) {
         let before = self.text.len();
         self.text.reserve(text.len());
+        if is_folded(text) {
+            let rest = text.strip_prefix(' ').unwrap_or(text);
+            if rest.len() < text.len() {
+                self.space();
+            }
+            self.text.push_str(rest);
+        } else {
+            self.push_folded(text);
+        }
+        let added = self.text[before..].chars().count() as u32;
+        self.chars += added;
+        if in_link {
+            self.link_chars += added;
+        }
+    }
+
+    /// Adds text with its whitespace folded. Runs without whitespace are copied whole.
+    fn push_folded(&mut self, text: &str) {
         let mut rest = text;
-        // Runs without whitespace are copied whole.
         while !rest.is_empty() {
             let end = special_at(rest);
             self.text.push_str(&rest[..end]);
@@ -78,11 +95,6 @@ impl Inline {
                 self.text.push_str(gap);
             }
             rest = after;
-        }
-        let added = self.text[before..].bytes().filter(|b| b & 0xC0 != 0x80).count() as u32;
-        self.chars += added;
-        if in_link {
-            self.link_chars += added;
         }
     }
 
@@ -197,12 +209,26 @@ const fn is_special(c: char) -> bool {
     is_space(c) || is_invisible(c)
 }
 
+/// Returns true for a byte that may begin a special character other than a space. Those outside of ASCII begin
+/// U+00A0, U+00AD, U+200B, U+2028, U+2029, U+2060 and U+FEFF.
+const fn may_be_special(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0c' | 0xC2 | 0xE2 | 0xEF)
+}
+
+/// Returns true for a text without special characters but single spaces. May return false for such a text.
+fn is_folded(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let Some(rest) = bytes.get(1..) else { return true };
+    // Without an early exit, the compiler compares many bytes at once.
+    let special = bytes.iter().fold(false, |found, byte| found | may_be_special(*byte));
+    !special && !bytes.iter().zip(rest).fold(false, |found, (a, b)| found | ((*a == b' ') & (*b == b' ')))
+}
+
 /// Position of the first special character, or the length of the text.
 fn special_at(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut from = 0;
-    // The bytes outside of ASCII begin U+00A0, U+00AD, U+200B, U+2028, U+2029, U+2060 and U+FEFF.
-    let may_begin = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | 0xC2 | 0xE2 | 0xEF);
+    let may_begin = |byte: &u8| *byte == b' ' || may_be_special(*byte);
     while let Some(at) = bytes[from..].iter().position(may_begin).map(|at| from + at) {
         if bytes[at].is_ascii() || text[at..].starts_with(is_special) {
             return at;

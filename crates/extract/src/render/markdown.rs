@@ -7,7 +7,7 @@ use super::{
     escape::{self, Paragraph, RunContext},
     inline::{Mark, Span},
 };
-use std::{cmp::Reverse, ops::Range};
+use std::{borrow::Cow, cmp::Reverse, ops::Range};
 
 /// Kind of the block for which a text is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,22 +35,22 @@ struct Part<'a> {
 /// Writes a block.
 pub(super) fn write(text: &str, spans: &[Span], place: BlockContext) -> String {
     let one_line = place.heading || place.cell;
-    if spans.is_empty() && (one_line || !text.contains("\n\n")) {
-        return paragraph(text, Vec::new(), 0..text.len(), place);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
     let mut parts: Vec<Part<'_>> = spans
         .iter()
         .enumerate()
         .map(|(order, span)| Part { range: span.range.clone(), mark: &span.mark, order: 2 * order + 1 })
         .collect();
     parts.sort_by_key(|part| part.range.start);
+    if one_line || paragraph_end(text, 0) == text.len() {
+        return paragraph(text, parts, 0..text.len(), place);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
     let mut parts = parts.into_iter().peekable();
     // Marks that continue in the next paragraph.
     let mut open: Vec<Part<'_>> = Vec::new();
     let mut from = 0;
     loop {
-        let end = if one_line { None } else { text[from..].find("\n\n") }.map_or(text.len(), |at| from + at);
+        let end = paragraph_end(text, from);
         let mut here = std::mem::take(&mut open);
         here.extend(std::iter::from_fn(|| parts.next_if(|part| part.range.start < end)));
         open.extend(here.iter().filter(|part| part.range.end > end).cloned());
@@ -68,6 +68,12 @@ pub(super) fn write(text: &str, spans: &[Span], place: BlockContext) -> String {
     }
 }
 
+/// End of the paragraph that begins at a byte: an empty line, or the end of the text.
+fn paragraph_end(text: &str, from: usize) -> usize {
+    let mut breaks = memchr::memchr_iter(b'\n', &text.as_bytes()[from..]).map(|at| from + at);
+    breaks.find(|at| text.as_bytes().get(at + 1) == Some(&b'\n')).unwrap_or(text.len())
+}
+
 /// Maximum passes over marks that depend on each other.
 const MAX_FITS: usize = 8;
 
@@ -76,7 +82,7 @@ const BOLD: Mark = Mark::Strong;
 fn paragraph(text: &str, parts: Vec<Part<'_>>, range: Range<usize>, place: BlockContext) -> String {
     let Some(range) = trimmed(text, range) else { return String::new() };
     if parts.is_empty() && !place.bold {
-        return starts(&unmarked(&text[range], place), place);
+        return starts(unmarked(&text[range], place), place);
     }
     let mut parts = clipped(text, parts, &range);
     // Code and links stand out already.
@@ -89,8 +95,10 @@ fn paragraph(text: &str, parts: Vec<Part<'_>>, range: Range<usize>, place: Block
         // A heading is bold anyway.
         parts.retain(|part| *part.mark != Mark::Strong || part.range != range);
     }
-    sort(&mut parts);
-    let mut parts = fit::nested(text, parts);
+    if parts.len() > 1 {
+        sort(&mut parts);
+        parts = fit::nested(text, parts);
+    }
     // A removed mark may be the border of another one.
     for _ in 0..MAX_FITS {
         if !fit::fit(text, &mut parts, &range) {
@@ -99,19 +107,19 @@ fn paragraph(text: &str, parts: Vec<Part<'_>>, range: Range<usize>, place: Block
     }
     let tokens = writer::tokens(text, &parts, range);
     let lines = writer::emit(&tokens, place);
-    starts(&lines, place)
+    starts(lines, place)
 }
 
 /// Escapes a paragraph without marks.
 fn unmarked(text: &str, place: BlockContext) -> String {
-    let paragraph = Paragraph::of(text, text, false, false, place.numbers);
+    let text = if place.heading || place.cell { writer::on_one_line(text) } else { Cow::Borrowed(text) };
+    if !escape::has_marks(&text) {
+        return text.into_owned();
+    }
+    let paragraph = Paragraph::of(&text, &text, false, false, place.numbers);
     let around = RunContext { next: None, in_link: false, behind_note: false };
     let mut out = String::with_capacity(text.len());
-    if (place.heading || place.cell) && text.contains('\n') {
-        escape::push(&mut out, &writer::on_one_line(text), around, paragraph);
-    } else {
-        escape::push(&mut out, text, around, paragraph);
-    }
+    escape::push(&mut out, &text, around, paragraph);
     out
 }
 
@@ -142,17 +150,22 @@ fn sort(parts: &mut [Part<'_>]) {
 }
 
 /// Escapes the starts of lines; a line that ends within a paragraph is broken there.
-fn starts(lines: &str, place: BlockContext) -> String {
+fn starts(mut lines: String, place: BlockContext) -> String {
     if place.heading {
         let text = lines.trim_end_matches('#');
+        let end = text.len();
         // Marks at the end of a heading close it.
-        if text.len() < lines.len() && (text.is_empty() || text.ends_with(' ')) {
-            return format!("{text}\\{}", &lines[text.len()..]);
+        if end < lines.len() && (text.is_empty() || text.ends_with(' ')) {
+            lines.insert(end, '\\');
         }
-        return lines.to_owned();
+        return lines;
     }
     if place.cell {
-        return lines.to_owned();
+        return lines;
+    }
+    if !lines.contains('\n') && lines.trim().len() == lines.len() {
+        escape::escape_start(&mut lines, 0, true, place.item);
+        return lines;
     }
     let mut out = String::with_capacity(lines.len());
     for (at, line) in lines.split('\n').enumerate() {

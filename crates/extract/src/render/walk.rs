@@ -27,7 +27,7 @@ use lists::List;
 use maths::Formulas;
 use notes::Notes;
 use rustc_hash::FxHashSet;
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 /// Maximum depth of lists and quotes, since every line carries the marks of all of them.
 const MAX_PREFIXES: usize = 12;
@@ -38,8 +38,8 @@ const MAX_MARKED: usize = 4000;
 #[derive(Debug)]
 struct Prefix {
     owner: u32,
-    first: String,
-    rest: String,
+    first: Cow<'static, str>,
+    rest: Cow<'static, str>,
     used: bool,
     /// Kind of a callout whose first line is not written yet.
     callout: Option<String>,
@@ -233,7 +233,7 @@ impl Walk<'_> {
         if let Some(label) = self.notes.bodies.get(&id) {
             let first = format!("[^{label}]: ");
             self.request_gap(Gap::Blank);
-            self.prefix(id, &first, "    ");
+            self.prefix(id, first, "    ");
             return;
         }
         if self.enter_callout(id, tag) {
@@ -296,12 +296,12 @@ impl Walk<'_> {
         self.gap = self.gap.max(if self.style.markdown { gap } else { Gap::Line });
     }
 
-    fn prefix(&mut self, id: u32, first: &str, rest: &str) {
+    fn prefix(&mut self, id: u32, first: impl Into<Cow<'static, str>>, rest: impl Into<Cow<'static, str>>) {
         if self.style.markdown && self.prefixes.len() < MAX_PREFIXES {
             self.prefixes.push(Prefix {
                 owner: id,
-                first: first.to_owned(),
-                rest: rest.to_owned(),
+                first: first.into(),
+                rest: rest.into(),
                 used: false,
                 callout: None,
             });

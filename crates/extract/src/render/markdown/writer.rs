@@ -5,7 +5,7 @@ use crate::render::{
     escape::{self, Paragraph, RunContext},
     inline::Mark,
 };
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 /// A paragraph cut at its marks.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +126,11 @@ fn is_bold_throughout(tokens: &[Token<'_>], em: usize) -> bool {
 
 /// Reads the properties that decide the escapes of a paragraph.
 fn read(tokens: &[Token<'_>], place: BlockContext) -> Paragraph {
+    let is_counted =
+        |token: &Token<'_>| matches!(token, Token::Text(text) if escape::has_counted_marks(text));
+    if !tokens.iter().any(is_counted) {
+        return Paragraph::of("", "", false, false, place.numbers);
+    }
     let (mut raw, mut code, mut marked, mut formula) = (false, false, false, false);
     let len: usize = tokens.iter().map(Token::text_len).sum();
     let mut prose = String::with_capacity(len);
@@ -156,8 +161,8 @@ fn read(tokens: &[Token<'_>], place: BlockContext) -> Paragraph {
 }
 
 /// Text with a space for each line break.
-pub(super) fn on_one_line(text: &str) -> String {
-    text.replace("\n\n", " ").replace('\n', " ")
+pub(super) fn on_one_line(text: &str) -> Cow<'_, str> {
+    if text.contains('\n') { text.replace("\n\n", " ").replace('\n', " ").into() } else { text.into() }
 }
 
 #[derive(Default)]
@@ -281,7 +286,12 @@ impl Writer {
             return;
         }
         if self.code.is_some() {
-            self.out.push_str(&text.replace('\n', " "));
+            for (at, line) in text.split('\n').enumerate() {
+                if at > 0 {
+                    self.out.push(' ');
+                }
+                self.out.push_str(line);
+            }
             return;
         }
         let next = match next {

@@ -13,8 +13,9 @@ impl Walk<'_> {
             return;
         }
         let spans = self.inline.end_block();
-        let mut text = std::mem::take(&mut self.inline.text);
+        let text = std::mem::take(&mut self.inline.text);
         if text.trim_matches([' ', '\n']).is_empty() {
+            self.reuse(text);
             return;
         }
         let in_item = self.prefixes.last().is_some_and(|prefix| prefix.first != "> ")
@@ -29,6 +30,7 @@ impl Walk<'_> {
             }
             _ => None,
         };
+        let block_kind = if kind == Kind::Paragraph && in_item { Kind::Item } else { kind };
         if self.style.markdown {
             let bold = self.term.is_some() || level.is_none() && matches!(kind, Kind::Heading(_));
             let place = BlockContext {
@@ -38,59 +40,68 @@ impl Walk<'_> {
                 bold,
                 numbers: self.style.links == LinkStyle::Reference,
             };
-            text = markdown::write(&text, &spans, place);
+            let mut markdown = markdown::write(&text, &spans, place);
             if let Some(level) = level {
-                text.insert_str(0, &format!("{} ", "#".repeat(level as usize)));
+                markdown.insert_str(0, &HEADING_MARKS[HEADING_MARKS.len() - 1 - usize::from(level)..]);
             }
+            self.put(block_kind, markdown);
+            self.reuse(text);
         } else {
-            text = trimmed(text);
+            self.put(block_kind, trimmed(text));
         }
-        let kind = if kind == Kind::Paragraph && in_item { Kind::Item } else { kind };
-        self.put(kind, text);
         if matches!(kind, Kind::Heading(_)) {
             self.gap = Gap::Blank;
         }
     }
 
-    /// Text with its line prefixes.
-    fn with_marks(&mut self, text: &str) -> String {
-        let mut lines = String::with_capacity(text.len() + 8);
+    /// Keeps the memory of a text for the next block.
+    fn reuse(&mut self, mut text: String) {
+        text.clear();
+        self.inline.text = text;
+    }
+
+    /// Adds a text with its line prefixes.
+    fn push_with_marks(&mut self, out: &mut String, text: &str) {
+        let marks: usize = self.prefixes.iter().map(|prefix| prefix.first.len()).sum();
+        out.reserve(text.len() + marks);
         for (index, line) in text.split('\n').enumerate() {
             if index > 0 {
-                lines.push('\n');
+                out.push('\n');
             }
-            let start = lines.len();
+            let start = out.len();
             for prefix in &mut self.prefixes {
-                lines.push_str(if prefix.used { &prefix.rest } else { &prefix.first });
+                out.push_str(if prefix.used { &prefix.rest } else { &prefix.first });
                 prefix.used = true;
             }
             if line.is_empty() {
-                let len = lines[start..].trim_end().len();
-                lines.truncate(start + len);
+                let len = out[start..].trim_end().len();
+                out.truncate(start + len);
             }
-            lines.push_str(line);
+            out.push_str(line);
         }
-        lines
     }
 
     /// Adds a piece with its line prefixes.
     pub(super) fn put(&mut self, kind: Kind, text: String) {
-        let blank: String = self
-            .prefixes
-            .iter()
-            .filter(|p| p.used)
-            .map(|p| p.rest.as_str())
-            .collect::<String>()
-            .trim_end()
-            .to_owned();
+        let used = self.prefixes.iter().filter(|prefix| prefix.used);
+        let mut blank = String::new();
+        if used.clone().any(|prefix| !prefix.rest.trim_end().is_empty()) {
+            used.for_each(|prefix| blank.push_str(&prefix.rest));
+            blank.truncate(blank.trim_end().len());
+        }
         // Without a blank line, a block that begins no item would continue the paragraph above.
         let begins = self.prefixes.last().is_some_and(|prefix| !prefix.used && prefix.first != "> ");
         if self.style.markdown && !begins {
             self.gap = Gap::Blank;
         }
         // Most blocks are in no list or quote; copying a large one would be slow.
-        let text =
-            if self.prefixes.is_empty() { text } else { self.callout_lines(kind) + &self.with_marks(&text) };
+        let text = if self.prefixes.is_empty() {
+            text
+        } else {
+            let mut lines = self.callout_lines(kind);
+            self.push_with_marks(&mut lines, &text);
+            lines
+        };
         let inline = self.inline.take();
         let gap = std::mem::replace(&mut self.gap, Gap::Line);
         self.pieces.push(Piece {
@@ -104,6 +115,9 @@ impl Walk<'_> {
         });
     }
 }
+
+/// Mark of a heading of level 6, and a space.
+const HEADING_MARKS: &str = "###### ";
 
 /// Trimmed text in its own memory.
 fn trimmed(mut text: String) -> String {

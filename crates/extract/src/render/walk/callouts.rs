@@ -58,7 +58,7 @@ impl Walk<'_> {
             let last = self.prefixes.iter().all(|prefix| prefix.callout.is_none());
             if last && kind != Kind::Paragraph {
                 // A table, or a list that does not begin with 1, would continue the line.
-                let rest: String = self.prefixes[..=at].iter().map(|prefix| prefix.rest.as_str()).collect();
+                let rest: String = self.prefixes[..=at].iter().map(|prefix| &*prefix.rest).collect();
                 lines.push_str(rest.trim_end());
                 lines.push('\n');
             }

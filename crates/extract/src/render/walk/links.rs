@@ -8,7 +8,7 @@ use crate::{invisible, options::LinkStyle, page::Page};
 use html5ever::local_name;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 use url::Url;
 
 /// Links of a text that have been written.
@@ -46,49 +46,53 @@ impl Links {
 
     /// URLs by number, in CommonMark's form.
     pub(super) fn into_list(self) -> Vec<String> {
-        self.list.iter().map(|url| destination(url)).collect()
+        self.list.iter().map(|url| destination(url).into_owned()).collect()
     }
 
-    fn number(&mut self, url: String) -> usize {
-        *self.numbers.entry(url).or_insert_with_key(|url| {
+    fn number(&mut self, url: &str) -> usize {
+        *self.numbers.entry(url.to_owned()).or_insert_with_key(|url| {
             self.list.push(url.clone());
             self.list.len()
         })
     }
 
     /// Output after a link's text; `None` if only the text is written.
-    fn after(&mut self, url: String, index_files: &[String]) -> Option<String> {
+    fn after(&mut self, url: &str, index_files: &[String]) -> Option<String> {
         match self.style {
             LinkStyle::Strip => None,
             LinkStyle::Reference => Some(format!("][{}]", self.number(url))),
-            LinkStyle::Keep => Some(format!("]({})", destination(&url))),
+            LinkStyle::Keep => Some(link_end(url)),
             LinkStyle::Once
-                if self.own.as_deref() == Some(once::place(&url, index_files))
-                    || self.spelled.contains(&url) =>
+                if self.own.as_deref() == Some(once::place(url, index_files))
+                    || self.spelled.contains(url) =>
             {
                 None
             }
             LinkStyle::Once => {
-                let after = format!("]({})", destination(&once::readable(&url)));
-                self.spelled.insert(url);
-                Some(after)
+                self.spelled.insert(url.to_owned());
+                Some(link_end(&once::readable(url)))
             }
         }
     }
 }
 
+/// Output after the text of a link to a URL.
+fn link_end(url: &str) -> String {
+    ["](", &destination(url), ")"].concat()
+}
+
 /// URL in CommonMark's form: in angle brackets if its own brackets would end it. Characters that would begin
 /// code or a link are encoded.
-pub(super) fn destination(url: &str) -> String {
+pub(super) fn destination(url: &str) -> Cow<'_, str> {
     // Without an early exit, the compiler compares many bytes at once.
     let has_mark = url
         .bytes()
         .fold(false, |found, byte| found | matches!(byte, b'`' | b'(' | b')' | b' ' | b'<' | b'>' | b'\\'));
     if !has_mark && !url.is_empty() {
-        return url.to_owned();
+        return url.into();
     }
     if url.contains('`') || url.contains("](") {
-        return destination(&url.replace('`', "%60").replace("](", "%5D("));
+        return destination(&url.replace('`', "%60").replace("](", "%5D(")).into_owned().into();
     }
     let mut depth = 0_i32;
     let balanced = url.bytes().all(|byte| {
@@ -96,7 +100,7 @@ pub(super) fn destination(url: &str) -> String {
         (0..=30).contains(&depth)
     });
     if balanced && depth == 0 && !url.contains([' ', '<', '>', '\\']) && !url.is_empty() {
-        return url.to_owned();
+        return url.into();
     }
     let mut out = String::with_capacity(url.len() + 2);
     out.push('<');
@@ -107,7 +111,7 @@ pub(super) fn destination(url: &str) -> String {
         out.push(c);
     }
     out.push('>');
-    out
+    out.into()
 }
 
 impl Walk<'_> {
@@ -130,14 +134,13 @@ impl Walk<'_> {
                 && href.len() <= MAX_FRAGMENT
                 && !href.contains(char::is_whitespace)
                 && !invisible::has_suspect(href);
-            return named
-                .then(|| Mark::Link { after: format!("]({})", destination(href)), url: href.to_owned() });
+            return named.then(|| Mark::Link { after: link_end(href), url: href.to_owned() });
         }
         if href.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:")) {
             let address = invisible::without(href.split('?').next().unwrap_or(href));
             let url: String = address.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
             return (url.contains('@') && url.len() <= MAX_MAILTO)
-                .then(|| Mark::Link { after: format!("]({})", destination(&url)), url });
+                .then(|| Mark::Link { after: link_end(&url), url });
         }
         let mut url = without_tracking(self.page.resolve(href)?);
         if self.links.style == LinkStyle::Once && self.is_unspelled(id, &url) {
@@ -151,7 +154,7 @@ impl Walk<'_> {
             url.push_str(fragment);
         }
         let index_files = &self.page.rules.extraction.markdown.index_files;
-        let after = self.links.after(url.clone(), index_files)?;
+        let after = self.links.after(&url, index_files)?;
         Some(Mark::Link { after, url })
     }
 

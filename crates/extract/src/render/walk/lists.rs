@@ -3,6 +3,7 @@
 use super::{super::Gap, Walk};
 use crate::dom::Tag;
 use html5ever::local_name;
+use std::borrow::Cow;
 
 /// A list that is open.
 #[derive(Debug)]
@@ -39,21 +40,23 @@ impl Walk<'_> {
     }
 
     pub(super) fn enter_item(&mut self, id: u32) {
-        let mut marker = "- ".to_owned();
+        let mut marker = Cow::Borrowed("- ");
         if let Some(list) = self.lists.last_mut() {
             // Items follow each other directly, however many blocks the last one had. The first item gets the
             // gap of the list.
             if std::mem::replace(&mut list.begun, true) && list.pieces < self.pieces.len() {
                 self.gap = Gap::Line;
             }
-            marker = format!("{} ", list.mark);
+            if list.mark == '*' {
+                marker = "* ".into();
+            }
             if let Some(number) = &mut list.next {
                 let value = self.page.dom.attr(id, &local_name!("value"));
                 let value = value.and_then(|value| value.trim().parse::<i64>().ok());
                 if let Some(value) = value.filter(|value| (0..MAX_NUMBER).contains(value)) {
                     *number = value;
                 }
-                marker = format!("{number}{} ", list.mark);
+                marker = format!("{number}{} ", list.mark).into();
                 // Only a list from 1 on ends a paragraph without a blank line.
                 if *number != 1 && list.pieces == self.pieces.len() {
                     self.gap = Gap::Blank;
@@ -61,8 +64,11 @@ impl Walk<'_> {
                 *number = (*number + 1).min(MAX_NUMBER - 1);
             }
         }
-        let rest = " ".repeat(marker.len());
-        self.prefix(id, &marker, &rest);
+        let rest = match marker {
+            Cow::Borrowed(_) => Cow::Borrowed("  "),
+            Cow::Owned(ref number) => " ".repeat(number.len()).into(),
+        };
+        self.prefix(id, marker, rest);
     }
 
     /// Ends a list; returns false for an element that is no open list.
@@ -91,7 +97,7 @@ impl Walk<'_> {
             self.prefixes.last_mut().filter(|prefix| !prefix.used && dom.tag(prefix.owner) == Tag::Li)
             && !prefix.first.ends_with("] ")
         {
-            prefix.first.push_str(if ticked { "[x] " } else { "[ ] " });
+            prefix.first.to_mut().push_str(if ticked { "[x] " } else { "[ ] " });
         }
     }
 }

@@ -139,7 +139,17 @@ fn names_of(dom: &Dom, id: u32) -> impl Iterator<Item = &str> {
 /// Number without its brackets.
 pub(super) fn marker_of(text: &str) -> String {
     let folded = text::fold(text);
-    folded.trim_matches(|c: char| matches!(c, '[' | ']' | '(' | ')' | '.' | ' ' | '^')).to_owned()
+    folded.trim_matches(|c: char| is_bracket(c) || c == ' ').to_owned()
+}
+
+const fn is_bracket(c: char) -> bool {
+    matches!(c, '[' | ']' | '(' | ')' | '.' | '^')
+}
+
+/// Returns true if the text of a link is longer than a number without its brackets.
+fn is_too_long(dom: &Dom, link: u32) -> bool {
+    let inner = |c: &char| !is_bracket(*c) && !c.is_whitespace();
+    (link..dom.end(link)).flat_map(|node| dom.text(node).chars()).filter(inner).nth(MAX_MARKER).is_some()
 }
 
 fn is_marker(marker: &str, raised: bool) -> bool {
@@ -167,8 +177,11 @@ impl<'a> Finder<'a, '_> {
         let href = dom.attr(link, &local_name!("href"))?.trim();
         let raised =
             std::iter::once(dom.parent(link)).chain(dom.children(link)).any(|node| dom.tag(node) == Tag::Sup);
-        let marker = marker_of(&dom.raw_text(link));
         // Most links are too long for a number, and the names are expensive.
+        if is_too_long(dom, link) {
+            return None;
+        }
+        let marker = marker_of(&dom.raw_text(link));
         if !(1..=MAX_MARKER).contains(&marker.chars().take(MAX_MARKER + 1).count()) {
             return None;
         }

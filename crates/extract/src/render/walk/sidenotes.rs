@@ -34,7 +34,7 @@ impl Walk<'_> {
                 && let Some(label) = self.notes.bodies.get(&body)
             {
                 let first = format!("[^{label}]: ");
-                self.prefix(body, &first, "    ");
+                self.prefix(body, first, "    ");
             }
             self.opened = body..self.page.dom.end(body);
             self.root(body, &kept);
