@@ -146,6 +146,10 @@ impl LinkPolicy {
         let mut found = Discovered::default();
         let mut once = FxHashSet::default();
         for link in links {
+            let may_follow = follow && deeper && !(obey_nofollow && link.nofollow);
+            if may_follow && self.pass_known(link, page.depth + 1, &mut once, &mut found) {
+                continue;
+            }
             let Ok(url) = Url::parse(&link.url) else { continue };
             let Some(host) = HostKey::of(&url) else { continue };
             let url = self.canonicalizer.canonical(&url);
@@ -158,7 +162,6 @@ impl LinkPolicy {
                 continue;
             }
             found.outgoing.push(url.as_str().to_owned());
-            let may_follow = follow && deeper && !(obey_nofollow && link.nofollow);
             if !(may_follow && self.admits(&url) && self.note(self.seen_hash(hash, page.depth + 1))) {
                 continue;
             }
@@ -171,6 +174,18 @@ impl LinkPolicy {
             }
         }
         found
+    }
+
+    /// Adds a link to the outgoing ones if it went to the frontier lately, and returns true. Such a URL is
+    /// canonical and admitted, so it is not parsed: most links of a page are those of a menu.
+    fn pass_known(&self, link: &Link, depth: u32, once: &mut FxHashSet<u64>, found: &mut Discovered) -> bool {
+        let hash = self.keys.hash_one(link.url.as_str());
+        let is_known = self.traps.classify_count(found.outgoing.len()).is_none()
+            && self.is_noted(self.seen_hash(hash, depth));
+        if is_known && once.insert(hash) {
+            found.outgoing.push(link.url.clone());
+        }
+        is_known
     }
 
     /// Adds candidates, which `page` names, to the frontier. Forgets those that the frontier refuses, so that the next page with the same link
@@ -215,6 +230,10 @@ impl LinkPolicy {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = SeenCache::default();
     }
 
+    fn is_noted(&self, hash: u64) -> bool {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).renew(hash)
+    }
+
     fn note(&self, hash: u64) -> bool {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).note(hash)
     }
@@ -250,6 +269,11 @@ impl SeenCache {
         }
         self.young.insert(hash);
         !known
+    }
+
+    /// Returns true for a URL in the cache, and moves it to the younger generation.
+    fn renew(&mut self, hash: u64) -> bool {
+        self.young.contains(&hash) || self.old.contains(&hash) && !self.note(hash)
     }
 
     /// Removes a URL from both generations.
@@ -335,6 +359,17 @@ mod tests {
         assert_eq!(policy.discover(&page(0), &links, true, true).candidates.len(), 0);
         policy.forget();
         assert_eq!(policy.discover(&page(0), &links, true, true).candidates.len(), 1);
+    }
+
+    #[test]
+    fn links_that_are_known_stay_in_the_record_once() {
+        let links = ["http://a.test/x", "http://a.test/secret", "http://A.test/x#top", "http://a.test/x"];
+        for (max_depth, follow) in [(9, true), (u64::MAX, true), (9, false)] {
+            let policy = policy(max_depth);
+            let outgoing = || policy.discover(&page(0), &links.map(link), follow, true).outgoing;
+            assert_eq!(outgoing(), ["http://a.test/x", "http://a.test/secret"]);
+            assert_eq!(outgoing(), ["http://a.test/x", "http://a.test/secret"], "{max_depth} {follow}");
+        }
     }
 
     #[test]
