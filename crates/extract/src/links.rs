@@ -85,7 +85,7 @@ pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
     let dom = &page.dom;
     let mut feeds = Vec::new();
     let mut seen = HashSet::new();
-    for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Link) {
+    for id in dom.find_all(0..dom.len(), Tag::Link) {
         let media = dom.attr(id, &local_name!("type")).unwrap_or_default();
         let media = media.split(';').next().unwrap_or_default().trim();
         let is_feed =
@@ -107,7 +107,7 @@ pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
 pub(crate) fn directives(page: &Page<'_>, product_token: &str) -> Directives {
     let dom = &page.dom;
     let mut all = Directives::default();
-    for id in (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Meta) {
+    for id in dom.find_all(0..dom.len(), Tag::Meta) {
         let Some(name) = dom.attr(id, &local_name!("name")).map(str::trim) else { continue };
         if name.eq_ignore_ascii_case("tdm-reservation") {
             let content = dom.attr(id, &local_name!("content")).unwrap_or_default();

@@ -220,7 +220,7 @@ fn is_feed(kind: &str) -> bool {
 
 fn head_link(page: &Page<'_>, rel: &str, kind: impl Fn(&str) -> bool) -> Option<String> {
     let dom = &page.dom;
-    (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Link).find_map(|id| {
+    dom.find_all(0..dom.len(), Tag::Link).find_map(|id| {
         let rels = dom.attr(id, &local_name!("rel"))?;
         let media = dom.attr(id, &local_name!("type")).unwrap_or_default().trim().to_ascii_lowercase();
         if !has_token(rels, &[rel]) || !kind(&media) {

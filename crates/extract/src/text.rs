@@ -52,6 +52,15 @@ fn trim(text: &str) -> &str {
     }
 }
 
+/// Text without white space at its start; most begin with ASCII.
+pub(crate) fn trim_start(text: &str) -> &str {
+    let trimmed = text.trim_ascii_start();
+    match trimmed.bytes().next() {
+        Some(first) if first.is_ascii_graphic() => trimmed,
+        _ => trimmed.trim_start(),
+    }
+}
+
 /// Measures ASCII text in one pass.
 fn measure_ascii(bytes: &[u8]) -> Measured {
     let mut all = Measured::default();
@@ -177,6 +186,7 @@ mod tests {
         }
         for text in ["\u{a0} a\u{3000}", " \u{a0}\n", "é ", " \u{b}a\u{2003} "] {
             assert_eq!(trim(text), text.trim(), "{text:?}");
+            assert_eq!(trim_start(text), text.trim_start(), "{text:?}");
         }
     }
 

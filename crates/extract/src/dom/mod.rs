@@ -201,6 +201,11 @@ impl Dom {
         })
     }
 
+    /// Returns true if the value of an attribute may hold a text.
+    pub(crate) fn attrs_hold(&self, text: &str) -> bool {
+        memchr::memmem::find(self.attr_text.as_bytes(), text.as_bytes()).is_some()
+    }
+
     /// Names of all attributes, in order.
     pub(crate) fn attr_names(&self, id: u32) -> impl Iterator<Item = &LocalName> {
         self.attr_slice(id).iter().map(|attr| &attr.name)

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     dom::Tag,
     page::Page,
-    rules::{Roles, behind},
+    rules::{Roles, is_label},
     text,
 };
 use html5ever::local_name;
@@ -24,14 +24,9 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
 
 /// Names after a word such as "by"; `strong` excludes prepositions, which begin other lines as well.
 fn after_word(s: &Sources<'_>, line: &str, strong: bool) -> Vec<String> {
-    let mut words = s.page.rules.boilerplate.author_words.matches(line);
-    let found = words.find(|(word, _)| !strong || is_strong(word));
+    let mut words = s.page.rules.boilerplate.author_words.all.matches(line);
+    let found = words.find(|(word, _)| !strong || is_label(word));
     found.map(|(_, rest)| list(s, rest.trim_start_matches([':', '：', ' ']))).unwrap_or_default()
-}
-
-/// Returns true for a label or a phrase, false for a preposition, which begins other lines as well.
-fn is_strong(word: &str) -> bool {
-    word.ends_with(':') || word.trim_end().contains(' ')
 }
 
 /// Names of a list, up to the first part that is none.
@@ -108,12 +103,9 @@ const FOREIGN_ROLES: Roles = Roles::COMMENTS
 /// label.
 pub(super) fn labelled(s: &Sources<'_>) -> Vec<String> {
     let (page, dom) = (s.page, &s.page.dom);
-    let words = &page.rules.boilerplate.author_words;
-    let is_labelled = |text: &str| {
-        words.candidates(text).any(|word| is_strong(word) && behind(text, word.trim_end()).is_some())
-    };
+    let labels = &page.rules.boilerplate.author_words.labels;
     let lines = s.short_texts(MIN_LABEL..=MAX_LINE).take_while(|_| !page.budget.is_over());
-    let mut found = lines.filter(|id| is_labelled(dom.text(*id).trim_start())).filter_map(|id| {
+    let mut found = lines.filter(|id| labels.begin(text::trim_start(dom.text(*id)))).filter_map(|id| {
         let names = after_word(s, &line_of(page, id), true);
         (!names.is_empty() && !near::is_inside_role(page, id, FOREIGN_ROLES)).then_some(names)
     });
@@ -134,14 +126,14 @@ fn line_of(page: &Page<'_>, id: u32) -> String {
     let is_text = |id: &u32| dom.tag(*id) == Tag::Text && page.is_visible(*id);
     let mut line = String::new();
     for id in id..end {
-        if dom.tag(id) == Tag::Br && !is_label(&line) {
+        if dom.tag(id) == Tag::Br && !ends_in_colon(&line) {
             break;
         }
         if is_text(&id) {
             line.push_str(dom.text(id));
         }
     }
-    if is_label(&line) {
+    if ends_in_colon(&line) {
         let mut behind =
             (end..dom.end(page.body).min(end + MAX_STEPS)).filter(is_text).map(|id| dom.text(id));
         line.push_str(behind.find(|text| !text.trim().is_empty()).unwrap_or_default());
@@ -149,7 +141,7 @@ fn line_of(page: &Page<'_>, id: u32) -> String {
     text::fold(&line)
 }
 
-fn is_label(line: &str) -> bool {
+fn ends_in_colon(line: &str) -> bool {
     line.trim_end().ends_with([':', '：'])
 }
 

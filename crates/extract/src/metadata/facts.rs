@@ -87,12 +87,11 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     };
     let dom = &s.page.dom;
     let longest = authors.iter().map(|author| author.chars().count()).max().unwrap_or(0) + MAX_AROUND_CHARS;
-    let is_short =
-        |id: &u32| dom.tag(*id) == Tag::A && (1..=longest).contains(&(s.page.amount(*id).chars as usize));
+    let is_short = |id: &u32| (1..=longest).contains(&(s.page.chars(*id) as usize));
     let links = OnceCell::new();
     let links = || {
         links.get_or_init(|| {
-            let links = (s.page.body..dom.end(s.page.body)).filter(is_short);
+            let links = dom.find_all(s.page.within_body(), Tag::A).filter(is_short);
             links.map(|id| (id, words(&s.page.visible_text(id)))).collect::<Vec<(u32, Vec<String>)>>()
         })
     };

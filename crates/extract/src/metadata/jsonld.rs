@@ -19,8 +19,8 @@ impl JsonLd {
     /// Parses the page's `application/ld+json` scripts; skips invalid ones.
     pub(crate) fn of(page: &Page<'_>) -> Self {
         let dom = &page.dom;
-        let roots = (0..dom.len())
-            .filter(|id| dom.tag(*id) == Tag::Script)
+        let roots = dom
+            .find_all(0..dom.len(), Tag::Script)
             .filter(|id| match dom.attr(*id, &local_name!("type")) {
                 Some(kind) => kind.trim().to_ascii_lowercase().starts_with("application/ld+json"),
                 // Some pages omit the type; their script is a single object with a context.

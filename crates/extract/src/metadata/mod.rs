@@ -130,7 +130,7 @@ pub(crate) struct Sources<'a> {
     /// True if the authors come from a label somewhere on the page.
     by_label: Cell<bool>,
     origins: RefCell<FieldOrigins>,
-    numbered: OnceCell<Vec<u32>>,
+    with_digit: OnceCell<Vec<u32>>,
     short: OnceCell<Vec<u32>>,
     marks: Marks,
 }
@@ -141,19 +141,18 @@ impl Sources<'_> {
         self.near.get_or_init(|| near::lines(self.page))
     }
 
-    /// Texts that may hold a date ([`shown::numbered`]), computed once.
-    fn numbered(&self) -> &[u32] {
-        self.numbered.get_or_init(|| shown::numbered(self))
-    }
-
     /// Visible texts of the body with that many characters, at most [`MAX_SHORT`]; the list of short ones is
     /// computed once.
     fn short_texts(&self, chars: RangeInclusive<u32>) -> impl Iterator<Item = u32> {
-        let (page, dom) = (self.page, &self.page.dom);
-        let is_short = |id: &u32| (1..=MAX_SHORT).contains(&page.chars(*id));
-        let all = || dom.find_all(page.within_body(), Tag::Text).filter(is_short).collect();
-        let short = self.short.get_or_init(all);
+        let page = self.page;
+        let short = self.short.get_or_init(|| page.texts_of(page.within_body(), 1..=MAX_SHORT));
         short.iter().copied().filter(move |id| chars.contains(&page.chars(*id)))
+    }
+
+    /// Short texts that have a digit, as every date does; computed once.
+    fn with_digit(&self) -> &[u32] {
+        let has_digit = |id: &u32| dates::has_digit(self.page.dom.text(*id));
+        self.with_digit.get_or_init(|| self.short_texts(1..=MAX_SHORT).filter(has_digit).collect())
     }
 }
 
@@ -220,7 +219,7 @@ pub(crate) fn collect(page: &Page<'_>, json: &JsonLd, raw: bool) -> Collected {
         near: OnceCell::new(),
         by_label: Cell::new(false),
         origins: RefCell::default(),
-        numbered: OnceCell::new(),
+        with_digit: OnceCell::new(),
         short: OnceCell::new(),
         marks: Marks::of(&page.dom),
     };

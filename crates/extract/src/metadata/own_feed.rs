@@ -53,7 +53,7 @@ pub(super) fn shown_name(s: &Sources<'_>, seen: &[Heading]) -> Option<String> {
 fn own_feed<'a>(s: &Sources<'a>) -> Option<&'a str> {
     let (page, dom) = (s.page, &s.page.dom);
     let own = page.url.filter(|url| url.path() != "/" || url.query().is_some())?;
-    let links = (0..dom.len()).filter(|id| dom.tag(*id) == Tag::Link);
+    let links = dom.find_all(0..dom.len(), Tag::Link);
     links
         .filter(|id| {
             let kind = dom.attr(*id, &local_name!("type")).unwrap_or_default();

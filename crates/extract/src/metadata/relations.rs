@@ -1,7 +1,7 @@
 //! Relations that `rel` declares on links and `link` elements.
 
 use super::{MAX_LIST, Sources, language::in_case, non_empty};
-use crate::{dom::Tag, page::Page, text::tokens};
+use crate::{dom::Tag, page::Page, text::has_token};
 use crawl_model::{Hreflang, PageMetadata};
 use html5ever::local_name;
 
@@ -12,9 +12,9 @@ pub(super) fn read(s: &Sources<'_>, metadata: &mut PageMetadata) {
     for &id in &s.marks.rel {
         let tag = dom.tag(id);
         let rel = dom.attr(id, &local_name!("rel")).unwrap_or_default();
-        let has = |name: &str| tokens(rel).take(MAX_LIST).any(|known| known.eq_ignore_ascii_case(name));
+        let has = |name: &str| has_token(rel, &[name]);
         // Most are "nofollow" and the like.
-        if !["canonical", "license", "tag", "alternate"].into_iter().any(has) {
+        if !has_token(rel, &["canonical", "license", "tag", "alternate"]) {
             continue;
         }
         let Some(url) = dom.attr(id, &local_name!("href")).and_then(|href| page.resolve(href)) else {

@@ -23,12 +23,14 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
         left = rest;
         dates_in(s, data, order).into_iter().all(&mut is_same)
     };
+    let in_attributes = dom.attrs_hold(CENTURY);
     let is_one = is_one_in_json
-        && (0..dom.len()).all(|id| match dom.tag(id) {
-            Tag::Script if is_json_ld(s, id) => true,
-            Tag::Script => is_one_day(&dom.raw_text(id)),
-            Tag::Text => true,
-            _ => dom.attrs(id).filter(|(_, value)| is_data(value)).all(|(_, value)| is_one_day(value)),
+        && dom.of_kind(|tag| tag == Tag::Script || in_attributes && tag != Tag::Text).all(|id| {
+            match dom.tag(id) {
+                Tag::Script if is_json_ld(s, id) => true,
+                Tag::Script => dom.children(id).all(|text| is_one_day(dom.text(text))),
+                _ => dom.attrs(id).filter(|(_, value)| is_data(value)).all(|(_, value)| is_one_day(value)),
+            }
         });
     found.filter(|_| is_one)
 }

@@ -1,13 +1,13 @@
 //! Dates that a reader sees.
 
 use super::{
-    DateRules, Order, Sources,
+    DateRules, MAX_SHORT, Order, Sources,
     changed::{change_line, is_about_change},
     dates, near,
     published::day,
 };
 use crate::{
-    dom::{Dom, Tag},
+    dom::Tag,
     page::Page,
     rules::{KnownNames, Part, Prefixes, Roles, behind},
     text,
@@ -91,7 +91,8 @@ pub(super) fn labelled(
             .then(|| dated(&text::fold(&format!("{label} {}", dom.text(id)))))?
     };
     let mut other = None;
-    let found = s.numbered().iter().find_map(|&id| {
+    let is_short = |id: &&u32| page.chars(**id) <= MAX_LABELLED && has_digits(dom.text(**id));
+    let found = s.with_digit().iter().filter(is_short).find_map(|&id| {
         let whole = || {
             let block = dom.ancestors(id).find(|up| dom.tag(*up).is_block())?;
             let chars = page.chars(block);
@@ -193,9 +194,10 @@ pub(super) fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom) = (s.page, &s.page.dom);
     let rules = &page.rules.dates;
     let may_begin = |id: &u32| {
-        rules.published_sentences.may_begin(dom.text(*id).trim_start()) && dates::has_digit(dom.text(*id))
+        (MIN_SENTENCE..=MAX_SHORT).contains(&page.chars(*id))
+            && rules.published_sentences.may_begin(text::trim_start(dom.text(*id)))
     };
-    s.short_texts(MIN_SENTENCE..=MAX_STAMP).filter(may_begin).find_map(|id| {
+    s.with_digit().iter().copied().filter(may_begin).find_map(|id| {
         let line = text::fold(dom.text(id));
         let begins = rules.published_sentences.begin_lower(&line.to_lowercase());
         begins.then(|| dates::parse(rules, &line, order))?
@@ -204,11 +206,6 @@ pub(super) fn sentence(s: &Sources<'_>, order: Order) -> Option<String> {
 
 /// Minimum characters of a sentence.
 const MIN_SENTENCE: u32 = 24;
-
-/// Short visible texts that may hold a date: those with three digits, since a date has at least day and year.
-pub(super) fn numbered(s: &Sources<'_>) -> Vec<u32> {
-    s.short_texts(1..=MAX_LABELLED).filter(|id| has_digits(s.page.dom.text(*id))).collect()
-}
 
 /// Date of a `time` element, or of one with `itemprop`: from its attribute, else its text.
 pub(super) fn stamp(s: &Sources<'_>, id: u32, order: Order) -> Option<String> {
@@ -269,22 +266,11 @@ pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
     let rules = &page.rules.dates;
     let (mut fallback, mut known) = (None, KnownNames::default());
     let heading = page.heading.or_else(|| dom.find(page.within_body(), Tag::H2));
-    let is_published = |id: u32| {
-        let name = dom.attr(id, &local_name!("itemprop")).unwrap_or_default();
-        name.eq_ignore_ascii_case("datePublished")
-    };
-    let published: Vec<u32> = s.marks.itemprop.iter().copied().filter(|id| is_published(*id)).collect();
-    let mut digits = NextDigit::default();
-    for id in page.within_body() {
+    for (id, is_time) in may_show_date(s) {
         if page.budget.is_over() {
             break;
         }
-        let tag = dom.tag(id);
-        if tag == Tag::Text || !page.is_visible(id) {
-            continue;
-        }
-        let is_time = tag == Tag::Time || published.binary_search(&id).is_ok();
-        let is_named = fallback.is_none() && is_named_as_date(page, id, &mut digits, &mut known);
+        let is_named = fallback.is_none() && is_named_as_date(page, id, &mut known);
         // Last, since it is expensive: it reads all ancestors of the element.
         if !is_time && !is_named || near::is_elsewhere(page, id) {
             continue;
@@ -310,43 +296,39 @@ pub(super) fn visible(s: &Sources<'_>, order: Order) -> Option<(u32, String)> {
     fallback
 }
 
+/// Visible elements that may show the date of publication, in document order: time elements and properties,
+/// marked as such, and short elements with a digit.
+fn may_show_date(s: &Sources<'_>) -> Vec<(u32, bool)> {
+    let (page, dom) = (s.page, &s.page.dom);
+    let is_published = |id: &u32| {
+        let name = dom.attr(*id, &local_name!("itemprop")).unwrap_or_default();
+        name.eq_ignore_ascii_case("datePublished")
+    };
+    let marked = s.marks.itemprop.iter().copied().filter(is_published);
+    let times = dom.find_all(page.within_body(), Tag::Time).chain(marked).map(|id| (id, true));
+    let is_short = |up: &u32| *up >= page.body && page.chars(*up) <= MAX_NAMED;
+    let around = |text: &u32| dom.ancestors(*text).take_while(is_short).map(|id| (id, false));
+    let mut found: Vec<(u32, bool)> = times.chain(s.with_digit().iter().flat_map(around)).collect();
+    found.retain(|(id, _)| page.within_body().contains(id) && page.is_visible(*id));
+    // An element of both kinds stays as a time.
+    found.sort_unstable_by_key(|(id, is_time)| (*id, !is_time));
+    found.dedup_by_key(|(id, _)| *id);
+    found
+}
+
 /// Returns true if the text may hold a date, which has at least day and year.
 fn has_digits(text: &str) -> bool {
     // Without an early exit, the compiler compares many bytes at once.
     text.bytes().filter(u8::is_ascii_digit).count() >= 3
 }
 
-/// Search for texts with a digit, as every date has one, for elements in document order.
-#[derive(Default)]
-struct NextDigit {
-    /// The texts from the last element up to this node have no digit.
-    at: u32,
-}
-
-impl NextDigit {
-    /// Returns true if an element has such a text.
-    fn is_in(&mut self, dom: &Dom, id: u32) -> bool {
-        let (from, end) = (self.at.max(id), dom.end(id));
-        let mut texts = dom.find_all(from..end.max(from), Tag::Text);
-        self.at = texts.find(|text| dates::has_digit(dom.text(*text))).unwrap_or(end.max(from));
-        self.at < end
-    }
-}
-
-/// Returns true for a short element with a digit whose class or id is about a date.
-fn is_named_as_date<'a>(
-    page: &'a Page<'_>,
-    id: u32,
-    digits: &mut NextDigit,
-    known: &mut KnownNames<'a>,
-) -> bool {
+/// Returns true for a short element whose class or id is about a date.
+fn is_named_as_date<'a>(page: &'a Page<'_>, id: u32, known: &mut KnownNames<'a>) -> bool {
     let mut named = |name: LocalName| {
         let names = page.dom.attr(id, &name).filter(|names| !names.is_empty());
         names.is_some_and(|names| known.roles(&page.rules.dates.names, names).has(Roles::META))
     };
-    (1..=MAX_NAMED).contains(&page.chars(id))
-        && digits.is_in(&page.dom, id)
-        && (named(local_name!("class")) || named(local_name!("id")))
+    (1..=MAX_NAMED).contains(&page.chars(id)) && (named(local_name!("class")) || named(local_name!("id")))
 }
 
 /// Maximum characters of an element that is named as a date.

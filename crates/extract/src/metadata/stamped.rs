@@ -89,7 +89,7 @@ pub(super) fn before_change(s: &Sources<'_>, stamped: &str, order: Order) -> Opt
 fn line_on_publication(s: &Sources<'_>, order: Order) -> Option<String> {
     let (page, dom, rules) = (s.page, &s.page.dom, &s.page.rules.dates);
     let begins = |id: &u32| {
-        let mut words = rules.published_words.matches(dom.text(*id).trim_start());
+        let mut words = rules.published_words.matches(text::trim_start(dom.text(*id)));
         words.any(|(word, _)| word.len() > MIN_WORD)
     };
     s.short_texts(MIN_WORD as u32..=MAX_LABELLED).filter(begins).find_map(|id| {

@@ -269,13 +269,17 @@ fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
 
 /// Returns true for the URL of a start page of a parent folder.
 fn is_above(target: &str, own: &url::Url) -> bool {
+    // Most links lead to other pages, and parsing is expensive.
+    let is_start = |(_, file): (&str, &str)| file.is_empty() || file.starts_with("index.");
+    if !target.rsplit_once('/').is_some_and(is_start) {
+        return false;
+    }
     let Ok(target) = url::Url::parse(target) else { return false };
     let (folder, file) = target.path().rsplit_once('/').unwrap_or_default();
-    let is_start = file.is_empty() || file.starts_with("index.");
     let below = own.path().strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1);
     target.host_str() == own.host_str()
         && target.query().is_none()
-        && is_start
+        && is_start((folder, file))
         && if target.path() == own.path() { own.query().is_some() } else { below }
 }
 

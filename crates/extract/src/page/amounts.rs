@@ -3,7 +3,7 @@
 use super::{HiddenReason, Page};
 use crate::{dom::Tag, text};
 use html5ever::local_name;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// Amounts of visible text; differences of prefix sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,6 +156,15 @@ impl Page<'_> {
     /// Characters of visible text in a subtree.
     pub(crate) fn chars(&self, id: u32) -> u32 {
         self.sums[self.dom.end(id) as usize].chars.saturating_sub(self.sums[id as usize].chars)
+    }
+
+    /// Texts of a range of nodes with that many visible characters, in order.
+    pub(crate) fn texts_of(&self, nodes: Range<u32>, chars: RangeInclusive<u32>) -> Vec<u32> {
+        let sums = self.sums[nodes.start as usize..].windows(2);
+        let is_wanted = |id: u32, sums: &[Amount]| {
+            self.dom.tag(id) == Tag::Text && chars.contains(&sums[1].chars.saturating_sub(sums[0].chars))
+        };
+        nodes.zip(sums).filter(|(id, sums)| is_wanted(*id, sums)).map(|(id, _)| id).collect()
     }
 
     /// Visible text of a range of nodes.

@@ -311,8 +311,8 @@ fn named<'a>(
 const MAX_BASE: usize = 4096;
 
 fn base_of(dom: &Dom, url: Option<&Url>) -> Option<Url> {
-    let href = (0..dom.len())
-        .filter(|id| dom.tag(*id) == Tag::Base)
+    let href = dom
+        .find_all(0..dom.len(), Tag::Base)
         .find_map(|id| dom.attr(id, &local_name!("href")))
         .filter(|href| href.len() <= MAX_BASE);
     let mut base = match (href, url) {

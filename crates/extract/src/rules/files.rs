@@ -3,6 +3,7 @@
 mod extraction;
 
 use super::{
+    author_words::AuthorWords,
     prefixes::Prefixes,
     roles::Roles,
     sites::Sites,
@@ -341,7 +342,7 @@ pub(crate) struct Boilerplate {
     pub(crate) date_starts: Starts,
     pub(crate) no_names: Vec<String>,
     #[serde(default)]
-    pub(crate) author_words: Prefixes,
+    pub(crate) author_words: AuthorWords,
     #[serde(default)]
     pub(crate) author_paths: Prefixes,
     pub(crate) byline_starts: Starts,

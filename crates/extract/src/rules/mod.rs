@@ -1,5 +1,6 @@
 //! Rules as data, read from TOML, checked as a whole and compiled once.
 
+mod author_words;
 mod dates;
 mod files;
 mod lists;
@@ -12,6 +13,7 @@ mod source;
 mod starts;
 mod tokens;
 
+pub(crate) use author_words::is_label;
 pub(crate) use dates::{DateRules, Order};
 pub(crate) use files::{
     Boilerplate, Consent, Extraction as ExtractionRules, Frameworks, LastPass, Markdown as MarkdownRules,

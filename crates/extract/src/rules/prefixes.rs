@@ -50,6 +50,11 @@ impl Prefixes {
         self.candidates(text).filter_map(|word| Some((word, behind(text, word)?)))
     }
 
+    /// Returns true if a word begins the text, in any case.
+    pub(crate) fn begin(&self, text: &str) -> bool {
+        self.matches(text).next().is_some()
+    }
+
     /// Returns true if a word may begin the text by its first byte.
     pub(crate) fn may_begin(&self, text: &str) -> bool {
         self.candidates(text).next().is_some()
@@ -67,7 +72,15 @@ impl Prefixes {
 }
 
 /// Text after a lower-case word with which it begins in any case.
+#[inline]
 pub(crate) fn behind<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    // Most texts with the same first byte differ in the second.
+    if let ([_, own, ..], [_, second, ..]) = (text.as_bytes(), word.as_bytes())
+        && own.is_ascii()
+        && !own.eq_ignore_ascii_case(second)
+    {
+        return None;
+    }
     let head = text.get(..word.len())?;
     // A text in another script needs a copy.
     let is_word = head.eq_ignore_ascii_case(word)

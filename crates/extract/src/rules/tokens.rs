@@ -170,20 +170,21 @@ impl TokenTable {
 
 /// Cache of the roles of a page's attributes, with one slot per hash: colliding attributes are looked up
 /// again.
-pub(crate) struct KnownNames<'a>([(&'a str, Roles); 1024]);
+#[derive(Default)]
+pub(crate) struct KnownNames<'a>(Vec<(&'a str, Roles)>);
 
-impl Default for KnownNames<'_> {
-    fn default() -> Self {
-        Self([("", Roles::NONE); 1024])
-    }
-}
+/// Slots of the cache.
+const SLOTS: usize = 1024;
 
 impl<'a> KnownNames<'a> {
     /// [`TokenTable::roles`] through the cache; always pass the same table.
     pub(crate) fn roles(&mut self, table: &TokenTable, names: &'a str) -> Roles {
+        if self.0.is_empty() {
+            self.0 = vec![("", Roles::NONE); SLOTS];
+        }
         let mut hasher = FxHasher::default();
         hasher.write(names.as_bytes());
-        let slot = &mut self.0[(hasher.finish() % 1024) as usize];
+        let slot = &mut self.0[(hasher.finish() % SLOTS as u64) as usize];
         if slot.0 != names {
             *slot = (names, table.roles(names));
         }

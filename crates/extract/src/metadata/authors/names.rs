@@ -44,7 +44,7 @@ pub(super) fn split(text: &str) -> Vec<String> {
 pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
     let folded = text::fold(name);
     let mut name = folded.as_str();
-    for prefix in s.page.rules.boilerplate.author_words.iter() {
+    for prefix in s.page.rules.boilerplate.author_words.all.iter() {
         if let Some(rest) = behind(name, prefix) {
             name = rest.trim_start_matches([':', '：', ' ']);
         }
@@ -90,7 +90,7 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
     }
     let words = name.split(' ').count();
     let lower = name.to_lowercase();
-    let words_alone = &s.page.rules.boilerplate.author_words;
+    let words_alone = &s.page.rules.boilerplate.author_words.all;
     let bad = name.is_empty()
         || words_alone.iter().any(|word| word.trim_end_matches([':', ' ']) == lower)
         || name.chars().count() > 60
