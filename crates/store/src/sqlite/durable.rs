@@ -1,6 +1,6 @@
 //! Syncs that make commits survive a loss of power, and a check that the database file still exists.
 
-use super::{BUSY, Inner, error::sql};
+use super::{Inner, connect::BUSY, error::sql};
 use crawl_model::StoreError;
 use std::{
     fs, io,

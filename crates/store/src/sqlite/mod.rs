@@ -10,6 +10,7 @@
 mod bands;
 mod check;
 mod checksum;
+mod connect;
 mod domain;
 mod durable;
 mod engine;
@@ -38,13 +39,15 @@ pub(crate) use engine::SqliteEngine;
 pub use projects::SqliteProjects;
 
 use crate::{codes, file_error::io_error, private};
+use connect::{StateAtRest, connect, connect_at_rest, set_up_log};
 use crawl_model::{StoreError, assert_may_block, instant};
 use durable::OpenFile;
 use error::sql;
 use memory::Memory;
 use migrate::{Migrations, migrate, newest, version};
 use run::Run;
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, OpenFlags};
+use seal::Seal;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -68,17 +71,8 @@ const MIGRATIONS: Migrations = &[
     include_str!("migrations/0010_visits.sql"),
 ];
 
-/// Pages in the write-ahead log that trigger a checkpoint: at 4 KiB per page the log stays at about 8 MiB.
-const WAL_PAGES: i64 = 2_000;
-
-/// Size in bytes to which the write-ahead log is truncated after a large transaction.
-const WAL_LIMIT: i64 = 16 << 20;
-
 /// Maximum delay of a change before its commit.
 const GROUP: Duration = Duration::from_millis(100);
-
-/// Time to wait for another writing process. The holder of the directory's lock is the only one.
-const BUSY: Duration = Duration::from_secs(2);
 
 /// Cost and durability of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,10 +151,33 @@ impl SqliteStore {
         let seal = seal::take(dir)?;
         let mut conn = connect(dir, flags, options).map_err(sql).map_err(at)?;
         set_up_log(&conn, options).map_err(sql).map_err(at)?;
+        let file = OpenFile::of(&dir.join(FILE)).map_err(|e| io_error(dir, &e))?;
+        if seal.is_to_verify() && version(&conn, MIGRATIONS).is_ok_and(|found| found == newest(MIGRATIONS)) {
+            return Self::verified(conn, dir, file, (seal, options)).map_err(at);
+        }
         seal::verify(&conn, dir, seal).map_err(at)?;
         migrate(&mut conn, MIGRATIONS).map_err(at)?;
-        let file = OpenFile::of(&dir.join(FILE)).map_err(|e| io_error(dir, &e))?;
         Self::with(conn, dir, Some(file)).map_err(at)
+    }
+
+    /// Reads what a store holds in memory while another thread checks the database. Each takes seconds for
+    /// millions of URLs, and neither changes the database.
+    fn verified(
+        conn: Connection,
+        dir: &Path,
+        file: OpenFile,
+        (seal, options): (Seal, StoreOptions),
+    ) -> Result<Self, StoreError> {
+        std::thread::scope(|scope| {
+            let check = scope.spawn(|| {
+                let reader = connect(dir, OpenFlags::SQLITE_OPEN_READ_ONLY, options).map_err(sql)?;
+                seal::verify(&reader, dir, seal)
+            });
+            let store = Self::with(conn, dir, Some(file));
+            // its fault explains an error of the other
+            check.join().map_err(|_| StoreError::Other("the check of the database panicked".into()))??;
+            store
+        })
     }
 
     /// Returns true if a state directory has a database. An empty file does not count, since SQLite would
@@ -334,62 +351,6 @@ impl Inner {
     fn execute(&self, statement: &str) -> rusqlite::Result<()> {
         self.conn.prepare_cached(statement)?.execute([]).map(|_| ())
     }
-}
-
-fn connect(dir: &Path, flags: OpenFlags, options: StoreOptions) -> rusqlite::Result<Connection> {
-    // the mutex around the connection replaces SQLite's own
-    let conn = Connection::open_with_flags(dir.join(FILE), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    conn.busy_timeout(BUSY)?;
-    conn.set_prepared_statement_cache_capacity(64);
-    // a plan never depends on bound values: otherwise SQLite compiles statements with a bound LIMIT at every
-    // use
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // negative: KiB, not pages
-    conn.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
-    conn.pragma_update(None, "temp_store", "memory")?;
-    // reports a cell beyond its page when the page is read, not when the cell is
-    conn.pragma_update(None, "cell_size_check", true)?;
-    Ok(conn)
-}
-
-/// Reasons to open a database that no run uses.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum StateAtRest {
-    /// To inspect it.
-    Read,
-    /// To read the rest of a damaged database.
-    Salvage,
-    /// To create a new one.
-    Create,
-}
-
-fn connect_at_rest(path: &Path, why: StateAtRest) -> rusqlite::Result<Connection> {
-    let flags = match why {
-        StateAtRest::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-        StateAtRest::Salvage => OpenFlags::SQLITE_OPEN_READ_WRITE,
-        StateAtRest::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
-    };
-    if why == StateAtRest::Create {
-        // SQLite reports the same error next
-        let _ = private::create(path);
-    }
-    let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    conn.busy_timeout(BUSY)?;
-    conn.pragma_update(None, "temp_store", "memory")?;
-    conn.pragma_update(None, "cell_size_check", why != StateAtRest::Salvage)?;
-    if why == StateAtRest::Salvage {
-        // a file shorter than its header says is read as far as possible
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
-        conn.pragma_update(None, "writable_schema", true)?;
-    }
-    Ok(conn)
-}
-
-fn set_up_log(conn: &Connection, options: StoreOptions) -> rusqlite::Result<()> {
-    conn.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
-    conn.pragma_update(None, "synchronous", if options.power_safe { "full" } else { "normal" })?;
-    conn.pragma_update_and_check(None, "wal_autocheckpoint", WAL_PAGES, |_| Ok(()))?;
-    conn.pragma_update_and_check(None, "journal_size_limit", WAL_LIMIT, |_| Ok(()))
 }
 
 #[cfg(test)]

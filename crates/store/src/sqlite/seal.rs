@@ -35,6 +35,13 @@ pub(super) enum Seal {
     Broken,
 }
 
+impl Seal {
+    /// Returns true if SQLite's own check decides.
+    pub(super) const fn is_to_verify(self) -> bool {
+        matches!(self, Self::Missing | Self::Broken)
+    }
+}
+
 fn path(dir: &Path) -> PathBuf {
     dir.join(format!("{FILE}{SUFFIX}"))
 }
@@ -94,7 +101,7 @@ fn checksum_of(path: &Path) -> io::Result<String> {
 
 /// Runs SQLite's check on a database whose seal is not intact.
 pub(super) fn verify(conn: &Connection, dir: &Path, seal: Seal) -> Result<(), StoreError> {
-    if matches!(seal, Seal::New | Seal::Intact) {
+    if !seal.is_to_verify() {
         return Ok(());
     }
     let size = fs::metadata(dir.join(FILE)).map_or(0, |found| found.len());
