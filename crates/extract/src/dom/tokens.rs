@@ -29,7 +29,7 @@ pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize, bud
     let html = one_line_end(head(html, MAX_PAGE));
     let mut scan = Scan {
         html: &html,
-        source: StrTendril::from_slice(&html),
+        source: (html.len() <= MAX_SHARED).then(|| StrTendril::from_slice(&html)),
         has_nulls: memchr(0, html.as_bytes()).is_some(),
         at: 0,
         sink,
@@ -64,13 +64,16 @@ fn one_line_end(html: &str) -> Cow<'_, str> {
 /// Maximum bytes of a page: positions in its tree have 32 bits. The rest is left out.
 const MAX_PAGE: usize = 1 << 31;
 
+/// Maximum bytes of a page whose tokens share a copy of it.
+const MAX_SHARED: usize = 1 << 20;
+
 /// Bytes of text in one token.
 const MAX_RUN: usize = 64 * 1024;
 
 struct Scan<'a, S> {
     html: &'a str,
-    /// The same text. Tokens share its memory.
-    source: StrTendril,
+    /// The same text, unless it is large. Tokens share its memory.
+    source: Option<StrTendril>,
     /// Hardly a page has any.
     has_nulls: bool,
     at: usize,
@@ -90,7 +93,7 @@ impl<S: TokenSink> Scan<'_, S> {
         if open > self.at {
             let at = std::mem::replace(&mut self.at, open);
             match references::in_text(&self.html[at..open]) {
-                Cow::Borrowed(_) if !self.has_nulls => {
+                Cow::Borrowed(_) if !self.has_nulls && self.source.is_some() => {
                     self.send(Token::CharacterTokens(self.shared(&(at..open))));
                 }
                 text => self.nulls(&text),
@@ -120,9 +123,12 @@ impl<S: TokenSink> Scan<'_, S> {
         }
     }
 
-    /// A part of the page, without a copy.
+    /// A part of the page; without a copy if the page is not large.
     fn shared(&self, part: &Range<usize>) -> StrTendril {
-        self.source.subtendril(part.start as u32, part.len() as u32)
+        match &self.source {
+            Some(source) => source.subtendril(part.start as u32, part.len() as u32),
+            None => StrTendril::from_slice(&self.html[part.clone()]),
+        }
     }
 
     /// Sends a token that does not change the tokenizer's state.
