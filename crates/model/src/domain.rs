@@ -1,21 +1,43 @@
 //! Registrable domains.
 
 /// Registrable domain of a host name, by the Public Suffix List; `None` for a public suffix.
-///
-/// The generic lookup of the crate `psl` has 650 kB for each crate that calls it, so this is the one caller.
 #[must_use]
-#[inline(never)]
 pub fn registrable_domain(host: &str) -> Option<&str> {
-    psl::domain_str(host)
+    text(domain(host)?)
+}
+
+/// Registrable domain of a host name under a suffix of the Public Suffix List; `None` for other names.
+#[must_use]
+pub fn listed_domain(host: &str) -> Option<&str> {
+    text(domain(host).filter(|domain| domain.suffix().is_known())?)
+}
+
+/// The generic lookup of the crate `psl` has 650 kB for each crate that calls it, so this is the one caller.
+#[inline(never)]
+fn domain(host: &str) -> Option<psl::Domain<'_>> {
+    psl::domain(host.as_bytes())
+}
+
+fn text(domain: psl::Domain<'_>) -> Option<&str> {
+    std::str::from_utf8(domain.trim().as_bytes()).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::registrable_domain;
+    use super::{listed_domain, registrable_domain};
 
     #[test]
     fn a_public_suffix_has_no_registrable_domain() {
         assert_eq!(registrable_domain("www.example.co.uk"), Some("example.co.uk"));
         assert_eq!(registrable_domain("co.uk"), None);
+    }
+
+    #[test]
+    fn only_names_under_a_listed_suffix_have_a_listed_domain() {
+        assert_eq!(listed_domain("www.example.co.uk"), Some("example.co.uk"));
+        assert_eq!(listed_domain("example.org."), Some("example.org"));
+        for other in ["co.uk", "a.b.internal", "localhost", "127.0.0.1"] {
+            assert_eq!(listed_domain(other), None, "{other}");
+        }
     }
 }

@@ -1,9 +1,8 @@
 //! [`DomainStore`] on PostgreSQL.
 
 use super::{
-    Commit, Inner, PgStore,
+    Commit, Inner, PgStore, acquire,
     db::{Db, get, int, small, uint},
-    hosts,
     memory::Memory,
 };
 use crate::codes;
@@ -121,7 +120,7 @@ impl Inner {
         let fenced: Vec<i64> = self.memory.hosts.get(host).map(|host| host.id).into_iter().collect();
         self.write(Commit::Later, &fenced, |db, memory, _| {
             if !memory.hosts.contains_key(host) {
-                hosts::claim(db, memory, &[host.as_str()], alone)?;
+                acquire::claim(db, memory, &[host.as_str()], alone)?;
             }
             let Some(known) = memory.hosts.get(host).filter(|known| known.epoch.is_some()) else {
                 return Ok(());

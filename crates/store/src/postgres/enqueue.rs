@@ -2,8 +2,8 @@
 
 use super::{
     Commit, Inner,
+    acquire::claim,
     db::{Db, get, int, small, uint, unsigned},
-    hosts::claim,
     inbox,
     memory::Memory,
     url_rows::{Link, Rows, redirects},

@@ -28,7 +28,7 @@ impl Inner {
                 return Ok(None);
             }
             if !memory.hosts.contains_key(held_for) {
-                super::hosts::claim(db, memory, &[held_for.as_str()], alone)?;
+                super::acquire::claim(db, memory, &[held_for.as_str()], alone)?;
             }
             let Some(target) = memory.hosts.get(held_for).map(|host| host.id) else { return Ok(None) };
             let order = memory.next_order;

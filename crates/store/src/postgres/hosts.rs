@@ -7,7 +7,7 @@
 //! still owns a host, or changes nothing of it.
 
 use super::{
-    db::{Db, get, int, small, uint, unsigned},
+    db::{Db, get, int, uint, unsigned},
     memory::{ClockOffset, Held, Memory, Wait},
 };
 use crate::{
@@ -18,7 +18,6 @@ use crawl_model::{HostKey, Lane, StoreError, Strategy, UrlKey};
 use postgres::Row;
 use std::time::Duration;
 use uuid::Uuid;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Times of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,14 +43,8 @@ impl Lease {
     }
 }
 
-/// Hosts that one call takes over.
-pub(super) const BATCH: i64 = 50;
-
 /// Time without a look at the held pages of a host after which none of them is on its way to the output.
 pub(super) const QUIET: Duration = Duration::from_secs(10);
-
-/// Hosts that a worker takes by their first link while there are other workers.
-const SHARE: usize = 200;
 
 /// A host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +54,8 @@ pub(super) struct Host {
     pub(super) epoch: Option<i64>,
     pub(super) round: i64,
     pub(super) active: bool,
+    /// Number of its registrable domain.
+    pub(super) domain: i64,
 }
 
 /// Number of workers that have a lease, this one included.
@@ -79,12 +74,12 @@ pub(super) fn is_alone(db: &mut Db, worker: i32) -> Result<bool, StoreError> {
 /// Takes back the hosts of this worker's last process.
 pub(super) fn resume(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
     let rows = db.rows(
-        "UPDATE hosts SET epoch = epoch + 1 WHERE owner = $1 RETURNING id, epoch, round, active, name, pause",
+        "UPDATE hosts SET epoch = epoch + 1 WHERE owner = $1 RETURNING id, epoch, round, active, name, domain, pause",
         &[&memory.worker],
     )?;
     let taken = note_owned(memory, &rows)?;
     for (row, host) in rows.iter().zip(&taken) {
-        if let Some(seconds) = get::<Option<f64>>(row, 5)? {
+        if let Some(seconds) = get::<Option<f64>>(row, 6)? {
             memory.pauses.insert(*host, Duration::try_from_secs_f64(seconds).unwrap_or_default());
         }
     }
@@ -93,121 +88,14 @@ pub(super) fn resume(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError>
     load(db, memory, &taken)
 }
 
-/// Takes hosts without a live owner, `limit` at most of each kind; returns their number. Hosts of an expired owner
-/// rest for `pause` after its lease. A lock of its row keeps the owner from a renewal in the same moment.
-pub(super) fn acquire(
-    db: &mut Db,
-    memory: &mut Memory,
-    limit: i64,
-    pause: Duration,
-) -> Result<usize, StoreError> {
-    const FREE: &str = "WITH free AS (SELECT id FROM hosts WHERE active AND owner IS NULL \
-                        AND coalesce(not_before < clock_timestamp(), true) ORDER BY id LIMIT $2 \
-                        FOR UPDATE SKIP LOCKED) \
-                        UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM free WHERE hosts.id = free.id \
-                        RETURNING hosts.id, epoch, round, active, name";
-    const EXPIRED: &str = "WITH expired AS (SELECT h.id FROM workers w JOIN hosts h ON h.owner = w.id \
-                           WHERE w.id <> $1 AND coalesce(h.not_before < clock_timestamp(), true) \
-                           AND w.lease_until + make_interval(secs => greatest($3, h.pause)) < clock_timestamp() ORDER BY h.id LIMIT $2 \
-                           FOR UPDATE OF h SKIP LOCKED FOR SHARE OF w SKIP LOCKED) \
-                           UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM expired WHERE hosts.id = expired.id \
-                           RETURNING hosts.id, epoch, round, active, name";
-    const LINKED: &str = "WITH linked AS (SELECT id FROM hosts WHERE owner IS NULL \
-                          AND coalesce(not_before < clock_timestamp(), true) \
-                          AND id IN (SELECT host FROM inbox ORDER BY id LIMIT 1000) ORDER BY id LIMIT $2 \
-                          FOR UPDATE SKIP LOCKED) \
-                          UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM linked WHERE hosts.id = linked.id \
-                          RETURNING hosts.id, epoch, round, active, name";
-    lock_round(db, memory)?;
-    let mut taken = Vec::new();
-    let (worker, pause) = (memory.worker, pause.as_secs_f64());
-    // before the rows of other workers: two workers that take hosts from each other wait for no row
-    db.rows("SELECT FROM workers WHERE id = $1 FOR NO KEY UPDATE", &[&worker])?;
-    for rows in [
-        db.rows(FREE, &[&worker, &limit])?,
-        db.rows(EXPIRED, &[&worker, &limit, &pause])?,
-        db.rows(LINKED, &[&worker, &limit])?,
-    ] {
-        taken.extend(note_owned(memory, &rows)?);
-    }
-    if taken.is_empty() {
-        return Ok(0);
-    }
-    // other workers have given out larger tokens for URLs of these hosts
-    memory.skip_tokens();
-    forget_strategies(db, &taken)?;
-    load(db, memory, &taken)?;
-    let busy = "UPDATE workers SET busy = $2 WHERE id = $1";
-    db.execute(busy, &[&memory.worker, &busy_number(memory)])?;
-    Ok(taken.len())
-}
-
 /// Number of this worker's hosts with unsettled URLs.
 pub(super) fn busy_number(memory: &Memory) -> i32 {
     i32::try_from(memory.busy_hosts()).unwrap_or(i32::MAX)
 }
 
-/// Takes hosts by name, as far as nobody owns them, and notes who owns the others.
-pub(super) fn claim(db: &mut Db, memory: &mut Memory, names: &[&str], alone: bool) -> Result<(), StoreError> {
-    lock_round(db, memory)?;
-    // in one order: workers that add the same hosts wait for each other
-    let mut names = names.to_vec();
-    names.sort_unstable();
-    let names = names.as_slice();
-    db.execute("INSERT INTO hosts (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", &[&names])?;
-    let names_to_take = if alone { names.to_vec() } else { share_of_names(db, memory, names)? };
-    if !names_to_take.is_empty() {
-        let rows = db.rows(
-            "WITH free AS (SELECT id FROM hosts WHERE name = ANY($2) AND owner IS NULL \
-             AND coalesce(not_before < clock_timestamp(), true) ORDER BY id FOR UPDATE SKIP LOCKED) \
-             UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM free WHERE hosts.id = free.id \
-             RETURNING hosts.id, epoch, round, active, name",
-            &[&memory.worker, &names_to_take],
-        )?;
-        let taken = note_owned(memory, &rows)?;
-        let worked: Vec<HostId> = taken.into_iter().filter(|id| is_active(memory, *id)).collect();
-        if !worked.is_empty() {
-            memory.skip_tokens();
-            forget_strategies(db, &worked)?;
-            load(db, memory, &worked)?;
-        }
-    }
-    let rows = db.rows("SELECT id, round, active, name FROM hosts WHERE name = ANY($1)", &[&names])?;
-    for row in rows {
-        let host = Host {
-            id: i64::from(get::<i32>(&row, 0)?),
-            epoch: None,
-            round: i64::from(get::<i32>(&row, 1)?),
-            active: get(&row, 2)?,
-        };
-        memory.hosts.entry(HostKey::from_stored(get::<&str>(&row, 3)?)).or_insert(host);
-    }
-    Ok(())
-}
-
-/// New hosts that this worker takes by their first link: each live worker takes its part of all names. The others are free
-/// for workers that look for work.
-fn share_of_names<'n>(db: &mut Db, memory: &Memory, names: &[&'n str]) -> Result<Vec<&'n str>, StoreError> {
-    if memory.names.len() >= SHARE {
-        return Ok(Vec::new());
-    }
-    let live = "SELECT id FROM workers WHERE id = $1 OR lease_until > clock_timestamp() ORDER BY id";
-    let rows = db.rows(live, &[&memory.worker])?;
-    let ids: Vec<i32> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
-    let is_own = |name: &str| {
-        let place = xxh3_64(name.as_bytes()) % ids.len().max(1) as u64;
-        usize::try_from(place).is_ok_and(|place| ids.get(place) == Some(&memory.worker))
-    };
-    Ok(names.iter().copied().filter(|name| is_own(name)).collect())
-}
-
-fn is_active(memory: &Memory, id: HostId) -> bool {
-    memory.names.get(&id).and_then(|name| memory.hosts.get(name)).is_some_and(|host| host.active)
-}
-
 /// Locks the round against its end, which takes away all hosts. The first lock of a transaction.
 /// The lock does not conflict with the reservation of numbers in the same row: two workers would wait for each other.
-fn lock_round(db: &mut Db, memory: &Memory) -> Result<(), StoreError> {
+pub(super) fn lock_round(db: &mut Db, memory: &Memory) -> Result<(), StoreError> {
     let row = db.one("SELECT round FROM crawls FOR KEY SHARE", &[])?;
     let round = uint(get(&row, 0)?);
     if round == memory.round {
@@ -219,7 +107,7 @@ fn lock_round(db: &mut Db, memory: &Memory) -> Result<(), StoreError> {
     )))
 }
 
-fn note_owned(memory: &mut Memory, rows: &[Row]) -> Result<Vec<HostId>, StoreError> {
+pub(super) fn note_owned(memory: &mut Memory, rows: &[Row]) -> Result<Vec<HostId>, StoreError> {
     let mut taken = Vec::with_capacity(rows.len());
     for row in rows {
         let id = i64::from(get::<i32>(row, 0)?);
@@ -228,34 +116,21 @@ fn note_owned(memory: &mut Memory, rows: &[Row]) -> Result<Vec<HostId>, StoreErr
             epoch: Some(get(row, 1)?),
             round: i64::from(get::<i32>(row, 2)?),
             active: get(row, 3)?,
+            domain: get(row, 5)?,
         };
         let name = HostKey::from_stored(get::<&str>(row, 4)?);
         if memory.epoch(id).is_some() {
             // another worker had it in between, unnoticed: what is left of the earlier epoch is void
             memory.drop_host(id);
         }
-        memory.names.insert(id, name.clone());
-        memory.hosts.insert(name, host);
+        memory.own(name, host);
         taken.push(id);
     }
     Ok(taken)
 }
 
-/// Makes URLs of taken hosts pending without attempts: the results of earlier strategies are on another disk.
-fn forget_strategies(db: &mut Db, hosts: &[HostId]) -> Result<(), StoreError> {
-    let hosts = ints(hosts);
-    db.execute(
-        "UPDATE urls SET strategy = NULL, attempt = NULL FROM queue q WHERE q.host = ANY($1) AND q.due IS NOT NULL \
-         AND urls.host = q.host AND urls.id = q.id AND urls.strategy IS NOT NULL",
-        &[&hosts],
-    )?;
-    let (plain, browser) = (small(codes::lane(Lane::Plain)), small(codes::lane(Lane::Browser)));
-    db.execute("UPDATE queue SET lane = $2 WHERE host = ANY($1) AND lane = $3", &[&hosts, &plain, &browser])?;
-    Ok(())
-}
-
 /// Reads the active URLs of hosts that this worker has just taken.
-fn load(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Result<(), StoreError> {
+pub(super) fn load(db: &mut Db, memory: &mut Memory, hosts: &[HostId]) -> Result<(), StoreError> {
     let hosts = ints(hosts);
     let rows = db.rows(
         "SELECT host, lane, count(*), min(id) FROM queue WHERE host = ANY($1) AND due IS NULL \

@@ -12,7 +12,7 @@ use crate::{
 use crawl_model::{HostBounds, HostKey, HostLoad, Lane, LeaseRef, StoreError, UrlKey, now_ms};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -48,6 +48,10 @@ pub(super) struct Memory {
     pub(super) quota_bases: [Option<i64>; 2],
     /// Names of this worker's hosts.
     pub(super) names: FxHashMap<HostId, HostKey>,
+    /// Number of this worker's hosts of each domain.
+    pub(super) domains: BTreeMap<i64, usize>,
+    /// Domain of this worker whose free hosts it looked for last.
+    pub(super) probed: i64,
     /// Leased URLs.
     pub(super) out: FxHashMap<i64, Out>,
     /// URLs that wait for a retry, by number and by time.
@@ -122,6 +126,8 @@ impl Memory {
             pauses: FxHashMap::default(),
             quota_bases: [None; 2],
             names: FxHashMap::default(),
+            domains: BTreeMap::new(),
+            probed: i64::MIN,
             out: FxHashMap::default(),
             waits: FxHashMap::default(),
             waiting: BTreeSet::new(),
@@ -158,6 +164,13 @@ impl Memory {
     /// The epoch of a host of this worker.
     pub(super) fn epoch(&self, host: HostId) -> Option<i64> {
         self.names.get(&host).and_then(|name| self.hosts.get(name)).and_then(|host| host.epoch)
+    }
+
+    /// Notes a host that this worker has taken.
+    pub(super) fn own(&mut self, name: HostKey, host: Host) {
+        self.names.insert(host.id, name.clone());
+        *self.domains.entry(host.domain).or_default() += 1;
+        self.hosts.insert(name, host);
     }
 
     /// Hosts of this worker with unsettled URLs.
@@ -239,6 +252,7 @@ impl Memory {
             let pending = self.held_pages_of(host).count();
             if let Some(known) = self.hosts.get_mut(&name) {
                 known.epoch = None;
+                leave_domain(&mut self.domains, known.domain);
             }
             self.handed_over.push(HostLoad { host: name, pending });
         }
@@ -265,6 +279,16 @@ impl Memory {
         let name = self.hosts.iter().find(|(_, known)| known.id == host).map(|(name, _)| name.clone());
         if let Some(name) = name {
             self.ledger.add(host, &name, UrlState::Held, guests);
+        }
+    }
+}
+
+/// Counts a host of a domain out.
+fn leave_domain(domains: &mut BTreeMap<i64, usize>, domain: i64) {
+    if let Some(hosts) = domains.get_mut(&domain) {
+        *hosts -= 1;
+        if *hosts == 0 {
+            domains.remove(&domain);
         }
     }
 }

@@ -1,20 +1,33 @@
 //! Versions of a schema: the table `schema_version` counts the applied migrations.
 
 use super::{
+    affinity,
     connect::Target,
     db::{Db, get},
 };
 use crawl_model::StoreError;
 
+/// A part of a migration.
+enum Step {
+    Sql(&'static str),
+    Rows(fn(&mut Db) -> Result<(), StoreError>),
+}
+use Step::{Rows, Sql};
+
 /// Migrations, one per version. Entries are never edited, only added.
-const MIGRATIONS: &[&str] = &[
-    include_str!("migrations/0001_frontier.sql"),
-    include_str!("migrations/0002_parts.sql"),
-    include_str!("migrations/0003_shares.sql"),
-    include_str!("migrations/0004_quotas.sql"),
-    include_str!("migrations/0005_found_on.sql"),
-    include_str!("migrations/0006_addresses.sql"),
-    include_str!("migrations/0007_hashes.sql"),
+const MIGRATIONS: &[&[Step]] = &[
+    &[Sql(include_str!("migrations/0001_frontier.sql"))],
+    &[Sql(include_str!("migrations/0002_parts.sql"))],
+    &[Sql(include_str!("migrations/0003_shares.sql"))],
+    &[Sql(include_str!("migrations/0004_quotas.sql"))],
+    &[Sql(include_str!("migrations/0005_found_on.sql"))],
+    &[Sql(include_str!("migrations/0006_addresses.sql"))],
+    &[Sql(include_str!("migrations/0007_hashes.sql"))],
+    &[
+        Sql(include_str!("migrations/0008_domains.sql")),
+        Rows(affinity::fill),
+        Sql(include_str!("migrations/0008_domain_indexes.sql")),
+    ],
 ];
 
 /// The newest version that this program knows.
@@ -59,7 +72,12 @@ fn apply(db: &mut Db, target: &Target) -> Result<(), StoreError> {
     db.batch("CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL)")?;
     let done = applied(db)?;
     for (n, migration) in (1_u32..).zip(MIGRATIONS).skip(done as usize) {
-        db.batch(migration)?;
+        for step in *migration {
+            match step {
+                Sql(statements) => db.batch(statements)?,
+                Rows(fill) => fill(db)?,
+            }
+        }
         db.batch(&format!("DELETE FROM schema_version; INSERT INTO schema_version VALUES ({n})"))?;
     }
     db.execute("INSERT INTO crawls (name) VALUES ($1) ON CONFLICT DO NOTHING", &[&target.crawl()]).map(|_| ())

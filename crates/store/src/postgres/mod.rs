@@ -8,6 +8,8 @@
 //!
 //! Pages that wait for a fingerprint, and results between strategies, are on the disk of the worker (`spool.rs`).
 
+mod acquire;
+mod affinity;
 mod connect;
 mod db;
 mod domain;
@@ -118,6 +120,8 @@ struct Inner {
     /// The lease as requests see it.
     permits: Arc<LeaseClock>,
     looked: Option<Instant>,
+    /// Time since which free hosts are left for the sake of their domain.
+    left_since: Option<Instant>,
     /// Reason for the loss of changes, if any were lost.
     lost: Option<StoreError>,
 }
@@ -164,6 +168,7 @@ impl PgStore {
             renewed,
             permits: Arc::new(LeaseClock::new(renewed + lease.stop())),
             looked: None,
+            left_since: None,
             lost,
         };
         inner.write(Commit::Later, &[], |db, memory, _| hosts::resume(db, memory))?;
@@ -218,6 +223,7 @@ impl PgStore {
             renewed,
             permits: Arc::new(LeaseClock::new(renewed)),
             looked: None,
+            left_since: None,
             lost: None,
         };
         Ok(Self::new(inner))
@@ -400,25 +406,6 @@ impl Inner {
             self.acquire()?;
         }
         Ok(())
-    }
-
-    /// Takes free hosts: all if this worker is alone.
-    fn acquire(&mut self) -> Result<(), StoreError> {
-        let pause = self.pause;
-        loop {
-            let room = self.share.map(|most| most.saturating_sub(self.memory.busy_hosts()));
-            let limit = room.map_or(hosts::BATCH, |room| i64::try_from(room).unwrap_or(hosts::BATCH));
-            let limit = limit.clamp(1, hosts::BATCH);
-            let taken =
-                self.write(Commit::Later, &[], |db, memory, _| hosts::acquire(db, memory, limit, pause))?;
-            if taken > 0 {
-                self.put_back_foreign()?;
-            }
-            if taken == 0 || !self.alone {
-                return Ok(());
-            }
-            self.renew()?;
-        }
     }
 
     fn release(&mut self) -> Result<(), StoreError> {

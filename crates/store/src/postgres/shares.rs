@@ -2,6 +2,7 @@
 
 use super::{
     Commit, Inner,
+    affinity::{Movable, give_away},
     db::{Db, get, unsigned},
     held,
     hosts::{QUIET, busy_number, ints},
@@ -9,7 +10,11 @@ use super::{
 };
 use crate::ledger::{HostId, UrlState};
 use crawl_model::{HostKey, HostLoad, Lane, StoreError, instant};
+use rustc_hash::FxHashMap;
 use std::{net::IpAddr, time::Duration};
+
+/// Part of its share that a worker keeps beyond it, so that no domain is divided.
+const TOLERANCE: usize = 20;
 
 /// Gives all hosts of this worker back and ends its lease. Hosts that it has asked rest for `pause`.
 pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<(), StoreError> {
@@ -19,7 +24,7 @@ pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Resu
     db.execute(end, &[&memory.worker]).map(|_| ())
 }
 
-/// Gives back surplus hosts that this worker has not begun; returns its share. If that is not enough, further hosts are
+/// Gives back surplus hosts in whole domains where possible; returns the share of this worker. Hosts that it has begun are
 /// marked: [`let_leave`] gives them back once they have no leased pages. Hosts without unsettled URLs do not count.
 pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
     db.execute("UPDATE workers SET busy = $2 WHERE id = $1", &[&memory.worker, &busy_number(memory)])?;
@@ -27,32 +32,54 @@ pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreErro
         "SELECT count(*), coalesce(sum(busy), 0)::int8 + (SELECT count(*) FROM hosts WHERE active AND owner IS NULL) \
          + (SELECT count(*) FROM hosts h JOIN workers w ON w.id = h.owner \
          WHERE h.active AND w.id <> $1 AND w.lease_until <= clock_timestamp()) \
+         + (SELECT count(*) FROM hosts WHERE owner IS NULL AND NOT active \
+         AND id IN (SELECT host FROM inbox ORDER BY id LIMIT 1000)) \
          FROM workers WHERE lease_until > clock_timestamp() OR id = $1",
         &[&memory.worker],
     )?;
     let (workers, hosts): (usize, usize) = (unsigned(&row, 0)?, unsigned(&row, 1)?);
     let share = hosts.div_ceil(workers.max(1));
     let surplus = memory.busy_hosts().saturating_sub(share).saturating_sub(memory.leaving.len());
-    let is_untouched = |id: &HostId| !memory.begun.contains(id) && is_only_ready(memory, *id);
-    let mut given: Vec<HostId> = memory.names.keys().copied().filter(is_untouched).collect();
-    given.sort_unstable();
-    given.truncate(surplus);
-    give_back(db, memory, &given, Duration::ZERO)?;
-    given.iter().for_each(|host| memory.drop_host(*host));
-    let more = surplus.saturating_sub(given.len());
-    if more == 0 {
+    if surplus == 0 {
         return Ok(share);
     }
-    let may_leave = |id: &HostId| {
-        let places = memory.ledger.of(*id);
-        places.pending() > 0 && !memory.leaving.contains(id)
-    };
-    let mut leaving: Vec<HostId> = memory.names.keys().copied().filter(may_leave).collect();
-    // held pages are fetched again by the next owner
-    leaving.sort_by_cached_key(|id| (memory.held_pages_of(*id).count(), *id));
-    leaving.truncate(more);
-    memory.leaving.extend(leaving);
+    let (movable, sizes) = movable(memory);
+    let given = give_away(movable, &sizes, surplus, share / TOLERANCE);
+    let (untouched, begun): (Vec<HostId>, Vec<HostId>) =
+        given.into_iter().partition(|id| is_untouched(memory, *id));
+    give_back(db, memory, &untouched, Duration::ZERO)?;
+    untouched.iter().for_each(|host| memory.drop_host(*host));
+    memory.leaving.extend(begun);
     Ok(share)
+}
+
+/// Hosts with work that may go to another worker, and the number of hosts with work of each domain.
+fn movable(memory: &Memory) -> (Vec<Movable>, FxHashMap<i64, usize>) {
+    let mut held: FxHashMap<HostId, usize> = FxHashMap::default();
+    for page in memory.held.values() {
+        *held.entry(page.host).or_default() += 1;
+    }
+    let (mut movable, mut sizes) = (Vec::new(), FxHashMap::default());
+    for (id, name) in &memory.names {
+        let (Some(host), places) = (memory.hosts.get(name), memory.ledger.of(*id)) else { continue };
+        if places.total() == 0 || memory.leaving.contains(id) {
+            continue;
+        }
+        *sizes.entry(host.domain).or_default() += 1;
+        let is_begun = !is_untouched(memory, *id);
+        if !is_begun || places.pending() > 0 {
+            let held = held.get(id).copied().unwrap_or(0);
+            movable.push(Movable { host: *id, domain: host.domain, held, is_begun });
+        }
+    }
+    (movable, sizes)
+}
+
+/// Returns true if the worker has leased no page of a host, and all its URLs wait to be fetched.
+fn is_untouched(memory: &Memory, host: HostId) -> bool {
+    let places = memory.ledger.of(host);
+    let ready = Lane::ALL.map(|lane| places.get(UrlState::ready(lane))).iter().sum::<u64>();
+    !memory.begun.contains(&host) && places.total() == ready
 }
 
 /// Gives back the marked hosts that have no leased pages. Their held pages are dropped, unless they are on their way to the
@@ -137,13 +164,6 @@ impl Inner {
             Ok(())
         })
     }
-}
-
-/// Returns true if all URLs of a host wait to be fetched.
-fn is_only_ready(memory: &Memory, host: HostId) -> bool {
-    let places = memory.ledger.of(host);
-    let ready = Lane::ALL.map(|lane| places.get(UrlState::ready(lane))).iter().sum::<u64>();
-    places.total() == ready
 }
 
 fn give_back(db: &mut Db, memory: &Memory, hosts: &[HostId], pause: Duration) -> Result<(), StoreError> {

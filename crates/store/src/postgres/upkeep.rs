@@ -119,7 +119,7 @@ impl Upkeep for PgStore {
             for text in urls {
                 let Some(name) = Url::parse(text).ok().as_ref().and_then(HostKey::of) else { continue };
                 if !memory.hosts.contains_key(&name) {
-                    super::hosts::claim(db, memory, &[name.as_str()], alone)?;
+                    super::acquire::claim(db, memory, &[name.as_str()], alone)?;
                 }
                 let Some(host) = memory.hosts.get(&name).map(|host| host.id) else { continue };
                 let id = memory.next_id(db)?;

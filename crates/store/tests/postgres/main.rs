@@ -8,6 +8,7 @@
 )]
 
 mod chaos;
+mod domains;
 mod errors;
 #[path = "../support/postgres.rs"]
 mod server;

@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        affinity::domain_of,
         db::{Db, text},
         error::sql as pg,
     },
@@ -79,6 +80,7 @@ fn cell(row: &Row<'_>, n: usize, kind: Kind) -> rusqlite::Result<Cell> {
         Kind::Bool => Box::new(row.get::<_, bool>(n)?),
         Kind::Key => Box::new(Uuid::from_bytes(row.get(n)?)),
         Kind::KeyOfUrl => Box::new(Uuid::from_bytes(UrlKey::of(row.get_ref(n)?.as_str()?).0)),
+        Kind::DomainOfHost => Box::new(domain_of(row.get_ref(n)?.as_str()?)),
         Kind::Bands => {
             let bytes: Vec<u8> = row.get(n)?;
             Box::new(bytes.as_chunks().0.iter().map(|hash| i64::from_le_bytes(*hash)).collect::<Vec<_>>())
@@ -125,7 +127,9 @@ fn value(row: &BinaryCopyOutRow, n: usize, kind: Kind) -> Result<Value, String> 
     Ok(match kind {
         Kind::Small => row.try_get::<Option<i16>>(n).map_err(failed)?.into(),
         Kind::Int => row.try_get::<Option<i32>>(n).map_err(failed)?.into(),
-        Kind::Big | Kind::Checksum => row.try_get::<Option<i64>>(n).map_err(failed)?.into(),
+        Kind::Big | Kind::DomainOfHost | Kind::Checksum => {
+            row.try_get::<Option<i64>>(n).map_err(failed)?.into()
+        }
         Kind::Text => row.try_get::<Option<String>>(n).map_err(failed)?.into(),
         Kind::Bytes => row.try_get::<Option<Vec<u8>>>(n).map_err(failed)?.into(),
         Kind::Bool => row.try_get::<bool>(n).map_err(failed)?.into(),

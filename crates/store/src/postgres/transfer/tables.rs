@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Key,
     /// Key of a URL, which SQLite has as the URL alone.
     KeyOfUrl,
+    /// Number of the domain of a host, which SQLite has as the name of the host alone.
+    DomainOfHost,
     Bool,
     /// Hashes of bands: bytes, and an array.
     Bands,
@@ -31,7 +33,7 @@ impl Kind {
         match self {
             Self::Small => Type::INT2,
             Self::Int => Type::INT4,
-            Self::Big | Self::Checksum => Type::INT8,
+            Self::Big | Self::DomainOfHost | Self::Checksum => Type::INT8,
             Self::Text => Type::TEXT,
             Self::Bytes | Self::TextAsBytes => Type::BYTEA,
             Self::Key | Self::KeyOfUrl => Type::UUID,
@@ -65,7 +67,7 @@ pub(super) struct Export {
     pub(super) insert: &'static str,
 }
 
-use Kind::{Bands, Big, Bool, Bytes, Checksum, Int, Key, KeyOfUrl, Small, Text, TextAsBytes};
+use Kind::{Bands, Big, Bool, Bytes, Checksum, DomainOfHost, Int, Key, KeyOfUrl, Small, Text, TextAsBytes};
 
 const URL_KINDS: &[Kind] = &[
     Big, Big, Big, Big, Big, Big, Big, Int, Int, Int, Int, Int, Int, Small, Small, Small, Int, KeyOfUrl,
@@ -76,10 +78,10 @@ const URL_KINDS: &[Kind] = &[
 pub(super) const IMPORTS: &[Import] = &[
     Import {
         table: "hosts",
-        columns: "id, name, round, active",
-        kinds: &[Int, Text, Int, Bool],
+        columns: "id, name, domain, round, active",
+        kinds: &[Int, Text, DomainOfHost, Int, Bool],
         key: ("name", 1),
-        select: "SELECT id, name, round, id IN (SELECT host FROM queue UNION SELECT host FROM waiting \
+        select: "SELECT id, name, name, round, id IN (SELECT host FROM queue UNION SELECT host FROM waiting \
                  UNION SELECT host FROM leases UNION SELECT urls.host FROM held JOIN urls ON urls.id = held.id) \
                  FROM hosts",
     },

@@ -1,0 +1,289 @@
+//! Choice of hosts by registrable domain: hosts of one domain go to one worker where possible.
+//!
+//! A worker takes a domain whole if it has room, and gives domains back whole. It leaves free hosts of a domain to
+//! another worker that has hosts of the domain, as long as that one has room. A worker without work takes them at
+//! once, and any other one after [`PATIENCE`]. So a domain with more hosts than the share of a worker is spread.
+
+use super::db::{Db, get};
+use crate::ledger::HostId;
+use crawl_model::{StoreError, listed_domain};
+use rustc_hash::FxHashMap;
+use std::{cmp::Reverse, net::Ipv4Addr, time::Duration};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Time after which a worker takes free hosts that it would leave to another one.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Rows that one statement of the upgrade fills.
+const BATCH: i64 = 10_000;
+
+/// Number of the domain of a host, from its name with or without a port. Addresses and names without a listed suffix are domains
+/// of their own.
+pub(super) fn domain_of(host: &str) -> i64 {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let is_address = name.starts_with('[') || name.parse::<Ipv4Addr>().is_ok();
+    let domain = if is_address { None } else { listed_domain(name) };
+    xxh3_64(domain.unwrap_or(host).as_bytes()).cast_signed()
+}
+
+/// Fills the domains of hosts that an earlier program wrote.
+pub(super) fn fill(db: &mut Db) -> Result<(), StoreError> {
+    let mut after = 0_i32;
+    loop {
+        let rows =
+            db.rows("SELECT id, name FROM hosts WHERE id > $1 ORDER BY id LIMIT $2", &[&after, &BATCH])?;
+        let mut ids: Vec<i32> = Vec::with_capacity(rows.len());
+        let mut domains: Vec<i64> = Vec::with_capacity(rows.len());
+        for row in &rows {
+            ids.push(get(row, 0)?);
+            domains.push(domain_of(get(row, 1)?));
+        }
+        let Some(last) = ids.last() else { return Ok(()) };
+        after = *last;
+        db.execute(
+            "UPDATE hosts SET domain = n.domain FROM unnest($1::int[], $2::bigint[]) AS n (id, domain) \
+             WHERE hosts.id = n.id",
+            &[&ids, &domains],
+        )?;
+    }
+}
+
+/// Place of a worker among those with a lease. Each one begins its search for hosts at a point of its own. It has the new domains
+/// from there to the point of the next worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) index: usize,
+    pub(super) workers: usize,
+}
+
+impl Place {
+    /// Least number of a domain of this place.
+    pub(super) fn start(self) -> i64 {
+        let step = u64::MAX / self.workers.max(1) as u64;
+        i64::MIN.wrapping_add_unsigned(step.wrapping_mul(self.index as u64))
+    }
+
+    /// Returns true if a new domain falls to this place.
+    pub(super) fn has(self, domain: i64) -> bool {
+        let next = Self { index: self.index + 1, ..self };
+        self.start() <= domain && (next.index >= self.workers || domain < next.start())
+    }
+}
+
+/// Holder of a domain, in the order in which free hosts are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Holder {
+    /// This worker has hosts of the domain.
+    ThisWorker,
+    /// Another worker has some, and no room for more.
+    FullWorker,
+    Nobody,
+    /// Another worker has some, and room for more.
+    OtherWorker,
+}
+
+/// A domain with free hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FreeDomain {
+    pub(super) domain: i64,
+    /// Number of free hosts, counted up to a bound.
+    pub(super) hosts: usize,
+    pub(super) holder: Holder,
+}
+
+/// Wish of a worker for free hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// It leaves hosts to the holders of their domain, and domains that do not fit.
+    Fitting,
+    /// It has left them for long enough.
+    Any,
+    /// It has no work: a domain that nobody holds is taken whole, even if it does not fit.
+    Work,
+}
+
+/// Domains whose free hosts a worker with `room` takes, and the number of these hosts: `batch`, or a little more. A domain that
+/// nobody holds is taken if it fits whole.
+pub(super) fn choose(
+    mut free: Vec<FreeDomain>,
+    start: i64,
+    (room, batch): (usize, usize),
+    wish: Wish,
+) -> (Vec<i64>, usize) {
+    free.sort_by_key(|found| (found.holder, found.domain.wrapping_sub(start).cast_unsigned()));
+    let (mut chosen, mut hosts) = (Vec::new(), 0);
+    for found in &free {
+        let is_wanted = match found.holder {
+            Holder::ThisWorker | Holder::FullWorker => true,
+            Holder::Nobody => found.hosts <= room.saturating_sub(hosts),
+            Holder::OtherWorker => false,
+        };
+        if is_wanted && hosts < room.min(batch) {
+            chosen.push(found.domain);
+            hosts += found.hosts.min(room - hosts);
+        }
+    }
+    match (free.first(), wish) {
+        (Some(first), Wish::Work) if chosen.is_empty() && first.holder == Holder::Nobody => {
+            return (vec![first.domain], first.hosts);
+        }
+        (Some(_), Wish::Any | Wish::Work) if chosen.is_empty() => {
+            for found in free {
+                if hosts < room.min(batch) {
+                    chosen.push(found.domain);
+                    hosts += found.hosts.min(room - hosts);
+                }
+            }
+        }
+        _ => {}
+    }
+    (chosen, hosts)
+}
+
+/// A host that may go to another worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Movable {
+    pub(super) host: HostId,
+    pub(super) domain: i64,
+    /// Number of its held pages, which its next owner fetches again.
+    pub(super) held: usize,
+    /// True if the worker has leased pages of it.
+    pub(super) is_begun: bool,
+}
+
+/// Hosts that a worker gives away: `surplus` of them, or up to `tolerance` less to keep a domain whole. `sizes` has the hosts
+/// with work of each domain. Domains with the fewest held pages go first. One domain at most is divided.
+pub(super) fn give_away(
+    movable: Vec<Movable>,
+    sizes: &FxHashMap<i64, usize>,
+    surplus: usize,
+    tolerance: usize,
+) -> Vec<HostId> {
+    let mut domains: FxHashMap<i64, Vec<Movable>> = FxHashMap::default();
+    for host in movable {
+        domains.entry(host.domain).or_default().push(host);
+    }
+    let mut domains: Vec<Vec<Movable>> = domains.into_values().collect();
+    domains.sort_by_cached_key(|hosts| {
+        let held: usize = hosts.iter().map(|host| host.held).sum();
+        let begun = hosts.iter().filter(|host| host.is_begun).count();
+        (held, begun, Reverse(hosts.len()), hosts.iter().map(|host| host.host).min())
+    });
+    let mut given = Vec::with_capacity(surplus);
+    let mut others = Vec::new();
+    for mut hosts in domains {
+        hosts.sort_by_key(|host| (host.is_begun, host.held, host.host));
+        let size = hosts.first().and_then(|host| sizes.get(&host.domain)).copied().unwrap_or(0);
+        if size <= hosts.len() && hosts.len() <= surplus - given.len() {
+            given.extend(hosts.iter().map(|host| host.host));
+        } else {
+            others.push((size, hosts));
+        }
+    }
+    let rest = surplus - given.len();
+    if rest > tolerance {
+        others.sort_by_key(|(size, _)| Reverse(*size));
+        let hosts = others.iter().flat_map(|(_, hosts)| hosts).map(|host| host.host);
+        given.extend(hosts.take(rest));
+    }
+    given
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_one_domain_have_its_number() {
+        let of_domain = domain_of("example.co.uk");
+        for host in ["www.example.co.uk", "a.b.example.co.uk:8443"] {
+            assert_eq!(domain_of(host), of_domain, "{host}");
+        }
+        let alone = [
+            "other.co.uk",
+            "co.uk",
+            "a.internal",
+            "b.internal",
+            "10.0.0.1",
+            "10.0.0.1:81",
+            "[::1]",
+            "[::1]:81",
+        ];
+        let mut numbers: Vec<i64> = alone.iter().map(|host| domain_of(host)).collect();
+        numbers.push(of_domain);
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), alone.len() + 1);
+    }
+
+    #[test]
+    fn each_domain_falls_to_one_place() {
+        for workers in 1..5 {
+            let places = (0..workers).map(|index| Place { index, workers });
+            for domain in [i64::MIN, -7, 0, 1 << 61, i64::MAX] {
+                assert_eq!(
+                    places.clone().filter(|place| place.has(domain)).count(),
+                    1,
+                    "{domain} of {workers}"
+                );
+            }
+        }
+    }
+
+    fn free(domain: i64, hosts: usize, holder: Holder) -> FreeDomain {
+        FreeDomain { domain, hosts, holder }
+    }
+
+    #[test]
+    fn free_domains_are_taken_whole_and_left_to_their_holder() {
+        use Holder::{FullWorker, Nobody, OtherWorker, ThisWorker};
+        let all = vec![
+            free(1, 5, Nobody),
+            free(2, 5, OtherWorker),
+            free(3, 1, ThisWorker),
+            free(4, 9, Nobody),
+            free(5, 2, FullWorker),
+            free(6, 3, Nobody),
+        ];
+        let domains = |all: &[FreeDomain], start, room, wish| choose(all.to_vec(), start, room, wish).0;
+        assert_eq!(domains(&all, 0, (13, 50), Wish::Fitting), [3, 5, 1, 6], "4 does not fit");
+        assert_eq!(domains(&all, 4, (17, 50), Wish::Fitting), [3, 5, 4, 6], "from the start on, in a circle");
+        assert_eq!(domains(&all, 0, (50, 4), Wish::Fitting), [3, 5, 1], "a batch");
+        let others = [free(1, 5, OtherWorker), free(2, 9, Nobody)];
+        assert_eq!(choose(others.to_vec(), 0, (4, 50), Wish::Fitting), (vec![], 0));
+        assert_eq!(choose(others.to_vec(), 0, (4, 50), Wish::Any), (vec![2], 4));
+        assert_eq!(choose(others.to_vec(), 0, (4, 50), Wish::Work), (vec![2], 9));
+        assert_eq!(domains(&others, 0, (10, 50), Wish::Work), [2], "a domain that fits comes first");
+        assert_eq!(choose(others[..1].to_vec(), 0, (9, 50), Wish::Work), (vec![1], 5));
+    }
+
+    /// Hosts of domains of these sizes, numbered in their order.
+    fn hosts(sizes: &[usize]) -> (Vec<Movable>, FxHashMap<i64, usize>) {
+        let domains = (0_i64..).zip(sizes).flat_map(|(domain, size)| vec![domain; *size]);
+        let movable = (1..).zip(domains);
+        let movable = movable.map(|(host, domain)| Movable { host, domain, held: 0, is_begun: false });
+        (movable.collect(), (0..).zip(sizes.iter().copied()).collect())
+    }
+
+    #[test]
+    fn surplus_hosts_go_in_whole_domains() {
+        let (movable, sizes) = hosts(&[2, 3, 2, 4]);
+        assert_eq!(give_away(movable.clone(), &sizes, 4, 0), [8, 9, 10, 11]);
+        assert_eq!(give_away(movable.clone(), &sizes, 3, 0), [3, 4, 5]);
+        assert_eq!(give_away(movable.clone(), &sizes, 1, 1), [0_i64; 0]);
+        assert_eq!(give_away(movable.clone(), &sizes, 1, 0), [8], "the largest domain is divided");
+        let held = |mut all: Vec<Movable>| {
+            all[10].held = 1;
+            all
+        };
+        assert_eq!(give_away(held(movable.clone()), &sizes, 4, 1), [3, 4, 5], "held pages stay");
+        let fixed: Vec<Movable> = movable.into_iter().filter(|host| host.host != 8).collect();
+        assert_eq!(give_away(fixed, &sizes, 3, 0), [3, 4, 5], "a domain whose first host stays");
+    }
+
+    #[test]
+    fn a_domain_larger_than_the_surplus_is_divided() {
+        let (movable, sizes) = hosts(&[10_000]);
+        assert_eq!(give_away(movable, &sizes, 5_000, 250).len(), 5_000);
+    }
+}
