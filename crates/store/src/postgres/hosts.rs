@@ -9,6 +9,7 @@
 use super::{
     db::{Db, get, int, uint, unsigned},
     memory::{ClockOffset, Held, Memory, Wait},
+    migrate,
 };
 use crate::{
     codes,
@@ -96,7 +97,10 @@ pub(super) fn busy_number(memory: &Memory) -> i32 {
 /// Locks the round against its end, which takes away all hosts. The first lock of a transaction.
 /// The lock does not conflict with the reservation of numbers in the same row: two workers would wait for each other.
 pub(super) fn lock_round(db: &mut Db, memory: &Memory) -> Result<(), StoreError> {
-    let row = db.one("SELECT round FROM crawls FOR KEY SHARE", &[])?;
+    let row =
+        db.one("SELECT round, (SELECT max(version) FROM schema_version) FROM crawls FOR KEY SHARE", &[])?;
+    // an upgrade waits for no worker whose lease has ended
+    migrate::expect(get(&row, 1)?)?;
     let round = uint(get(&row, 0)?);
     if round == memory.round {
         return Ok(());

@@ -30,6 +30,15 @@ const MIGRATIONS: &[&[Step]] = &[
     ],
 ];
 
+/// Takes all hosts from their owners, whose leases have ended. The hosts rest for their pause after these leases, or for an hour
+/// if the pause is written in an unusual way.
+const VOID_LEASES: &str = r#"UPDATE hosts SET owner = NULL, epoch = hosts.epoch + 1,
+    not_before = greatest(hosts.not_before, w.lease_until + greatest(make_interval(secs => hosts.pause), usual.pause))
+    FROM workers w, (SELECT CASE WHEN settings->>'politeness.delay' ~ '^"[0-9]+(\.[0-9]+)?(ms|s|m|h)"$'
+    THEN trim('"' FROM settings->>'politeness.delay')::interval
+    WHEN settings IS NOT NULL THEN interval '1 h' END AS pause FROM crawls) AS usual
+    WHERE w.id = hosts.owner"#;
+
 /// The newest version that this program knows.
 pub(super) fn newest() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
@@ -45,20 +54,27 @@ pub(super) fn migrate(db: &mut Db, target: &Target) -> Result<(), StoreError> {
 }
 
 /// Creates the schema if it is missing, and applies the missing migrations in one transaction. `check` runs in that
-/// transaction, after the lock of a crawl that exists: no worker can begin from there on.
+/// transaction, after the lock of a crawl that exists: no worker can begin from there on. A worker that was stopped loses its
+/// hosts in it too.
 pub(super) fn upgrade(
     db: &mut Db,
     target: &Target,
     check: impl FnOnce(&mut Db) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     db.transaction(|db| {
+        let mut is_older = false;
         if exists(db, target.schema())? && is_begun(db)? {
             // workers that begin wait here, those of earlier programs at the second lock
             db.one("SELECT name FROM crawls FOR UPDATE", &[])?;
             db.batch("LOCK TABLE workers IN SHARE ROW EXCLUSIVE MODE")?;
             check(db)?;
+            is_older = applied(db)? < newest();
         }
-        apply(db, target)
+        apply(db, target)?;
+        if is_older {
+            db.batch(VOID_LEASES)?;
+        }
+        Ok(())
     })
 }
 
@@ -104,6 +120,14 @@ pub(super) fn version(db: &mut Db, target: &Target) -> Result<u32, StoreError> {
         return applied(db);
     }
     Err(StoreError::Other(format!("{} holds no crawl named \"{}\"", target.place(), target.crawl())))
+}
+
+/// Refuses a schema that an upgrade has changed since this worker began.
+pub(super) fn expect(version: i32) -> Result<(), StoreError> {
+    match u32::try_from(version) {
+        Ok(found) if found > newest() => Err(StoreError::Version { found, known: newest() }),
+        _ => Ok(()),
+    }
 }
 
 /// Returns true if the schema has had a migration: it may be an empty one that an operator made.

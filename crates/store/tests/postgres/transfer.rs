@@ -218,3 +218,64 @@ fn a_schema_of_an_older_version_waits_for_its_upgrade() {
     assert_eq!(server.url().upgrade("c").unwrap(), (now, now));
     assert_eq!(open(&server, "w").begin_round().unwrap(), 1);
 }
+
+/// Makes a schema look like that of the version before.
+fn downgrade(server: &Server) {
+    let back = "ALTER TABLE crawl_c.hosts DROP COLUMN domain; UPDATE crawl_c.schema_version SET version = 7";
+    server.client().batch_execute(back).unwrap();
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_stopped_worker_writes_nothing_after_an_upgrade() {
+    let server = Server::start();
+    let old = open(&server, "old");
+    old.begin_round().unwrap();
+    old.enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1"])).unwrap();
+    let out = lease(&old, "a", 2);
+    old.hold((&out[1]).into(), &host("a"), b"page").unwrap().unwrap();
+    old.rest(&[(host("b"), Duration::from_secs(600))]).unwrap();
+    let settings = [("politeness.delay".to_owned(), "\"90s\"".to_owned())].into();
+    old.agree(&settings, 1, false).unwrap();
+    downgrade(&server);
+    expire(&server, "old");
+    assert_eq!(server.url().upgrade("c").unwrap(), (7, 8));
+
+    let refused = old.settle(&records(&out[..1]), &[mark("old.jsonl", 9)]);
+    assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
+    let number = |query: &str| server.client().query_one(query, &[]).unwrap().get::<_, i64>(0);
+    assert_eq!(number("SELECT count(*) FROM crawl_c.outputs"), 0);
+    assert_eq!(number("SELECT sum(records)::int8 FROM crawl_c.tallies"), 0);
+    assert_eq!(number("SELECT count(*) FROM crawl_c.hosts WHERE owner IS NOT NULL"), 0);
+    let rest =
+        "SELECT extract(epoch FROM not_before - clock_timestamp())::int8 FROM crawl_c.hosts WHERE name = ";
+    assert!((60..90).contains(&number(&format!("{rest}'a'"))), "the pause after the lease");
+    assert!(number(&format!("{rest}'b'")) > 500, "a longer rest stays");
+
+    server.client().batch_execute("UPDATE crawl_c.hosts SET not_before = NULL").unwrap();
+    let new = open(&server, "new");
+    assert_eq!(lease(&new, "a", 9).len(), 2, "the held page is fetched again");
+    assert_eq!(lease(&new, "b", 9).len(), 1);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_worker_that_outlives_an_upgrade_takes_no_hosts() {
+    let (clock, _guard) = Clock::start();
+    let server = Server::start();
+    let old = open(&server, "old");
+    old.begin_round().unwrap();
+    server
+        .client()
+        .batch_execute(
+            "INSERT INTO crawl_c.hosts (name, domain, active, round) VALUES ('free', 1, true, 1); \
+             UPDATE crawl_c.schema_version SET version = 9",
+        )
+        .unwrap();
+    clock.pass(1);
+    let refused = old.hosts_with_pending(Lane::Plain, 0, 9).unwrap_err();
+    assert!(matches!(refused, StoreError::Version { found: 9, known: 8 }), "{refused}");
+    assert!(old.enqueue(&urls(&["https://a/1"])).is_err());
+    let select = "SELECT count(*) FROM crawl_c.hosts WHERE owner IS NOT NULL";
+    assert_eq!(server.client().query_one(select, &[]).unwrap().get::<_, i64>(0), 0);
+}
