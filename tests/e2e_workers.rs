@@ -370,13 +370,18 @@ fn hosts_at_one_address_share_its_pause_on_all_workers() {
     let mut times: Vec<Instant> = requests.map(|request| request.at).collect();
     times.sort_unstable();
     assert!(times.len() >= 20, "a file and a page of each host: {}", times.len());
-    let gaps: Vec<Duration> = times.windows(2).map(|two| two[1] - two[0]).collect();
-    // the server may note a request late
-    let short: Vec<_> = gaps.iter().filter(|gap| **gap < Duration::from_millis(270)).collect();
-    assert!(short.is_empty(), "{short:?} of {} gaps", gaps.len());
+    // a server on a loaded machine notes a request late, which makes the next gap shorter and no ten gaps
+    let short = |n: usize, least: u64| {
+        let spans = times.windows(n + 1).map(|span| span[n] - span[0]);
+        spans.filter(|span| *span < Duration::from_millis(least)).collect::<Vec<_>>()
+    };
+    assert!(short(10, 3_000).is_empty(), "{:?} for ten gaps", short(10, 3_000));
+    assert!(short(1, 270).len() * 4 < times.len(), "{:?} of {} gaps", short(1, 270), times.len() - 1);
     assert_eq!(crawl.parts().len(), 2, "both workers asked");
     let whole = *times.last().unwrap() - times[0];
-    assert!(whole < Duration::from_millis(450) * u32::try_from(gaps.len()).unwrap(), "{whole:?} of turns");
+    // a request that is late for its turn takes another one
+    let most = Duration::from_millis(3 * 300) * u32::try_from(times.len()).unwrap();
+    assert!(whole < most, "{whole:?} for {} turns", times.len());
 }
 
 /// `crawl state` with words behind it.

@@ -6,7 +6,14 @@
 use crate::storage_door::StorageDoor;
 use crawl_fetch::{AddressTurns, FetchError, Gate, LocalResource, Turn};
 use crawl_model::StoreError;
-use std::{net::IpAddr, sync::Weak, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::{
+        Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 use tokio::time::{Instant, sleep_until};
 
 /// Longest first delay of a request that the next turn allows for.
@@ -20,17 +27,36 @@ pub struct SharedTurns {
     // the client may outlive the run, and must not keep its storage thread
     storage: Weak<StorageDoor>,
     gate: Gate,
+    margins: Margins,
+}
+
+/// Margin that the next turn allows for, in microseconds. A loaded machine is late for many turns in a row, and its requests are late
+/// too after their turn has begun.
+struct Margins(AtomicU64);
+
+impl Margins {
+    /// The margin of the next turn, at most a pause.
+    fn next(&self, pause: Duration) -> Duration {
+        (pause / 10).min(LONGEST_MARGIN).max(Duration::from_micros(self.0.load(Relaxed))).min(pause)
+    }
+
+    /// Notes by how much a turn was late. Forgets an eighth of earlier ones.
+    fn note(&self, late: Duration) {
+        let twice = u64::try_from((late * 2).as_micros()).unwrap_or(u64::MAX);
+        let before = self.0.load(Relaxed);
+        self.0.store(twice.max(before - before / 8), Relaxed);
+    }
 }
 
 impl SharedTurns {
     pub const fn new(storage: Weak<StorageDoor>, gate: Gate) -> Self {
-        Self { storage, gate }
+        Self { storage, gate, margins: Margins(AtomicU64::new(0)) }
     }
 
     async fn turn(&self, address: IpAddr) -> Result<(), FetchError> {
         let pause = self.gate.address_pause();
-        let mut margin = (pause / 10).min(LONGEST_MARGIN);
         for _ in 0..TRIES {
+            let margin = self.margins.next(pause);
             let storage = self.storage.upgrade().ok_or_else(|| unavailable(&"the run has ended"))?;
             let ask = move |store: &dyn crawl_model::Store| -> Result<_, StoreError> {
                 let asked = Instant::now();
@@ -43,11 +69,11 @@ impl SharedTurns {
             self.gate.defer_address(address, latest + pause);
             sleep_until(latest).await;
             let late = Instant::now().saturating_duration_since(earliest);
+            self.margins.note(late);
+            // later than that, the next turn may begin too early after this request
             if late <= margin {
                 break;
             }
-            // the next turn may begin too early after this request
-            margin = (late * 2).min(pause);
         }
         Ok(())
     }
@@ -61,4 +87,23 @@ impl AddressTurns for SharedTurns {
 
 fn unavailable(reason: &dyn std::fmt::Display) -> FetchError {
     FetchError::Local { resource: LocalResource::Store, reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_machine_has_longer_turns_for_a_while() {
+        let (margins, pause) = (Margins(AtomicU64::new(0)), Duration::from_millis(300));
+        assert_eq!(margins.next(pause), Duration::from_millis(30));
+        margins.note(Duration::from_millis(70));
+        assert_eq!(margins.next(pause), Duration::from_millis(140));
+        margins.note(Duration::from_millis(1));
+        assert_eq!(margins.next(pause), Duration::from_micros(122_500));
+        (0..20).for_each(|_| margins.note(Duration::ZERO));
+        assert_eq!(margins.next(pause), Duration::from_millis(30));
+        margins.note(Duration::from_secs(9));
+        assert_eq!(margins.next(pause), pause, "at most a pause");
+    }
 }
