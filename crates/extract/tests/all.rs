@@ -7,6 +7,7 @@ mod cleaner;
 mod declared;
 mod explain;
 mod fixtures;
+mod forums;
 mod hostile;
 mod injection;
 mod last_pass;

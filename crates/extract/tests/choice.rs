@@ -185,3 +185,72 @@ fn headings_in_a_row_are_a_list_where_they_are_the_page() {
     let page = format!("<body><main><h1>Guides</h1>{}{headings}</main>", PROSE.repeat(3));
     assert!(!extract(&page).content.contains("boat number 7"));
 }
+
+/// A footer longer than the text of its page: a legal notice, or the places of a company.
+const FOOTER: &str = "<h2>Legal</h2><p>The harbour company lends money for bicycles at a rate of nine percent, subject to \
+    approval by its bank, to its terms, and to the laws of the island; prices may change without notice.</p>";
+
+#[test]
+fn the_footer_of_a_page_is_left_out_however_long_it_is() {
+    let text = PROSE.repeat(2);
+    let legal = FOOTER.repeat(12);
+    for footer in [
+        format!("<footer>{legal}</footer>"),
+        format!("<div role=contentinfo>{legal}</div>"),
+        format!("<div class='Footer-styled sc-11'>{legal}</div>"),
+    ] {
+        let page = format!("<body><div><h1>Bicycles</h1>{text}</div>{footer}");
+        let content = extract(&page).content;
+        assert!(content.contains("forty people") && !content.contains("lends money"), "{content}");
+    }
+}
+
+#[test]
+fn a_footer_with_the_text_of_its_page_stays() {
+    let legal = FOOTER.repeat(12);
+    for page in [
+        format!("<body><h1>Terms</h1><footer>{legal}</footer>"),
+        format!("<body><footer><h1>Terms</h1>{legal}</footer>"),
+        format!("<body><h1>Terms</h1><main>{PROSE}{PROSE}<footer>{legal}</footer></main>"),
+    ] {
+        let content = extract(&page).content;
+        assert!(content.contains("lends money"), "{page}: {content}");
+    }
+}
+
+#[test]
+fn headings_that_link_to_other_sites_are_no_teasers() {
+    let entry = |host: &str, n: u32| {
+        format!(
+            "<section><h2><a href='https://{host}/quay-{n}'>Quay number {n}</a></h2><p>Boats of kind {n} leave here.</p></section>"
+        )
+    };
+    let list = |host: &str| (1..=6).map(|n| entry(host, n)).collect::<String>();
+    let page = |host: &str| {
+        let head = "<meta property='og:type' content='article'><body><article><h1>Six quays</h1>";
+        format!("{head}{}{}</article>", PROSE.repeat(3), list(host))
+    };
+    let elsewhere = extract(&page("quays.test")).content;
+    assert!(elsewhere.contains("Quay number 1") && elsewhere.contains("Boats of kind 6"), "{elsewhere}");
+    for own in ["harbour.example", "www.harbour.example"] {
+        let content = extract(&page(own)).content;
+        assert!(!content.contains("Boats of kind"), "{own}: {content}");
+    }
+}
+
+#[test]
+fn slides_of_a_carousel_are_content() {
+    let slide = |n: u32| {
+        format!(
+            "<li class='bp-Carousel__cell' aria-hidden='{}'><p>House number {n} has a garden, a cellar and a view of the \
+            harbour.</p></li>",
+            n > 1
+        )
+    };
+    let slides: String = (1..=3).map(slide).collect();
+    let page = format!("<body><h1>Houses</h1>{PROSE}<ul>{slides}</ul>");
+    let content = extract(&page).content;
+    assert!(content.contains("House number 3"), "{content}");
+    let other = page.replace("bp-Carousel__cell", "entry");
+    assert!(!extract(&other).content.contains("House number 3"));
+}

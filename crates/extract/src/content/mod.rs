@@ -3,6 +3,7 @@
 mod anchor;
 mod asides;
 mod begin;
+mod captions;
 mod comments;
 mod copies;
 pub(crate) mod declared;

@@ -1,7 +1,7 @@
 //! Pruning of the content: boilerplate by name, and by its composition.
 
 use super::{
-    PruneSettings,
+    PruneSettings, captions,
     terms::{is_in_sentence, is_word_of_paragraph},
 };
 pub(super) use crate::selection::{kept, kept_in};
@@ -33,9 +33,6 @@ const BEHIND_ARTICLE: Roles = Roles::FOOTER.and(Roles::SIDEBAR).and(Roles::RELAT
 /// Minimum characters of prose in a wrapper, even on a page with little text.
 const WRAPPER_PROSE: f32 = 300.0;
 
-/// Maximum characters of a caption; a longer one is content.
-const MAX_CAPTION: u32 = 800;
-
 /// Maximum characters of an element named like a byline or a list of tags.
 const MAX_META: u32 = 200;
 
@@ -56,7 +53,7 @@ pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: PruneSettings
         let next = believed.fold(Roles::NONE, |all, (role, _)| all.and(*role));
         if next == unwanted {
             if how.article && !options.images && options.favor != Favor::Recall {
-                drop_captions(page, &mut mask);
+                captions::mask(page, &mut mask);
             }
             return mask;
         }
@@ -129,68 +126,6 @@ pub(super) fn decomposed(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> 
     out
 }
 
-/// Masks captions of pictures. On an article's page the text below a picture is no part of the article: it
-/// describes the missing picture and names its author.
-fn drop_captions(page: &Page<'_>, mask: &mut [bool]) {
-    let dom = &page.dom;
-    let (mut captions, mut seen) = (Vec::new(), None);
-    let mut chars = 0;
-    let mut id = page.body + 1;
-    while id < dom.end(page.body) {
-        if mask[id as usize] || !page.is_visible(id) {
-            id = dom.end(id);
-            continue;
-        }
-        let tag = dom.tag(id);
-        let named = page.roles[id as usize].has(Roles::CAPTION)
-            && matches!(
-                tag,
-                Tag::Div | Tag::P | Tag::Span | Tag::Dd | Tag::Li | Tag::Small | Tag::Em | Tag::Section
-            );
-        if (tag == Tag::Figcaption || named) && is_caption(page, id, &mut seen) {
-            chars += page.amount(id).chars;
-            captions.push(id);
-            id = dom.end(id);
-        } else {
-            id += 1;
-        }
-    }
-    if captions.is_empty() {
-        return;
-    }
-    let whole = kept(page, page.body, mask).chars;
-    if chars as f32 <= whole as f32 * page.rules.extraction.prune.caption_share {
-        for id in captions {
-            mask[id as usize] = true;
-            page.trace.mark(id, "a caption of a picture");
-        }
-    }
-}
-
-/// Returns true for a short caption that neither holds nor describes a table, a listing or a quotation.
-/// `seen` caches the content of the figure, which may have many captions.
-fn is_caption(page: &Page<'_>, id: u32, seen: &mut Option<(u32, bool)>) -> bool {
-    let dom = &page.dom;
-    if !(1..=MAX_CAPTION).contains(&page.amount(id).chars) {
-        return false;
-    }
-    let above = || dom.ancestors(id).take(4);
-    if above().any(|up| matches!(dom.tag(up), Tag::Table | Tag::Pre)) {
-        return false;
-    }
-    let figure = above().find(|up| dom.tag(*up) == Tag::Figure).unwrap_or(id);
-    if let Some((_, pictures)) = seen.filter(|(last, _)| *last == figure) {
-        return pictures;
-    }
-    let other = |node: u32| {
-        matches!(dom.tag(node), Tag::Table | Tag::Pre | Tag::Blockquote)
-            || dom.tag(node).heading_level().is_some()
-    };
-    let pictures = !(figure..dom.end(figure)).any(other);
-    *seen = Some((figure, pictures));
-    pictures
-}
-
 /// Returns true for an element that is named like boilerplate but holds much of the page's prose: a misnamed
 /// wrapper, or an unclosed element.
 fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount, how: PruneSettings) -> bool {
@@ -209,12 +144,33 @@ fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount, how: PruneSetti
     by_prose || !by_tag && amount.words as f32 > whole.words as f32 * rules.wrapper_share
 }
 
-/// Returns true if the names are those of parts after a text, and more prose precedes the element than is in
-/// it and after it. Such a part may be longer than much of a short text.
+/// Returns true for a part after the text, which may be longer than much of a short text.
+///
+/// The part is the page's footer. Or its names are those of such parts, and more prose precedes it than is in
+/// it and after it.
 fn is_behind_text(page: &Page<'_>, id: u32, how: PruneSettings) -> bool {
     let prose = |nodes: Range<u32>| page.amount_in(nodes).prose;
     page.roles[id as usize].has(if how.article && !how.product { BEHIND_ARTICLE } else { Roles::FOOTER })
         && prose(page.body..id) > prose(id..page.dom.end(page.body))
+        || is_page_footer(page, id)
+}
+
+/// Returns true for a footer by its tag, role or names that ends the page and follows the text below the
+/// page's heading. Legal notices and lists of places are longer there than the text.
+fn is_page_footer(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let is_named = dom.tag(id) == Tag::Footer
+        || page.roles[id as usize].has(Roles::FOOTER)
+        || dom.attr(id, &local_name!("role")) == Some("contentinfo");
+    let Some(heading) = page.heading.filter(|heading| is_named && dom.end(*heading) <= id) else {
+        return false;
+    };
+    let limits = &page.rules.extraction;
+    let text = page.amount_in(dom.end(heading)..id);
+    page.amount_in(dom.end(id)..dom.end(page.body)).words < limits.words.dom
+        && text.words >= limits.words.readability
+        && text.link_density() < limits.prune.link_density
+        && !in_content(page, id)
 }
 
 /// Drops forms that ask for input from an article's content. On other pages a form may frame a product or the

@@ -1,10 +1,12 @@
-//! Teasers: boxes that lead to other pages, recognised by a heading that is a link.
+//! Teasers: boxes that lead to other pages of the site, recognised by a heading that is a link.
 
 use crate::{
     dom::{NONE, Tag},
     page::Page,
 };
+use crawl_model::registrable_domain;
 use html5ever::local_name;
+use url::Url;
 
 /// Maximum words of a teaser.
 pub(super) const MAX_WORDS: u32 = 120;
@@ -73,6 +75,14 @@ fn is_own_address(page: &Page<'_>, href: &str) -> bool {
     page.resolve(href).is_some_and(|address| page_address(&address) == page_address(own.as_str()))
 }
 
+/// Returns true for a URL of another site. A heading with such a link names the subject of the text below it.
+fn leaves_site(page: &Page<'_>, href: &str) -> bool {
+    let domain = |host| registrable_domain(host).unwrap_or(host);
+    let Some(own) = page.url.and_then(Url::host_str) else { return false };
+    let address = page.resolve(href).and_then(|address| Url::parse(&address).ok());
+    address.as_ref().and_then(Url::host_str).is_some_and(|host| domain(host) != domain(own))
+}
+
 /// Target of a link, if that is another page of the host.
 pub(super) fn target(page: &Page<'_>, id: u32) -> Option<String> {
     if page.dom.tag(id) != Tag::A {
@@ -94,7 +104,7 @@ fn page_address(address: &str) -> &str {
     address.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/')
 }
 
-/// Returns true for a heading below level one that links to another page.
+/// Returns true for a heading below level one that links to another page of the site.
 fn is_linked_heading(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     if dom.tag(id).heading_level().is_none_or(|level| level == 1) || page.amount(id).chars == 0 {
@@ -108,6 +118,7 @@ fn is_linked_heading(page: &Page<'_>, id: u32) -> bool {
                     && !href.starts_with('#')
                     && !href.starts_with("javascript:")
                     && !is_own_address(page, href)
+                    && !leaves_site(page, href)
             })
     };
     page.amount(id).link_density() >= LINKED
