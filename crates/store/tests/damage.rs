@@ -282,8 +282,11 @@ fn a_killed_process_leaves_no_checksum_and_damage_is_found_all_the_same() {
     let start = usize::try_from((root - 1) * 4096).unwrap();
     bytes[start + 8..start + 4096].fill(0);
     fs::write(&path, bytes).unwrap();
-    let words = corrupt(dir.path());
-    assert!(words.contains(DATABASE), "it names the file: {words}");
+    for _ in 0..2 {
+        let words = corrupt(dir.path());
+        assert!(words.contains(DATABASE), "it names the file: {words}");
+        assert!(!dir.path().join("crawl.sqlite.sum").exists(), "damage gets no checksum");
+    }
     SqliteStore::repair(dir.path()).unwrap();
     assert_eq!(SqliteStore::open(dir.path()).unwrap().counts().unwrap().records, RECORDS as u64);
 }

@@ -173,10 +173,10 @@ impl SqliteStore {
                 let reader = connect(dir, OpenFlags::SQLITE_OPEN_READ_ONLY, options).map_err(sql)?;
                 seal::verify(&reader, dir, seal)
             });
-            let store = Self::with(conn, dir, Some(file));
-            // its fault explains an error of the other
+            let held = Self::held_in_memory(&conn);
+            // its fault explains an error of the other; a store would seal the database when it is dropped
             check.join().map_err(|_| StoreError::Other("the check of the database panicked".into()))??;
-            store
+            Ok(Self::of(conn, held?, dir, Some(file)))
         })
     }
 
@@ -210,10 +210,17 @@ impl SqliteStore {
     }
 
     fn with(conn: Connection, dir: &Path, file: Option<OpenFile>) -> Result<Self, StoreError> {
-        let memory = Memory::load(&conn)?;
-        let run = Run::load(&conn).map_err(sql)?;
+        let held = Self::held_in_memory(&conn)?;
+        Ok(Self::of(conn, held, dir, file))
+    }
+
+    fn held_in_memory(conn: &Connection) -> Result<(Memory, Run), StoreError> {
+        Ok((Memory::load(conn)?, Run::load(conn).map_err(sql)?))
+    }
+
+    fn of(conn: Connection, (memory, run): (Memory, Run), dir: &Path, file: Option<OpenFile>) -> Self {
         let inner = Inner { conn, memory, run, file, open_since: None, lost: None };
-        Ok(Self { inner: Mutex::new(inner), dir: dir.to_owned() })
+        Self { inner: Mutex::new(inner), dir: dir.to_owned() }
     }
 
     /// Removes the store of a state directory, if there is one. No other process may have it open: hold the
