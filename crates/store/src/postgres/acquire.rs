@@ -33,15 +33,18 @@ const FREE: &str = "WITH free AS (SELECT id FROM hosts WHERE active AND owner IS
 
 const FREE_OF_DOMAINS: &str = "WITH free AS (SELECT id FROM hosts WHERE active AND owner IS NULL \
                                AND coalesce(not_before < clock_timestamp(), true) AND domain = ANY($3) \
-                               ORDER BY domain, id LIMIT $2 FOR UPDATE SKIP LOCKED) \
+                               ORDER BY array_position($3, domain), id LIMIT $2 FOR UPDATE SKIP LOCKED) \
                                UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM free WHERE hosts.id = free.id \
                                RETURNING hosts.id, epoch, round, active, name, domain";
 
-const EXPIRED: &str = "WITH expired AS (SELECT h.id FROM workers w JOIN hosts h ON h.owner = w.id \
-                       WHERE w.id <> $1 AND coalesce(h.not_before < clock_timestamp(), true) \
-                       AND w.lease_until + make_interval(secs => greatest($3, h.pause)) < clock_timestamp() \
-                       ORDER BY (h.domain < $4), h.domain, h.id LIMIT $2 \
-                       FOR UPDATE OF h SKIP LOCKED FOR SHARE OF w SKIP LOCKED) \
+/// Hosts of dead workers, of the domains from `$4` to `$5`.
+const EXPIRED: &str = "WITH expired AS (SELECT h.id FROM workers w CROSS JOIN LATERAL ( \
+                       SELECT id FROM hosts WHERE owner = w.id AND domain BETWEEN $4 AND $5 \
+                       AND coalesce(not_before < clock_timestamp(), true) \
+                       AND w.lease_until + make_interval(secs => greatest($3, pause)) < clock_timestamp() \
+                       ORDER BY domain, id LIMIT $2 FOR UPDATE SKIP LOCKED) AS h \
+                       WHERE w.id <> $1 AND w.lease_until + make_interval(secs => $3) < clock_timestamp() \
+                       LIMIT $2 FOR SHARE OF w SKIP LOCKED) \
                        UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM expired WHERE hosts.id = expired.id \
                        RETURNING hosts.id, epoch, round, active, name, domain";
 
@@ -162,7 +165,13 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
         }
         leaves_some = is_any_free && domains.is_empty();
     }
-    taken.extend(note_owned(memory, &db.rows(EXPIRED, &[&worker, &limit, &pause, &start])?)?);
+    // the domains from the place of this worker on, then those before it
+    for (least, most) in [(start, i64::MAX), (i64::MIN, start)] {
+        if taken.is_empty() {
+            let rows = db.rows(EXPIRED, &[&worker, &limit, &pause, &least, &most])?;
+            taken.extend(note_owned(memory, &rows)?);
+        }
+    }
     if !taken.is_empty() {
         // other workers have given out larger tokens for URLs of these hosts
         memory.skip_tokens();

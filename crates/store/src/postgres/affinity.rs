@@ -152,7 +152,7 @@ pub(super) struct Movable {
 }
 
 /// Hosts that a worker gives away: `surplus` of them, or up to `tolerance` less to keep a domain whole. `sizes` has the hosts
-/// with work of each domain. Domains with the fewest held pages go first. One domain at most is divided.
+/// with work of each domain. Domains with the fewest held pages go first. A domain that is larger than the rest of the surplus is divided.
 pub(super) fn give_away(
     movable: Vec<Movable>,
     sizes: &FxHashMap<i64, usize>,

@@ -97,10 +97,10 @@ pub(super) fn busy_number(memory: &Memory) -> i32 {
 /// Locks the round against its end, which takes away all hosts. The first lock of a transaction.
 /// The lock does not conflict with the reservation of numbers in the same row: two workers would wait for each other.
 pub(super) fn lock_round(db: &mut Db, memory: &Memory) -> Result<(), StoreError> {
-    let row =
-        db.one("SELECT round, (SELECT max(version) FROM schema_version) FROM crawls FOR KEY SHARE", &[])?;
-    // an upgrade waits for no worker whose lease has ended
-    migrate::expect(get(&row, 1)?)?;
+    let row = db.one("SELECT round FROM crawls FOR KEY SHARE", &[])?;
+    // An upgrade waits for no worker whose lease has ended. A statement sees what was committed before it began, so the version is
+    // read after the lock.
+    migrate::expect(get(&db.one("SELECT max(version) FROM schema_version", &[])?, 0)?)?;
     let round = uint(get(&row, 0)?);
     if round == memory.round {
         return Ok(());

@@ -404,6 +404,8 @@ impl Inner {
         let has_room = self.share.is_none_or(|most| self.memory.busy_hosts() < most);
         if wants_hosts && (has_room || self.memory.ledger.total().drained()) {
             self.acquire()?;
+        } else {
+            self.left_since = None;
         }
         Ok(())
     }
