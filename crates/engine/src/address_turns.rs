@@ -40,9 +40,9 @@ impl Margins {
         (pause / 10).min(LONGEST_MARGIN).max(Duration::from_micros(self.0.load(Relaxed))).min(pause)
     }
 
-    /// Notes by how much a turn was late. Forgets an eighth of earlier ones.
-    fn note(&self, late: Duration) {
-        let twice = u64::try_from((late * 2).as_micros()).unwrap_or(u64::MAX);
+    /// Notes by how much a turn was late, at most a pause. Forgets an eighth of earlier ones.
+    fn note(&self, late: Duration, pause: Duration) {
+        let twice = u64::try_from((late.min(pause) * 2).as_micros()).unwrap_or(u64::MAX);
         let before = self.0.load(Relaxed);
         self.0.store(twice.max(before - before / 8), Relaxed);
     }
@@ -69,7 +69,7 @@ impl SharedTurns {
             self.gate.defer_address(address, latest + pause);
             sleep_until(latest).await;
             let late = Instant::now().saturating_duration_since(earliest);
-            self.margins.note(late);
+            self.margins.note(late, pause);
             // later than that, the next turn may begin too early after this request
             if late <= margin {
                 break;
@@ -97,13 +97,15 @@ mod tests {
     fn a_late_machine_has_longer_turns_for_a_while() {
         let (margins, pause) = (Margins(AtomicU64::new(0)), Duration::from_millis(300));
         assert_eq!(margins.next(pause), Duration::from_millis(30));
-        margins.note(Duration::from_millis(70));
+        margins.note(Duration::from_millis(70), pause);
         assert_eq!(margins.next(pause), Duration::from_millis(140));
-        margins.note(Duration::from_millis(1));
+        margins.note(Duration::from_millis(1), pause);
         assert_eq!(margins.next(pause), Duration::from_micros(122_500));
-        (0..20).for_each(|_| margins.note(Duration::ZERO));
+        (0..20).for_each(|_| margins.note(Duration::ZERO, pause));
         assert_eq!(margins.next(pause), Duration::from_millis(30));
-        margins.note(Duration::from_secs(9));
+        margins.note(Duration::from_mins(9), pause);
         assert_eq!(margins.next(pause), pause, "at most a pause");
+        (0..24).for_each(|_| margins.note(Duration::ZERO, pause));
+        assert_eq!(margins.next(pause), Duration::from_millis(30), "for so many turns");
     }
 }

@@ -373,6 +373,23 @@ mod tests {
     }
 
     #[test]
+    fn a_known_link_counts_for_the_limit_of_a_page_and_is_not_parsed() {
+        let policy = policy(u64::MAX);
+        let (known, limit) = (link("http://a.test/x"), TrapSettings::default().links_per_page.unwrap());
+        assert_eq!(policy.discover(&page(0), std::slice::from_ref(&known), true, true).candidates.len(), 1);
+        let (mut once, mut found) = (FxHashSet::default(), Discovered::default());
+        assert!(policy.pass_known(&known, 1, &mut once, &mut found));
+        assert!(!policy.pass_known(&link("http://a.test/y"), 1, &mut once, &mut found), "a new one");
+        assert!(!policy.pass_known(&link("http://a.test/x#top"), 1, &mut once, &mut found), "not canonical");
+        assert_eq!(found.outgoing, ["http://a.test/x"]);
+        let nofollow = Link { nofollow: true, ..known.clone() };
+        let again = policy.discover(&page(0), &[nofollow], true, true);
+        assert_eq!((again.outgoing.len(), again.candidates.len()), (1, 0));
+        found.outgoing.resize(limit, String::new());
+        assert!(!policy.pass_known(&known, 1, &mut once, &mut found), "the page is full");
+    }
+
+    #[test]
     fn a_refused_link_is_offered_again() {
         for max_depth in [9, u64::MAX] {
             let (policy, store) = (policy(max_depth), MemoryStore::new());
