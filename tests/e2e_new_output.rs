@@ -90,7 +90,11 @@ fn text_settings_that_are_new_to_the_state_are_2_and_named() {
     let (server, sandbox) = (site(), Sandbox::new());
     let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
     crawl(&["-o", "a.jsonl"]).expect(0);
-    let settings = [("output.fields", &["--fields", "url,text"][..]), ("dedup.enabled", &["--no-dedup"])];
+    let settings = [
+        ("output.fields", &["--fields", "url,text"][..]),
+        ("output.lean", &["--lean"]),
+        ("dedup.enabled", &["--no-dedup"]),
+    ];
     for (name, flags) in settings {
         let flags = [&["-o", "a.jsonl"], flags].concat();
         let refused = crawl(&flags).expect(2);

@@ -91,10 +91,7 @@ struct Crawl {
 
 impl Crawl {
     fn new(hosts: usize, ending: &'static str) -> Self {
-        let crawl =
-            Self { sites: Sites::start(hosts), database: Database::start(), sandbox: Sandbox::new(), ending };
-        fs::create_dir(crawl.sandbox.path("out")).unwrap();
-        crawl
+        Self { sites: Sites::start(hosts), database: Database::start(), sandbox: Sandbox::new(), ending }
     }
 
     fn flags<'f>(output: &'f str, state: &'f str) -> [&'f str; 6] {
@@ -395,6 +392,7 @@ fn state_job(crawl: &Crawl, words: &[&str]) -> run::Done {
 #[ignore = "needs PostgreSQL"]
 fn a_crawl_moves_from_a_directory_to_a_database_and_back() {
     let crawl = Crawl::new(3, ".jsonl");
+    fs::create_dir(crawl.sandbox.path("out")).unwrap();
     let (seeds, store) = (crawl.sites.seeds(), crawl.database.text_url("crawl"));
     let alone = |state: &str| {
         let mut command = crawl.sandbox.crawl(&seeds, &["--depth", "6", "-o", "out/alone.jsonl"]);

@@ -59,11 +59,11 @@ impl Expected {
 
     /// Fault of a page's text; `None` if it is correct.
     pub fn wrong_with(&self, text: &str) -> Option<String> {
-        let (restore_earlier_runs, precision) = overlap(&self.gold(), text);
+        let (recall, precision) = overlap(&self.gold(), text);
         let held: Vec<&String> = self.absent.iter().filter(|words| text.contains(*words)).collect();
-        let fine = restore_earlier_runs >= 0.95 && precision >= 0.8 && held.is_empty();
+        let fine = recall >= 0.95 && precision >= 0.8 && held.is_empty();
         (!fine)
-            .then(|| format!("{}: restore_earlier_runs {restore_earlier_runs:.3}, precision {precision:.3}, holds {held:?}", self.path))
+            .then(|| format!("{}: recall {recall:.3}, precision {precision:.3}, holds {held:?}", self.path))
     }
 }
 

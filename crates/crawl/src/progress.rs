@@ -77,6 +77,7 @@ pub fn heading(
         (Some(StageError::Output(OutputError::Write { .. }) | StageError::Store(StoreError::Full(_))), _) => {
             "stopped, nothing can be written"
         }
+        (Some(StageError::Store(StoreError::Unavailable(_))), _) => "stopped, the database cannot be used",
         (Some(StageError::Outage { .. }), _) => "stopped, no request can be made",
         (Some(_), _) => "stopped by an error",
         (None, Ending::Limit(Bound::Records)) => "stopped by the limit",
@@ -200,7 +201,8 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
                 "  next       the same command continues with {queued} queued and {held} held pages"
             )
         }
-        "done" if failed > 0 => writeln!(
+        // retry-errors needs the directory of a crawl
+        "done" if failed > 0 && !context.config.state.is_shared() => writeln!(
             out,
             "  next       crawl retry-errors with the same flags fetches the {failed} failed pages again"
         ),

@@ -22,7 +22,10 @@ const WENT_WELL: Duration = Duration::from_secs(60);
 
 /// Returns true if the same command may succeed later.
 pub fn is_passing(failure: &Failure) -> bool {
-    matches!(failure.error.downcast_ref::<StoreError>(), Some(StoreError::Full(_) | StoreError::Busy(_)))
+    matches!(
+        failure.error.downcast_ref::<StoreError>(),
+        Some(StoreError::Full(_) | StoreError::Unavailable(_) | StoreError::Busy(_))
+    )
 }
 
 /// Attempts that are left.

@@ -81,7 +81,7 @@ impl Exit {
 
     const fn of_store(error: &StoreError) -> Self {
         match error {
-            StoreError::Full(_) => Self::Storage,
+            StoreError::Full(_) | StoreError::Unavailable(_) => Self::Storage,
             StoreError::Busy(_) => Self::Held,
             StoreError::Corrupt(_) => Self::Damaged,
             StoreError::Version { .. } => Self::Usage,

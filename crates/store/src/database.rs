@@ -16,7 +16,7 @@ pub trait Database: fmt::Debug + fmt::Display + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Other`] when the crawl needs [`upgrade`](Self::upgrade).
-    /// [`StoreError::Version`] when a newer program wrote the crawl. [`StoreError::Full`] when the server cannot be
+    /// [`StoreError::Version`] when a newer program wrote the crawl. [`StoreError::Unavailable`] when the server cannot be
     /// reached or refuses the user. [`StoreError::Busy`] when locks or connections are exhausted.
     fn open(&self, worker: &SharedWorker) -> Result<Arc<dyn StateStore>, StoreError>;
 

@@ -184,9 +184,7 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
             };
             let place = Place::of(&path);
             if part.is_some() {
-                parts::check_manifest(&*state.store, given)?;
-                parts::end_earlier(state, fields.as_ref())?;
-                parts::add(state, &place)?;
+                parts::begin(state, given, &place, fields.as_ref())?;
             }
             // records of earlier rounds stay, unless the user has removed them or wants other fields
             let keeps = output.holds_state() && context.recrawl.on && part.is_none();

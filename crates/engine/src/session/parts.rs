@@ -54,6 +54,27 @@ pub(super) fn folder_of(pattern: &Path) -> PathBuf {
     PathBuf::from(folder)
 }
 
+/// Prepares the first part of this start of the worker: its folder, and the parts of earlier starts.
+pub(super) fn begin(
+    state: &State,
+    pattern: &Path,
+    place: &Place,
+    fields: Option<&Fields>,
+) -> Result<(), Failure> {
+    check_manifest(&*state.store, pattern)?;
+    make_folder(pattern)?;
+    end_earlier(state, fields)?;
+    add(state, place)?;
+    Ok(())
+}
+
+/// Makes the folder of the parts of a pattern, if it is missing.
+fn make_folder(pattern: &Path) -> Result<(), Failure> {
+    let folder = folder_of(pattern);
+    fs::create_dir_all(&folder)
+        .map_err(|error| Failure::new(Exit::Storage, format!("{}: {error}", folder.display())))
+}
+
 /// A part by its number in this start of the worker: `part-WORKER-EPOCH-SEQ` in place of the star.
 fn path_of(pattern: &Path, start: &WorkerStart, seq: u32) -> PathBuf {
     let name = format!("part-{}-{}-{seq}", start.name, start.epoch);
@@ -121,7 +142,7 @@ impl FileSeries for PartSeries {
 }
 
 /// Refuses a folder whose manifest lists parts of another crawl, before anything is written there.
-pub(super) fn check_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(), Failure> {
+fn check_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(), Failure> {
     let path = folder_of(pattern).join(MANIFEST);
     let text = match fs::read(&path) {
         Ok(text) => text,
@@ -145,7 +166,7 @@ pub(super) fn check_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(
 }
 
 /// Notes the first part that this start of the worker writes.
-pub(super) fn add(state: &State, place: &Place) -> Result<(), StoreError> {
+fn add(state: &State, place: &Place) -> Result<(), StoreError> {
     let Some(start) = state.store.worker()? else { return Ok(()) };
     note(&*state.store, place, (start, 0, state.round))
 }
@@ -168,7 +189,7 @@ fn note(
 }
 
 /// Ends the parts that earlier starts of this worker left open: each is cut back to what was settled.
-pub(super) fn end_earlier(state: &State, fields: Option<&Fields>) -> Result<(), Failure> {
+fn end_earlier(state: &State, fields: Option<&Fields>) -> Result<(), Failure> {
     let Some(start) = state.store.worker()? else { return Ok(()) };
     for part in state.store.parts()? {
         if part.worker != start.name || part.is_complete || part.epoch == start.epoch {

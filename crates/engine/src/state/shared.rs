@@ -181,10 +181,10 @@ impl SharedCrawl {
     #[must_use]
     pub fn in_store(&self, failure: Failure) -> Failure {
         match failure.error.downcast_ref::<StoreError>() {
-            Some(StoreError::Full(_) | StoreError::Busy(_)) => {
+            Some(StoreError::Full(_) | StoreError::Unavailable(_) | StoreError::Busy(_)) => {
                 let words = format!(
-                    "{}: the crawl \"{}\" cannot be continued; the same command goes on once the cause is mended",
-                    self.database, self.crawl
+                    "the crawl \"{}\" in {} cannot be used now; the same command works once the cause is mended",
+                    self.crawl, self.database
                 );
                 Failure { error: failure.error.context(words), ..failure }
             }

@@ -26,6 +26,8 @@ const REPLACES_KEY: &str = "replaces_records";
 const WHOLE_AS_KEY: &str = "writes_all_as";
 /// The setting of the fields of records.
 const FIELDS: &str = "output.fields";
+/// Name of the setting that records have six fields.
+const LEAN: &str = "output.lean";
 
 /// Difference of a run to the state in words, and the option or setting that goes on with the state.
 type News = (String, String);
@@ -207,7 +209,10 @@ impl Wanted {
     /// Returns true if the records of the state have other fields.
     fn has_other_fields(&self, store: &dyn Store) -> Result<bool, StoreError> {
         let known = known_text_settings(store)?;
-        Ok(known.get(FIELDS).is_some_and(|before| self.text.get(FIELDS).is_some_and(|now| now != before)))
+        let is_other = |key: &str| {
+            known.get(key).is_some_and(|before| self.text.get(key).is_some_and(|now| now != before))
+        };
+        Ok(is_other(FIELDS) || is_other(LEAN))
     }
 
     /// Notes how a round writes known pages before it begins, for the run that resumes it. A run that was killed before its
@@ -293,7 +298,7 @@ fn quoted(name: &str) -> String {
 /// The settings that decide which text a record has, and which of its fields are written.
 fn text_settings(config: &Config) -> BTreeMap<String, String> {
     let (extract, dedup, output) = (&config.extract, &config.dedup, &config.output);
-    let shown: [(&str, &dyn std::fmt::Debug); 13] = [
+    let shown: [(&str, &dyn std::fmt::Debug); 14] = [
         ("extract.favor", &extract.favor),
         ("extract.links", &extract.links),
         ("extract.images", &extract.images),
@@ -306,6 +311,7 @@ fn text_settings(config: &Config) -> BTreeMap<String, String> {
         ("dedup.threshold_pct", &dedup.threshold_pct),
         ("dedup.min_pages", &dedup.min_pages),
         (FIELDS, &output.fields),
+        (LEAN, &output.lean),
         ("output.links", &output.links),
     ];
     shown.into_iter().map(|(key, value)| (key.to_owned(), format!("{value:?}"))).collect()

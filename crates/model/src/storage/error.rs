@@ -6,6 +6,9 @@ pub enum StoreError {
     /// No space is left, or the medium is not writable.
     #[error("storage is full or not writable: {0}")]
     Full(String),
+    /// The server of a database cannot be reached, or refuses the user.
+    #[error("the database cannot be used: {0}")]
+    Unavailable(String),
     /// Another process holds it.
     #[error("storage is in use: {0}")]
     Busy(String),

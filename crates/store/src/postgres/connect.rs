@@ -95,7 +95,7 @@ impl Target {
         if error.as_db_error().is_some() {
             return sql(error);
         }
-        StoreError::Full(format!("PostgreSQL at {} cannot be used: {}", self.place(), chain(&error)))
+        StoreError::Unavailable(format!("PostgreSQL at {}: {}", self.place(), chain(&error)))
     }
 }
 

@@ -10,8 +10,8 @@ pub(super) fn sql(error: Error) -> StoreError {
     match error.as_db_error() {
         Some(answer) => of_state(answer.code(), answer.message(), answer.hint()),
         None if is_conversion(&error) => StoreError::Corrupt(chain(&error)),
-        // as for a file that cannot be used: the same command may continue later
-        None => StoreError::Full(format!("the connection to PostgreSQL failed: {}", chain(&error))),
+        // the same command may continue later
+        None => StoreError::Unavailable(format!("the connection to PostgreSQL failed: {}", chain(&error))),
     }
 }
 
@@ -25,13 +25,15 @@ fn of_state(state: &SqlState, message: &str, hint: Option<&str>) -> StoreError {
         // disk full, out of memory, limits of the configuration, a file that the server cannot write (internal)
         "53100" | "53200" | "53400" | "XX000" => StoreError::Full(text),
         // a connection that a proxy or a pooler ends
-        "08000" | "08003" | "08006" | "08P01" => StoreError::Full(text),
-        // missing rights, a database that is read-only, an input or output error
-        "42501" | "25006" | "58030" => StoreError::Full(text),
+        "08000" | "08003" | "08006" | "08P01" => StoreError::Unavailable(text),
+        // a database that is read-only, an input or output error
+        "25006" | "58030" => StoreError::Full(text),
+        // missing rights
+        "42501" => StoreError::Unavailable(text),
         // no such user, wrong password, no such database, no such schema
-        "28000" | "28P01" | "3D000" | "3F000" => StoreError::Full(text),
+        "28000" | "28P01" | "3D000" | "3F000" => StoreError::Unavailable(text),
         // terminated by an administrator, shut down, starting
-        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => StoreError::Full(text),
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => StoreError::Unavailable(text),
         // too many connections, locks, deadlocks, serialization
         "53300" | "55P03" | "40001" | "40P01" => StoreError::Busy(text),
         // damaged data or index
@@ -54,12 +56,16 @@ mod tests {
     fn states_become_remedies() {
         let kind = |code: &str| match of_state(&SqlState::from_code(code), "words", Some("advice")) {
             StoreError::Full(text) => ("full", text),
+            StoreError::Unavailable(text) => ("unavailable", text),
             StoreError::Busy(text) => ("busy", text),
             StoreError::Corrupt(text) => ("corrupt", text),
             error => ("other", error.to_string()),
         };
-        for code in ["53100", "42501", "28P01", "3D000", "57P01", "XX000", "08006"] {
+        for code in ["53100", "25006", "58030", "XX000"] {
             assert_eq!(kind(code).0, "full", "{code}");
+        }
+        for code in ["42501", "28P01", "3D000", "57P01", "08006"] {
+            assert_eq!(kind(code).0, "unavailable", "{code}");
         }
         assert_eq!(kind("40P01").0, "busy");
         assert_eq!(kind("XX001").0, "corrupt");

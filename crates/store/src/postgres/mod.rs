@@ -139,7 +139,7 @@ impl PgStore {
     /// Opens a crawl as a worker. Creates its schema if missing. A schema of an older version is an error.
     ///
     /// # Errors
-    /// [`StoreError::Version`] when a newer program wrote it. [`StoreError::Full`] when the server cannot be reached
+    /// [`StoreError::Version`] when a newer program wrote it. [`StoreError::Unavailable`] when the server cannot be reached
     /// or refuses the user. [`StoreError::Busy`] when locks or connections are exhausted.
     pub fn open(options: &PgOptions) -> Result<Self, StoreError> {
         let target = Target::new(&options.url, &options.crawl)?;
@@ -280,6 +280,7 @@ fn copy(error: &StoreError) -> StoreError {
     let words = || format!("changes were lost before: {error}");
     match error {
         StoreError::Full(_) => StoreError::Full(words()),
+        StoreError::Unavailable(_) => StoreError::Unavailable(words()),
         StoreError::Busy(_) => StoreError::Busy(words()),
         StoreError::Corrupt(_) => StoreError::Corrupt(words()),
         StoreError::Version { .. } | StoreError::Other(_) => StoreError::Other(words()),
@@ -333,6 +334,7 @@ impl Inner {
         }
         self.lost = Some(match why {
             StoreError::Full(words) => StoreError::Full(words.clone()),
+            StoreError::Unavailable(words) => StoreError::Unavailable(words.clone()),
             StoreError::Busy(words) => StoreError::Busy(words.clone()),
             StoreError::Corrupt(words) => StoreError::Corrupt(words.clone()),
             error => StoreError::Other(error.to_string()),

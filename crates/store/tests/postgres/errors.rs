@@ -15,15 +15,18 @@ fn what_the_operator_can_mend_is_said() {
     let server = Server::start();
     let missing: PgUrl = "postgres://crawl@/postgres?host=/nonexistent".parse().unwrap();
     let error = error_of(&server, &missing);
-    assert!(matches!(&error, StoreError::Full(words) if words.contains("/nonexistent")), "{error}");
+    assert!(matches!(&error, StoreError::Unavailable(words) if words.contains("/nonexistent")), "{error}");
     let error = error_of(&server, &server.url_of("nobody"));
-    assert!(matches!(&error, StoreError::Full(words) if words.contains("\"nobody\"")), "{error}");
+    assert!(matches!(&error, StoreError::Unavailable(words) if words.contains("\"nobody\"")), "{error}");
     server
         .client()
         .batch_execute("CREATE ROLE guest LOGIN; REVOKE CREATE ON DATABASE postgres FROM PUBLIC")
         .unwrap();
     let error = error_of(&server, &server.url_of("guest"));
-    assert!(matches!(&error, StoreError::Full(words) if words.contains("permission denied")), "{error}");
+    assert!(
+        matches!(&error, StoreError::Unavailable(words) if words.contains("permission denied")),
+        "{error}"
+    );
     server.client().batch_execute("CREATE SCHEMA crawl_c AUTHORIZATION guest").unwrap();
     let mut options = server.options("c", "w");
     options.url = server.url_of("guest");
@@ -56,7 +59,7 @@ fn a_terminated_connection_loses_nothing_that_was_settled() {
         "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'crawl'";
     server.client().execute(terminate, &[]).unwrap();
     let error = store.settle(&records(&out[1..]), &[mark("o", 2)]).unwrap_err();
-    assert!(matches!(error, StoreError::Full(_)), "{error}");
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     assert!(store.counts().unwrap_err().to_string().contains("changes were lost before"));
     drop(store);
     let store = open(&server, "w");
