@@ -156,7 +156,21 @@ fn a_worker_that_does_not_fit_its_crawl_ends_with_2() {
     kill_after(&server, &mut shared(&first, &database, &server.url("/"), &[]), 5);
     let mut other = shared(&second, &database, &server.url("/"), &["--scope", "domain"]);
     other.env("CRAWL_POLITENESS_JITTER", "0.2");
-    refused(&mut other, 2, &["crawl.scope, politeness.jitter", "\"harbour\""]);
+    let values = [
+        "round 1 of the crawl \"harbour\"",
+        "crawl.scope = \"domain\" here, \"host\" in the round; politeness.jitter = 0.2 here, ",
+        "--crawl",
+    ];
+    refused(&mut other, 2, &values);
+    // rules are named by their file
+    fs::create_dir(second.path("rules")).unwrap();
+    fs::write(second.path("rules/score.toml"), "[score]\n").unwrap();
+    let mut rules = shared(&second, &database, &server.url("/"), &["--rules", "rules"]);
+    refused(
+        &mut rules,
+        2,
+        &["extract.rules", "checksum of the rules rules/score.toml is ", "none in the round"],
+    );
     // limits are those of a worker
     run(&mut shared(&second, &database, &server.url("/"), &["--limit", "1"])).expect(5);
 

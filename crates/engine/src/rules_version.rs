@@ -5,11 +5,18 @@ use crate::{config::Config, platform::PAGE_DEADLINE};
 use crawl_chrome::{SCROLL_STEPS, SCROLL_TIME};
 use crawl_extract::Rules;
 use crawl_model::RulesVersion;
+use crawl_store::RULES_KEYS;
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// Version of text extraction. A higher number makes a round extract all pages again.
 const TEXT_RULES_VERSION: u8 = 1;
+
+/// Name of the version of the program among the [`checksums`].
+pub const VERSION: &str = "version";
 
 /// The numbers by which pages are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +66,30 @@ pub fn of(config: &Config) -> RulesVersion {
     RulesVersion::new(reading(config), following(config))
 }
 
+/// Checksums of the rules by file, and the version of the program without its patch level. Workers of one crawl share them.
+#[must_use]
+pub fn checksums(config: &Config) -> BTreeMap<String, String> {
+    let (extract, mut all) = (&config.extract, BTreeMap::new());
+    let mut built_in = Parts::default();
+    built_in.add(&[TEXT_RULES_VERSION]);
+    for (_, text) in Rules::built_in_files() {
+        built_in.add(text.as_bytes());
+    }
+    all.insert(format!("{RULES_KEYS}of the program"), built_in.shown());
+    let version = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+    all.insert(format!("{RULES_KEYS}{VERSION}"), version.to_owned());
+    let mut add = |file: &Path| {
+        let mut text = Parts::default();
+        text.add(&std::fs::read(file).unwrap_or_default());
+        all.insert(format!("{RULES_KEYS}{}", file.display()), text.shown());
+    };
+    let dirs =
+        std::iter::once(&extract.rules).chain(config.site.iter().filter_map(|site| site.rules.as_ref()));
+    dirs.filter(|dir| !dir.is_empty()).flat_map(|dir| files_in(Path::new(dir))).for_each(|file| add(&file));
+    extract.consent_lists.iter().for_each(|file| add(Path::new(file)));
+    all
+}
+
 /// Parts that are hashed, each with its length: no byte can be moved from one to the next.
 #[derive(Default)]
 struct Parts(Sha256);
@@ -71,6 +102,11 @@ impl Parts {
 
     fn number(self) -> u32 {
         u32::from_le_bytes(self.0.finalize().first_chunk().copied().unwrap_or_default())
+    }
+
+    /// The hash as text.
+    fn shown(self) -> String {
+        format!("{:08x}", self.number())
     }
 }
 
@@ -200,6 +236,25 @@ mod tests {
         }
         assert!(now.are_covered_by(now.cut) && now.read_as(now.cut) && now.cut.follows_as(now.whole));
         assert!(!now.are_covered_by(now.of_page(false).cut), "its links were not followed");
+    }
+
+    #[test]
+    fn each_file_of_rules_has_a_checksum() {
+        let dir = tempfile::tempdir().unwrap();
+        let checksums = || {
+            let flag =
+                Override { flag: "", key: "extract.rules", value: dir.path().to_str().unwrap().into() };
+            checksums(&config::load(None, std::iter::empty(), vec![flag]).unwrap())
+        };
+        let without = checksums();
+        let file = dir.path().join("score.toml");
+        std::fs::write(&file, "a = 1").unwrap();
+        let before = checksums();
+        std::fs::write(&file, "a = 2").unwrap();
+        let after = checksums();
+        let differ: Vec<&String> = after.keys().filter(|key| before.get(*key) != after.get(*key)).collect();
+        assert_eq!(differ, [&format!("rules:{}", file.display())]);
+        assert_eq!((without.len(), after.len()), (2, 3));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The state directory of a run: its path, its lock, and its notes about the outputs.
 
+mod entry;
 pub mod first_round;
 mod outputs;
 mod paths;
@@ -20,9 +21,10 @@ use crate::{
     rules_version,
     scratch::Scratch,
 };
-use crawl_model::{Frontier, FrontierCounts, RequestId, RulesVersion, RunStore, Store, StoreError};
+use crawl_model::{Frontier, FrontierCounts, RequestId, RulesVersion, RunStore, StoreError};
 use crawl_projects::DEFAULT_PROJECT;
 use crawl_store::{StateLock, StateStore, private};
+use entry::Entry;
 use std::{
     fs::File,
     path::{Path, PathBuf},
@@ -231,25 +233,16 @@ impl State {
     ) -> Result<Self, Failure> {
         let group = Some(config.crawl.source_group.as_str()).filter(|group| !group.is_empty());
         let rules = rules_version::of(config);
-        let wanted = Wanted::of(config);
-        store.set_project(&config.crawl.project, group)?;
         store.expire_leases(i64::MAX)?;
         let round = store.round()?;
         let new_round = round == 0 || is_finished(&*store)?;
         let before = rules_of(&*store)?;
         let other_rules = round > 0 && !before.is_some_and(|before| before.reads_as(rules));
         let other_links = !other_rules && before.is_some_and(|before| !before.follows_as(rules));
-        let this_round = if new_round { round + 1 } else { round };
-        let admitted = wanted.admit(&*store, dir, (!new_round).then_some(round))?;
-        wanted.note_round(&*store, this_round, admitted)?;
-        note_ends(&*store, this_round)?;
-        let round = match (new_round, round) {
-            (false, round) => round,
-            (true, 0) => store.begin_round()?,
-            (true, _) => store.begin_recrawl(!other_rules)?,
-        };
-        store.put(RULES_KEY, &rules.0.to_string())?;
-        wanted.note(&*store)?;
+        let keeps_sites = !other_rules;
+        let entry = Entry { store: &*store, dir, config, rules, round, new_round, keeps_sites };
+        let (round, admitted) = entry.enter()?;
+        store.set_project(&config.crawl.project, group)?;
         // the database is there before anything else that a run leaves
         store.sync()?;
         for folder in [Some(dir), dir.parent()].into_iter().flatten().filter(|f| !f.as_os_str().is_empty()) {
@@ -320,17 +313,6 @@ pub fn warn_of_damaged_log(dir: &Path) {
             tracing::warn!(file = %log.display(), %error, "the write-ahead log was not checked for damage");
         }
     }
-}
-
-/// Notes that ends of rounds are noted, from `first` on, and that this round, if it had ended, goes on.
-fn note_ends(store: &dyn Store, first: u32) -> Result<(), StoreError> {
-    if number(store.get(ENDS_FROM_KEY)?).is_none_or(|noted| noted > first) {
-        store.put(ENDS_FROM_KEY, &first.to_string())?;
-    }
-    if number(store.get(ENDED_KEY)?) == Some(first) {
-        store.put(ENDED_KEY, "")?;
-    }
-    Ok(())
 }
 
 /// The rules that the last run of a state read pages by.

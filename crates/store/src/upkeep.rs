@@ -54,17 +54,30 @@ pub trait Upkeep {
     /// When storage fails.
     fn output_marks(&self) -> Result<Vec<(String, u64)>, StoreError>;
 
-    /// Compares settings and version of the rules with those of the other workers of the crawl. The first worker stores
-    /// its own. So does a worker that `replaces` them while it is alone. A state of one process agrees with all settings.
+    /// Settings of the current round, which all its workers share; `None` for a state of one process, and before a worker has
+    /// stored its own.
     ///
     /// # Errors
     /// When storage fails.
-    fn agree(
-        &self,
-        _settings: &BTreeMap<String, String>,
-        _rules: RulesVersion,
-        _replaces: bool,
-    ) -> Result<Agreement, StoreError> {
+    fn settings_of_round(&self) -> Result<Option<BTreeMap<String, String>>, StoreError> {
+        Ok(None)
+    }
+
+    /// Settings of the round that this worker begins next, stored in the transaction that begins it. If another worker begins
+    /// the round first, they are dropped. A state of one process stores none.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn propose(&self, _settings: RoundSettings) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Compares settings with those of the current round, and joins the round if they are the same. They replace those of a
+    /// first round without a visited URL that no other worker has joined. A state of one process agrees with all settings.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn agree(&self, _settings: &RoundSettings) -> Result<Agreement, StoreError> {
         Ok(Agreement::Same)
     }
 
@@ -120,13 +133,38 @@ pub trait Upkeep {
     fn abandon(&self, why: &StoreError);
 }
 
+/// Begin of the keys of [`RoundSettings`] that name files of rules.
+pub const RULES_KEYS: &str = "rules:";
+
+/// Settings that all workers of a round share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoundSettings {
+    /// Values by key. Checksums of the rules have keys that begin with [`RULES_KEYS`].
+    pub settings: BTreeMap<String, String>,
+    /// Version of the rules, for a round of a program that stored no checksums.
+    pub rules: RulesVersion,
+    /// Names and values of notes that are stored with the settings.
+    pub notes: Vec<(String, String)>,
+}
+
 /// Result of [`Upkeep::agree`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// The crawl has these settings, or has them from now on.
+    /// The round has these settings, or has them from now on.
     Same,
-    /// Names of the settings that differ; `rules` for the version of the rules.
-    Differs(Vec<String>),
+    /// Settings that differ, by key.
+    Differs(Vec<SettingDifference>),
+}
+
+/// A setting that differs from that of the round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingDifference {
+    /// The setting, a file of rules, or `rules` for their version.
+    pub key: String,
+    /// Value of this worker; `None` without one.
+    pub own: Option<String>,
+    /// Value of the round; `None` without one.
+    pub of_round: Option<String>,
 }
 
 /// A start of a worker.

@@ -1,16 +1,20 @@
 //! States in a database that several workers share. Each worker has a directory of its own, for its lock, its error log
 //! and its waiting pages.
 
-use super::{ERROR_LOG, State, base, check_is_directory, is_finished};
+use super::{ERROR_LOG, State, base, check_is_directory};
 use crate::{
     config::Config,
     exit::{Exit, Failure},
-    rules_version,
+    rules_version::{self, VERSION},
 };
 use crawl_model::{StoreError, UrlKey};
-use crawl_store::{Agreement, CopyReport, Database, SharedWorker, StateLock, StateStore, StoreUrl, private};
+use crawl_store::{
+    Agreement, CopyReport, Database, RULES_KEYS, RoundSettings, SettingDifference, SharedWorker, StateLock,
+    StateStore, StoreUrl, private,
+};
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -25,6 +29,9 @@ const MOST_ATTEMPTS: usize = 5;
 /// Workers of one crawl that one machine gives directories to.
 const MOST_WORKERS: usize = 1_000;
 
+/// Longest value of a setting in a message, in characters.
+const LONGEST_VALUE: usize = 80;
+
 /// A crawl in a database, as the settings name it.
 pub struct SharedCrawl {
     database: Arc<dyn Database>,
@@ -33,6 +40,52 @@ pub struct SharedCrawl {
     dir: Option<PathBuf>,
     /// True once this process has joined the crawl.
     joined: bool,
+}
+
+/// The settings that all workers of a round share, with checksums of their rules.
+pub(super) fn settings(config: &Config) -> BTreeMap<String, String> {
+    let mut settings = config.shared.clone();
+    settings.extend(rules_version::checksums(config));
+    settings
+}
+
+/// Joins a round of a crawl, if this worker has its settings.
+///
+/// # Errors
+/// When the settings differ from those of the round (exit 2), or storage fails.
+pub(super) fn agree(
+    store: &dyn StateStore,
+    settings: &RoundSettings,
+    (crawl, round): (&str, u32),
+) -> Result<(), Failure> {
+    let Agreement::Differs(differences) = store.agree(settings)? else { return Ok(()) };
+    let shown: Vec<String> = differences.iter().map(shown_difference).collect();
+    Err(Failure::usage(format!(
+        "round {round} of the crawl \"{crawl}\" has other settings: {}; use those of the round, or start another --crawl; \
+         settings can change once the round has ended",
+        shown.join("; ")
+    )))
+}
+
+fn shown_difference(difference: &SettingDifference) -> String {
+    let SettingDifference { key, own, of_round } = difference;
+    let value = |value: &Option<String>| value.as_deref().map_or_else(|| "none".to_owned(), shown);
+    let (own, of_round) = (value(own), value(of_round));
+    match key.strip_prefix(RULES_KEYS) {
+        Some(VERSION) => format!("version of the program is {own} here, {of_round} in the round"),
+        Some(file) => format!("checksum of the rules {file} is {own} here, {of_round} in the round"),
+        None if key == "rules" => format!("version of the rules is {own} here, {of_round} in the round"),
+        None => format!("{key} = {own} here, {of_round} in the round"),
+    }
+}
+
+/// A value in a message.
+pub(super) fn shown(value: &str) -> String {
+    let line = value.trim().replace('\n', " ");
+    match line.char_indices().nth(LONGEST_VALUE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 /// The worker of a directory.
@@ -128,7 +181,6 @@ impl SharedCrawl {
         if is_new {
             worker.save(dir)?;
         }
-        self.agree(&*store, config)?;
         State::begin(dir, lock, store, config)
     }
 
@@ -189,20 +241,6 @@ impl SharedCrawl {
                 Failure { error: failure.error.context(words), ..failure }
             }
             _ => failure,
-        }
-    }
-
-    /// Compares the settings of this worker with those of the others. A new round may have new ones.
-    fn agree(&self, store: &dyn StateStore, config: &Config) -> Result<(), Failure> {
-        let replaces = store.round()? == 0 || is_finished(store)?;
-        match store.agree(&config.shared, rules_version::of(config), replaces)? {
-            Agreement::Same => Ok(()),
-            Agreement::Differs(keys) => Err(Failure::usage(format!(
-                "these settings differ from those of the other workers of the crawl \"{}\": {}; use the same ones, or \
-                 another --crawl",
-                self.crawl,
-                keys.join(", ")
-            ))),
         }
     }
 

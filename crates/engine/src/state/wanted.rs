@@ -1,6 +1,6 @@
 //! Output and text settings of a run, compared with those that a state knows.
 
-use super::{ERROR_LOG, outputs};
+use super::{ERROR_LOG, outputs, shared::shown};
 use crate::{
     config::{Config, Emit, RecrawlMode},
     exit::Failure,
@@ -41,11 +41,13 @@ struct WholeRound {
     text: BTreeMap<String, String>,
 }
 
-/// Output and text settings of a run. The default one accepts any state.
+/// Output and text settings of a run.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The output; `None` for standard output.
+    /// The output; `None` for standard output, and for a shared crawl.
     output: Option<PathBuf>,
+    /// The crawl in a database that workers share. Each worker has an output of its own, so the crawl knows none.
+    shared: Option<SharedText>,
     /// Setting → value, of all settings that decide the text of a record.
     text: BTreeMap<String, String>,
     emit: Emit,
@@ -55,26 +57,32 @@ pub struct Wanted {
     replaces: bool,
 }
 
-impl Default for Wanted {
-    fn default() -> Self {
-        Self { output: None, text: BTreeMap::new(), emit: Emit::Changes, is_whole: false, replaces: false }
-    }
+/// Text settings of a shared crawl.
+#[derive(Clone, Debug)]
+struct SharedText {
+    crawl: String,
+    /// Setting → value, as the settings of a round have it.
+    text: BTreeMap<String, String>,
 }
 
+/// Name and value of a note.
+pub(super) type Note = (String, String);
+
 impl Wanted {
-    /// Output and text settings of a configuration. The workers of a shared crawl have outputs of their own, and agree on
-    /// their settings.
+    /// Output and text settings of a configuration.
     #[must_use]
     pub fn of(config: &Config) -> Self {
-        if config.state.is_shared() {
-            return Self::default();
-        }
-        let emit = config.output.emit;
+        let (emit, text, is_shared) = (config.output.emit, text_settings(config), config.state.is_shared());
+        let shared = is_shared.then(|| SharedText {
+            crawl: config.state.crawl.clone(),
+            text: config.shared.iter().filter(|(key, _)| text.contains_key(*key)).map(owned).collect(),
+        });
         Self {
-            output: config.output.path().map(Path::to_owned),
-            text: text_settings(config),
+            output: config.output.path().filter(|_| !is_shared).map(Path::to_owned),
+            shared,
+            text,
             emit,
-            replaces: !config.output.replace.is_empty(),
+            replaces: !is_shared && !config.output.replace.is_empty(),
             is_whole: config.recrawl.mode == RecrawlMode::All && emit == Emit::All,
         }
     }
@@ -91,9 +99,6 @@ impl Wanted {
         dir: &Path,
         unfinished: Option<u32>,
     ) -> Result<Admitted, Failure> {
-        if self.text.is_empty() {
-            return Ok(Admitted { writes_all: false, replaces_records: false });
-        }
         let replaces_records = match unfinished {
             None => self.has_other_fields(store)?,
             Some(_) => noted_round(store, REPLACES_KEY)? == unfinished,
@@ -118,11 +123,14 @@ impl Wanted {
         if self.is_whole && unfinished.is_none() {
             return Ok(admitted(true));
         }
-        Err(refusal(news, unfinished))
+        Err(self.refusal(news, unfinished))
     }
 
     /// The news for the state.
     fn news(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<News>, StoreError> {
+        if let Some(shared) = &self.shared {
+            return self.other_shared_text(store, shared);
+        }
         if !self.knows_output(store, dir)? {
             return Ok(Some(self.other_output(dir, known_output(store, dir)?)));
         }
@@ -185,6 +193,30 @@ impl Wanted {
         })
     }
 
+    /// The news that records of a shared crawl have other text settings. A crawl that was copied from a directory has them as a
+    /// note, until a worker has stored its own.
+    fn other_shared_text(
+        &self,
+        store: &dyn StateStore,
+        shared: &SharedText,
+    ) -> Result<Option<News>, StoreError> {
+        let (own, known) = match store.settings_of_round()? {
+            Some(known) => (&shared.text, known),
+            None => (&self.text, known_text_settings(store)?),
+        };
+        let other: Vec<String> = own
+            .iter()
+            .filter_map(|(key, value)| {
+                let before = known.get(key).filter(|before| *before != value)?;
+                Some(format!("{key} = {} here, {} in its records", shown(value), shown(before)))
+            })
+            .collect();
+        let way = "the earlier settings".to_owned();
+        let news =
+            || format!("the crawl \"{}\" has records of other settings ({})", shared.crawl, other.join("; "));
+        Ok((!other.is_empty()).then(|| (news(), way)))
+    }
+
     /// The news that an output of `-O` was removed: its records of unchanged pages would be missing.
     fn missing_output(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<News>, StoreError> {
         let Some(path) = self.output.as_ref().filter(|_| self.replaces) else { return Ok(None) };
@@ -215,30 +247,42 @@ impl Wanted {
         Ok(is_other(FIELDS) || is_other(LEAN))
     }
 
-    /// Notes how a round writes known pages before it begins, for the run that resumes it. A run that was killed before its
+    /// Notes about the way in which a round writes known pages, for the run that resumes it. A run that was killed before its
     /// round began may have noted otherwise.
-    pub(super) fn note_round(
-        &self,
-        store: &dyn Store,
-        round: u32,
-        admitted: Admitted,
-    ) -> Result<(), StoreError> {
+    pub(super) fn notes_of_round(&self, round: u32, admitted: Admitted) -> Result<Vec<Note>, StoreError> {
         let number_if = |holds: bool| if holds { round.to_string() } else { String::new() };
+        let mut notes = Vec::new();
         if admitted.writes_all {
             let output = self.output.as_deref().map(absolute).unwrap_or_default();
             let whole = WholeRound { output: output.to_string_lossy().into_owned(), text: self.text.clone() };
-            store.put(WHOLE_AS_KEY, &json(&whole)?)?;
+            notes.push((WHOLE_AS_KEY.to_owned(), json(&whole)?));
         }
-        store.put(WHOLE_KEY, &number_if(admitted.writes_all))?;
-        store.put(REPLACES_KEY, &number_if(admitted.replaces_records))
+        notes.push((WHOLE_KEY.to_owned(), number_if(admitted.writes_all)));
+        notes.push((REPLACES_KEY.to_owned(), number_if(admitted.replaces_records)));
+        Ok(notes)
     }
 
-    /// Notes the settings of a run that begins.
-    pub(super) fn note(&self, store: &dyn Store) -> Result<(), StoreError> {
-        if self.output.is_none() {
-            store.put(STDOUT_KEY, "1")?;
+    /// Notes about the settings of a run that begins.
+    pub(super) fn notes(&self) -> Result<Vec<Note>, StoreError> {
+        let mut notes = vec![(TEXT_KEY.to_owned(), json(&self.text)?)];
+        if self.output.is_none() && self.shared.is_none() {
+            notes.push((STDOUT_KEY.to_owned(), "1".to_owned()));
         }
-        store.put(TEXT_KEY, &json(&self.text)?)
+        Ok(notes)
+    }
+
+    /// The error of a run that would write only a part of the pages.
+    fn refusal(&self, (news, way): News, unfinished: Option<u32>) -> Failure {
+        let whole =
+            if unfinished.is_none() { "--recrawl all --emit all writes all pages anew, " } else { "" };
+        let beside = match &self.shared {
+            Some(_) => "another --crawl starts beside it",
+            None => "--fresh starts over, another --state-dir starts beside it",
+        };
+        Failure::usage(format!(
+            "{news}, so this run would write only a part of the pages: continue with {way}; or {whole}{beside}, \
+             --emit changes writes only new and changed pages"
+        ))
     }
 }
 
@@ -260,13 +304,13 @@ pub(super) struct Admitted {
     pub(super) replaces_records: bool,
 }
 
-/// The error of a run that would write only a part of the pages.
-fn refusal((news, way): News, unfinished: Option<u32>) -> Failure {
-    let whole = if unfinished.is_none() { "--recrawl all --emit all writes all pages anew, " } else { "" };
-    Failure::usage(format!(
-        "{news}, so this run would write only a part of the pages: continue with {way}; or {whole}\
-         --fresh starts over, another --state-dir starts beside it, --emit changes writes only new and changed pages"
-    ))
+impl Admitted {
+    /// The way that is noted for a round.
+    pub(super) fn noted(store: &dyn StateStore, round: u32) -> Result<Self, StoreError> {
+        let writes_all = noted_round(store, WHOLE_KEY)? == Some(round);
+        let replaces_records = writes_all && noted_round(store, REPLACES_KEY)? == Some(round);
+        Ok(Self { writes_all, replaces_records })
+    }
 }
 
 /// The round that is noted under a name.
@@ -289,6 +333,10 @@ fn known_output(store: &dyn Store, dir: &Path) -> Result<Option<String>, StoreEr
         Some((round.parse::<u32>().ok()?, name.trim_end_matches("index.jsonl").to_owned()))
     });
     Ok(named.max().map(|(_, name)| name))
+}
+
+fn owned((key, value): (&String, &String)) -> (String, String) {
+    (key.clone(), value.clone())
 }
 
 fn quoted(name: &str) -> String {

@@ -65,13 +65,6 @@ pub(super) fn live(db: &mut Db, worker: i32) -> Result<i64, StoreError> {
     get(&db.one(live, &[&worker])?, 0)
 }
 
-/// Returns true if no other worker has a lease.
-pub(super) fn is_alone(db: &mut Db, worker: i32) -> Result<bool, StoreError> {
-    let others =
-        "SELECT NOT EXISTS (SELECT 1 FROM workers WHERE id <> $1 AND lease_until > clock_timestamp())";
-    get(&db.one(others, &[&worker])?, 0)
-}
-
 /// Takes back the hosts of this worker's last process.
 pub(super) fn resume(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
     let rows = db.rows(

@@ -29,6 +29,7 @@ mod parts;
 mod password;
 mod quota;
 mod recrawl;
+mod round_settings;
 mod run;
 mod settle;
 mod shares;
@@ -45,7 +46,7 @@ pub use url::{PgUrl, TlsMode};
 
 use crate::{
     ledger::HostId,
-    upkeep::{Agreement, WorkerStart},
+    upkeep::{RoundSettings, WorkerStart},
 };
 use connect::Target;
 use crawl_model::{LeaseClock, StoreError, instant};
@@ -124,6 +125,8 @@ struct Inner {
     left_since: Option<Instant>,
     /// Reason for the loss of changes, if any were lost.
     lost: Option<StoreError>,
+    /// Settings of the round that this worker begins next.
+    proposed: Option<RoundSettings>,
 }
 
 /// Durability of a transaction.
@@ -170,6 +173,7 @@ impl PgStore {
             looked: None,
             left_since: None,
             lost,
+            proposed: None,
         };
         inner.write(Commit::Later, &[], |db, memory, _| hosts::resume(db, memory))?;
         inner.acquire()?;
@@ -225,6 +229,7 @@ impl PgStore {
             looked: None,
             left_since: None,
             lost: None,
+            proposed: None,
         };
         Ok(Self::new(inner))
     }

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 /// Beginnings of the names of a worker's notes: about its outputs, its archive and its hosts.
-const OWN: &[&str] = &["open:", "round:", "stale:", "file:", "part:", "damage", "archive", "retry_after"];
+const OWN: &[&str] =
+    &["open:", "round:", "stale:", "file:", "part:", "damage", "archive", "retry_after", "joined"];
 
 /// The stored name of a note.
 pub(super) fn note(worker: i32, name: &str) -> Cow<'_, str> {

@@ -5,6 +5,7 @@ use super::{
     db::{get, int, uint},
     lease::read_strategy,
     memory::Memory,
+    round_settings,
     tally::Tally,
     texts,
     url_rows::split_redirects,
@@ -126,6 +127,7 @@ impl Inner {
 
     /// Begins a round by compare-and-swap: a worker that comes second joins the round of the first.
     pub(super) fn begin(&mut self, recrawl: bool, keep_sites: bool) -> Result<u32, StoreError> {
+        let proposed = self.proposed.take();
         self.write(Commit::Now, &[], |db, memory, _| {
             let row = db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
             if uint(get(&row, 0)?) == memory.round {
@@ -142,6 +144,9 @@ impl Inner {
                     texts::forget_before(db, memory.round)?;
                 }
                 db.execute("UPDATE crawls SET round = round + 1, recrawl = $1", &[&recrawl])?;
+                if let Some(settings) = &proposed {
+                    round_settings::store(db, memory, settings)?;
+                }
             }
             let (bounds, worker) = (memory.bounds, memory.worker);
             let mut next = Memory::load(db, worker)?;

@@ -1,13 +1,11 @@
-//! [`RunStore`] on PostgreSQL, and the settings that all workers of a crawl share.
+//! [`RunStore`] on PostgreSQL.
 
 use super::{
     Commit, Inner, PgStore,
-    db::{get, text, uint},
-    hosts, own,
+    db::{Db, get, text, uint},
+    own,
 };
-use crate::upkeep::Agreement;
 use crawl_model::{CachedRobots, Origin, RunStore, StoreError};
-use std::collections::BTreeMap;
 
 impl RunStore for PgStore {
     fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
@@ -80,51 +78,21 @@ impl RunStore for PgStore {
 
 impl Inner {
     pub(super) fn put(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
-        self.write(Commit::Now, &[], |db, memory, _| {
-            let name = own::note(memory.worker, name);
-            db.execute(
-                "INSERT INTO settings (name, value) VALUES ($1, $2) \
-                 ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                &[&&*name, &value.as_bytes()],
-            )
-            .map(|_| ())
-        })
+        self.write(Commit::Now, &[], |db, memory, _| put_note(db, memory.worker, name, value))
     }
+}
+
+/// Stores a note.
+pub(super) fn put_note(db: &mut Db, worker: i32, name: &str, value: &str) -> Result<(), StoreError> {
+    let name = own::note(worker, name);
+    db.execute(
+        "INSERT INTO settings (name, value) VALUES ($1, $2) \
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        &[&&*name, &value.as_bytes()],
+    )
+    .map(|_| ())
 }
 
 fn string(name: &str, value: Vec<u8>) -> Result<String, StoreError> {
     String::from_utf8(value).map_err(|e| StoreError::Corrupt(format!("the value of {name}: {e}")))
-}
-
-impl PgStore {
-    /// Compares settings and version of the rules with those of the crawl. The first worker stores its own. So does a
-    /// worker that `replaces` them while no other worker has a lease.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub fn agree(
-        &self,
-        settings: &BTreeMap<String, String>,
-        rules: i64,
-        replaces: bool,
-    ) -> Result<Agreement, StoreError> {
-        let text = serde_json::to_string(settings).map_err(|e| StoreError::Other(e.to_string()))?;
-        self.ready()?.write(Commit::Now, &[], |db, memory, _| {
-            let replaces = replaces && hosts::is_alone(db, memory.worker)?;
-            db.execute(
-                "UPDATE crawls SET settings = $1::text::jsonb, rules = $2 WHERE settings IS NULL OR $3",
-                &[&text, &rules, &replaces],
-            )?;
-            let row = db.one("SELECT settings::text, rules FROM crawls", &[])?;
-            let stored: BTreeMap<String, String> = serde_json::from_str(get(&row, 0)?)
-                .map_err(|e| StoreError::Corrupt(format!("the settings of the crawl: {e}")))?;
-            let names = settings.keys().chain(stored.keys().filter(|name| !settings.contains_key(*name)));
-            let mut differ: Vec<String> =
-                names.filter(|name| settings.get(*name) != stored.get(*name)).cloned().collect();
-            if get::<i64>(&row, 1)? != rules {
-                differ.push("rules".to_owned());
-            }
-            Ok(if differ.is_empty() { Agreement::Same } else { Agreement::Differs(differ) })
-        })
-    }
 }

@@ -1,7 +1,7 @@
 //! [`Upkeep`] on PostgreSQL.
 
 use super::{
-    Agreement, Commit, PgStore,
+    Commit, PgStore,
     db::{get, int, small, unsigned},
     enqueue::room,
     hosts::activate,
@@ -10,10 +10,10 @@ use super::{
 use crate::{
     codes,
     ledger::{ROW_BYTES, Room, UrlState},
-    upkeep::{HostCounts, OutputPart, StoreSize, Upkeep, WorkerStart, WorkerState},
+    upkeep::{Agreement, HostCounts, OutputPart, RoundSettings, StoreSize, Upkeep, WorkerStart, WorkerState},
 };
 use crawl_model::{
-    Discovery, HostBound, HostBounds, HostKey, KnownUrl, Outcome, RequestId, RulesVersion, StoreError, UrlKey,
+    Discovery, HostBound, HostBounds, HostKey, KnownUrl, Outcome, RequestId, StoreError, UrlKey,
 };
 use std::collections::BTreeMap;
 use url::Url;
@@ -162,13 +162,16 @@ impl Upkeep for PgStore {
         Ok(marks)
     }
 
-    fn agree(
-        &self,
-        settings: &BTreeMap<String, String>,
-        rules: RulesVersion,
-        replaces: bool,
-    ) -> Result<Agreement, StoreError> {
-        self.agree(settings, rules.0, replaces)
+    fn settings_of_round(&self) -> Result<Option<BTreeMap<String, String>>, StoreError> {
+        self.round_settings()
+    }
+
+    fn propose(&self, settings: RoundSettings) -> Result<(), StoreError> {
+        self.propose_settings(settings)
+    }
+
+    fn agree(&self, settings: &RoundSettings) -> Result<Agreement, StoreError> {
+        self.agree_on(settings)
     }
 
     fn worker(&self) -> Result<Option<WorkerStart>, StoreError> {

@@ -10,6 +10,7 @@
 mod chaos;
 mod domains;
 mod errors;
+mod round_settings;
 #[path = "../support/postgres.rs"]
 mod server;
 mod transfer;

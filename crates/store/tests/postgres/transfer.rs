@@ -2,9 +2,10 @@
 
 use crate::*;
 use crawl_model::{
-    CachedRobots, ContentHash, DomainStore, NewText, Origin, RequestId, RunStore, Sketch, Strategy, TextIndex,
+    CachedRobots, ContentHash, DomainStore, NewText, Origin, RequestId, RulesVersion, RunStore, Sketch,
+    Strategy, TextIndex,
 };
-use crawl_store::{Database, SqliteStore};
+use crawl_store::{Agreement, Database, RoundSettings, SqliteStore, Upkeep};
 
 /// A state with URLs in each place: settled, queued, waiting, leased and held.
 fn state_in(dir: &std::path::Path) -> SqliteStore {
@@ -236,7 +237,8 @@ fn a_stopped_worker_writes_nothing_after_an_upgrade() {
     old.hold((&out[1]).into(), &host("a"), b"page").unwrap().unwrap();
     old.rest(&[(host("b"), Duration::from_secs(600))]).unwrap();
     let settings = [("politeness.delay".to_owned(), "\"90s\"".to_owned())].into();
-    old.agree(&settings, 1, false).unwrap();
+    let settings = RoundSettings { settings, rules: RulesVersion(1), notes: Vec::new() };
+    assert_eq!(old.agree(&settings).unwrap(), Agreement::Same);
     downgrade(&server);
     expire(&server, "old");
     assert_eq!(server.url().upgrade("c").unwrap(), (7, 8));

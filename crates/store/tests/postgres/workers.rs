@@ -2,8 +2,8 @@
 
 use crate::*;
 use crawl_model::{DomainStore, Quota, RunStore};
-use crawl_store::{Agreement, Upkeep};
-use std::{collections::BTreeMap, net::IpAddr};
+use crawl_store::Upkeep;
+use std::net::IpAddr;
 
 #[test]
 #[ignore = "needs PostgreSQL"]
@@ -151,22 +151,9 @@ fn a_round_begins_once() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn workers_agree_on_settings_and_readers_change_nothing() {
+fn readers_change_nothing() {
     let server = Server::start();
     let store = open(&server, "a");
-    let settings = |delay: &str| BTreeMap::from([("delay".to_owned(), delay.to_owned())]);
-    assert_eq!(store.agree(&settings("1s"), 7, false).unwrap(), Agreement::Same);
-    assert_eq!(store.agree(&settings("1s"), 7, false).unwrap(), Agreement::Same);
-    let names = vec!["delay".to_owned(), "rules".to_owned()];
-    assert_eq!(store.agree(&settings("2s"), 8, false).unwrap(), Agreement::Differs(names.clone()));
-    assert_eq!(store.agree(&settings("2s"), 8, true).unwrap(), Agreement::Same);
-    let second = open(&server, "b");
-    assert_eq!(
-        second.agree(&settings("1s"), 7, true).unwrap(),
-        Agreement::Differs(names),
-        "another worker is on"
-    );
-    drop(second);
     store.begin_round().unwrap();
     store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
     let reader = PgStore::open_read_only(&server.options("c", "reader")).unwrap();
