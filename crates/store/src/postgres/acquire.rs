@@ -2,7 +2,7 @@
 
 use super::{
     Commit, Inner,
-    affinity::{FreeDomain, Holder, PATIENCE, Place, Wish, choose, domain_of},
+    affinity::{Eagerness, FreeDomain, Holder, PATIENCE, WorkerSlot, choose, domain_of},
     db::{Db, get, small, unsigned},
     hosts::{Host, busy_number, ints, load, lock_round, note_owned},
     memory::Memory,
@@ -21,7 +21,7 @@ const BATCH: i64 = 50;
 /// Hosts that a worker takes by their first link while there are other workers.
 const SHARE: usize = 200;
 
-/// Domains that one call looks at: of free hosts on each side of the place of the worker, and of its own hosts.
+/// Domains that one call looks at: of free hosts on each side of the slot of the worker, and of its own hosts.
 const WINDOW: usize = 128;
 
 /// Free hosts of this worker's next domains, by number.
@@ -99,7 +99,7 @@ struct Wanted {
     pause: Duration,
     /// True if there is no other worker.
     is_alone: bool,
-    wish: Wish,
+    eagerness: Eagerness,
 }
 
 /// Result of one call.
@@ -117,13 +117,13 @@ impl Inner {
             let room = self.share.map(|most| most.saturating_sub(self.memory.busy_hosts()));
             let limit = room.map_or(BATCH, |room| i64::try_from(room).unwrap_or(BATCH)).clamp(1, BATCH);
             let waited = self.left_since.is_some_and(|at| now.saturating_duration_since(at) >= PATIENCE);
-            let wish = match (self.memory.ledger.total().drained(), waited) {
-                (true, _) => Wish::Work,
-                (false, true) => Wish::Any,
-                (false, false) => Wish::Fitting,
+            let eagerness = match (self.memory.ledger.total().drained(), waited) {
+                (true, _) => Eagerness::Idle,
+                (false, true) => Eagerness::Any,
+                (false, false) => Eagerness::Fitting,
             };
             let (share, pause, is_alone) = (self.share, self.pause, self.alone);
-            let wanted = Wanted { limit, share, pause, is_alone, wish };
+            let wanted = Wanted { limit, share, pause, is_alone, eagerness };
             let taken = self.write(Commit::Later, &[], |db, memory, _| acquire(db, memory, wanted))?;
             self.left_since = taken.leaves_some.then(|| self.left_since.unwrap_or(now));
             if taken.hosts > 0 {
@@ -151,13 +151,13 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
         taken.extend(note_owned(memory, &db.rows(FREE, &[&worker, &limit])?)?);
         taken.extend(note_owned(memory, &db.rows(LINKED, &[&worker, &limit, &None::<Vec<i64>>])?)?);
     } else {
-        let live = Live::read(db, worker)?;
-        start = live.place.start();
+        let live = LiveWorkers::read(db, worker)?;
+        start = live.slot.start();
         let free = free_domains(db, memory, &live, wanted.share)?;
         let room = wanted.share.map_or(usize::MAX, |most| most.saturating_sub(memory.busy_hosts()).max(1));
         let batch = usize::try_from(limit).unwrap_or(usize::MAX);
         let is_any_free = !free.is_empty();
-        let (domains, hosts) = choose(free, start, (room, batch), wanted.wish);
+        let (domains, hosts) = choose(free, start, (room, batch), wanted.eagerness);
         if !domains.is_empty() {
             let most = i64::try_from(hosts).unwrap_or(BATCH).min(BATCH);
             taken.extend(note_owned(memory, &db.rows(FREE_OF_DOMAINS, &[&worker, &most, &domains])?)?);
@@ -165,7 +165,7 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
         }
         leaves_some = is_any_free && domains.is_empty();
     }
-    // the domains from the place of this worker on, then those before it
+    // the domains from the slot of this worker on, then those before it
     for (least, most) in [(start, i64::MAX), (i64::MIN, start)] {
         if taken.is_empty() {
             let rows = db.rows(EXPIRED, &[&worker, &limit, &pause, &least, &most])?;
@@ -184,27 +184,27 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
 }
 
 /// Workers that have a lease, with their hosts that have work.
-struct Live {
+struct LiveWorkers {
     worker: i32,
-    place: Place,
+    slot: WorkerSlot,
     busy: FxHashMap<i32, usize>,
 }
 
-impl Live {
+impl LiveWorkers {
     fn read(db: &mut Db, worker: i32) -> Result<Self, StoreError> {
         let live =
             "SELECT id, busy FROM workers WHERE id = $1 OR lease_until > clock_timestamp() ORDER BY id";
         let rows = db.rows(live, &[&worker])?;
         let mut busy = FxHashMap::default();
-        let mut place = Place { index: 0, workers: rows.len() };
+        let mut slot = WorkerSlot { index: 0, workers: rows.len() };
         for (index, row) in rows.iter().enumerate() {
             let id: i32 = get(row, 0)?;
             if id == worker {
-                place.index = index;
+                slot.index = index;
             }
             busy.insert(id, usize::try_from(get::<i32>(row, 1)?).unwrap_or(0));
         }
-        Ok(Self { worker, place, busy })
+        Ok(Self { worker, slot, busy })
     }
 
     /// The holder of a domain of which this worker has no hosts.
@@ -221,11 +221,11 @@ impl Live {
     }
 }
 
-/// Domains of free hosts from the place of this worker on, of hosts with links, and of this worker's hosts in turn.
+/// Domains of free hosts from the slot of this worker on, of hosts with links, and of this worker's hosts in turn.
 fn free_domains(
     db: &mut Db,
     memory: &mut Memory,
-    live: &Live,
+    live: &LiveWorkers,
     share: Option<usize>,
 ) -> Result<Vec<FreeDomain>, StoreError> {
     let own = |after| memory.domains.range((after, Unbounded)).map(|(domain, _)| *domain).take(WINDOW);
@@ -235,7 +235,7 @@ fn free_domains(
     }
     memory.probed = probes.last().copied().unwrap_or(i64::MIN);
     let window = i32::try_from(WINDOW).unwrap_or(i32::MAX);
-    let rows = db.rows(FREE_DOMAINS, &[&live.place.start(), &window, &probes])?;
+    let rows = db.rows(FREE_DOMAINS, &[&live.slot.start(), &window, &probes])?;
     let mut free = Vec::with_capacity(rows.len());
     for row in &rows {
         let domain: i64 = get(row, 0)?;
@@ -302,14 +302,14 @@ fn own_part<'n>(
     if memory.names.len() >= SHARE {
         return Ok(Vec::new());
     }
-    let live = Live::read(db, memory.worker)?;
+    let live = LiveWorkers::read(db, memory.worker)?;
     let mut held = FxHashMap::default();
     for row in db.rows(OWNERS, &[&domains])? {
         let owners = [get(&row, 1)?, get(&row, 2)?];
         held.insert(get::<i64>(&row, 0)?, live.holder(owners, None) != Holder::Nobody);
     }
     let is_own = |domain: &i64| {
-        memory.domains.contains_key(domain) || (held.get(domain) == Some(&false) && live.place.has(*domain))
+        memory.domains.contains_key(domain) || (held.get(domain) == Some(&false) && live.slot.has(*domain))
     };
     let names = names.iter().zip(domains).filter(|(_, domain)| is_own(domain));
     Ok(names.map(|(name, _)| *name).collect())

@@ -48,22 +48,22 @@ pub(super) fn fill(db: &mut Db) -> Result<(), StoreError> {
     }
 }
 
-/// Place of a worker among those with a lease. Each one begins its search for hosts at a point of its own. It has the new domains
+/// Slot of a worker among those with a lease. Each one begins its search for hosts at a point of its own. It has the new domains
 /// from there to the point of the next worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct WorkerSlot {
     pub(super) index: usize,
     pub(super) workers: usize,
 }
 
-impl Place {
-    /// Least number of a domain of this place.
+impl WorkerSlot {
+    /// Least number of a domain of this slot.
     pub(super) fn start(self) -> i64 {
         let step = u64::MAX / self.workers.max(1) as u64;
         i64::MIN.wrapping_add_unsigned(step.wrapping_mul(self.index as u64))
     }
 
-    /// Returns true if a new domain falls to this place.
+    /// Returns true if a new domain falls to this slot.
     pub(super) fn has(self, domain: i64) -> bool {
         let next = Self { index: self.index + 1, ..self };
         self.start() <= domain && (next.index >= self.workers || domain < next.start())
@@ -91,15 +91,15 @@ pub(super) struct FreeDomain {
     pub(super) holder: Holder,
 }
 
-/// Wish of a worker for free hosts.
+/// Eagerness of a worker to take free hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Eagerness {
     /// It leaves hosts to the holders of their domain, and domains that do not fit.
     Fitting,
     /// It has left them for long enough.
     Any,
     /// It has no work: a domain that nobody holds is taken whole, even if it does not fit.
-    Work,
+    Idle,
 }
 
 /// Domains whose free hosts a worker with `room` takes, and the number of these hosts: `batch`, or a little more. A domain that
@@ -108,7 +108,7 @@ pub(super) fn choose(
     mut free: Vec<FreeDomain>,
     start: i64,
     (room, batch): (usize, usize),
-    wish: Wish,
+    eagerness: Eagerness,
 ) -> (Vec<i64>, usize) {
     free.sort_by_key(|found| (found.holder, found.domain.wrapping_sub(start).cast_unsigned()));
     let (mut chosen, mut hosts) = (Vec::new(), 0);
@@ -123,11 +123,11 @@ pub(super) fn choose(
             hosts += found.hosts.min(room - hosts);
         }
     }
-    match (free.first(), wish) {
-        (Some(first), Wish::Work) if chosen.is_empty() && first.holder == Holder::Nobody => {
+    match (free.first(), eagerness) {
+        (Some(first), Eagerness::Idle) if chosen.is_empty() && first.holder == Holder::Nobody => {
             return (vec![first.domain], first.hosts);
         }
-        (Some(_), Wish::Any | Wish::Work) if chosen.is_empty() => {
+        (Some(_), Eagerness::Any | Eagerness::Idle) if chosen.is_empty() => {
             for found in free {
                 if hosts < room.min(batch) {
                     chosen.push(found.domain);
@@ -217,15 +217,11 @@ mod tests {
     }
 
     #[test]
-    fn each_domain_falls_to_one_place() {
+    fn each_domain_falls_to_one_slot() {
         for workers in 1..5 {
-            let places = (0..workers).map(|index| Place { index, workers });
+            let slots = (0..workers).map(|index| WorkerSlot { index, workers });
             for domain in [i64::MIN, -7, 0, 1 << 61, i64::MAX] {
-                assert_eq!(
-                    places.clone().filter(|place| place.has(domain)).count(),
-                    1,
-                    "{domain} of {workers}"
-                );
+                assert_eq!(slots.clone().filter(|slot| slot.has(domain)).count(), 1, "{domain} of {workers}");
             }
         }
     }
@@ -245,16 +241,21 @@ mod tests {
             free(5, 2, FullWorker),
             free(6, 3, Nobody),
         ];
-        let domains = |all: &[FreeDomain], start, room, wish| choose(all.to_vec(), start, room, wish).0;
-        assert_eq!(domains(&all, 0, (13, 50), Wish::Fitting), [3, 5, 1, 6], "4 does not fit");
-        assert_eq!(domains(&all, 4, (17, 50), Wish::Fitting), [3, 5, 4, 6], "from the start on, in a circle");
-        assert_eq!(domains(&all, 0, (50, 4), Wish::Fitting), [3, 5, 1], "a batch");
+        let domains =
+            |all: &[FreeDomain], start, room, eagerness| choose(all.to_vec(), start, room, eagerness).0;
+        assert_eq!(domains(&all, 0, (13, 50), Eagerness::Fitting), [3, 5, 1, 6], "4 does not fit");
+        assert_eq!(
+            domains(&all, 4, (17, 50), Eagerness::Fitting),
+            [3, 5, 4, 6],
+            "from the start on, in a circle"
+        );
+        assert_eq!(domains(&all, 0, (50, 4), Eagerness::Fitting), [3, 5, 1], "a batch");
         let others = [free(1, 5, OtherWorker), free(2, 9, Nobody)];
-        assert_eq!(choose(others.to_vec(), 0, (4, 50), Wish::Fitting), (vec![], 0));
-        assert_eq!(choose(others.to_vec(), 0, (4, 50), Wish::Any), (vec![2], 4));
-        assert_eq!(choose(others.to_vec(), 0, (4, 50), Wish::Work), (vec![2], 9));
-        assert_eq!(domains(&others, 0, (10, 50), Wish::Work), [2], "a domain that fits comes first");
-        assert_eq!(choose(others[..1].to_vec(), 0, (9, 50), Wish::Work), (vec![1], 5));
+        assert_eq!(choose(others.to_vec(), 0, (4, 50), Eagerness::Fitting), (vec![], 0));
+        assert_eq!(choose(others.to_vec(), 0, (4, 50), Eagerness::Any), (vec![2], 4));
+        assert_eq!(choose(others.to_vec(), 0, (4, 50), Eagerness::Idle), (vec![2], 9));
+        assert_eq!(domains(&others, 0, (10, 50), Eagerness::Idle), [2], "a domain that fits comes first");
+        assert_eq!(choose(others[..1].to_vec(), 0, (9, 50), Eagerness::Idle), (vec![1], 5));
     }
 
     /// Hosts of domains of these sizes, numbered in their order.
