@@ -118,11 +118,12 @@ fn a_database_that_cannot_be_used_is_explained() {
     };
     let named = ["--crawl", "c"];
     let nowhere = "postgres://crawl@/postgres?host=/nonexistent";
-    refused(
-        &mut at(nowhere, &named),
-        3,
-        &["postgres://crawl@/nonexistent/postgres", "cannot be used", "\"c\""],
-    );
+    let place = "postgres://crawl@/nonexistent/postgres";
+    let done = refused(&mut at(nowhere, &named), 3, &[place, "cannot be used", "\"c\""]);
+    assert_eq!(done.stderr.matches(place).count(), 1, "{}", done.stderr);
+    let mut without_file = at(&database.text_url("crawl"), &named);
+    without_file.env("PGPASSFILE", "/nonexistent/pgpass");
+    refused(&mut without_file, 2, &["PGPASSFILE names /nonexistent/pgpass", "No such file"]);
     refused(&mut at("postgres://crawl:s3cret@localhost/db", &named), 2, &["PGPASSWORD"]);
     refused(&mut at(&database.text_url("crawl"), &[]), 2, &["--crawl"]);
     refused(&mut at("mysql://localhost/db", &named), 2, &["sqlite:PATH"]);
@@ -145,6 +146,56 @@ fn a_database_that_cannot_be_used_is_explained() {
         run(&mut with_password("s3cret")).stderr.contains("password authentication failed")
     });
     refused(&mut with_password("s3cret"), 3, &["password authentication failed for user \"guest\""]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_missing_right_is_named_with_its_grant() {
+    let (server, database) = (Server::start(0, harbour()).unwrap(), Database::start());
+    let (first, second) = (Sandbox::new(), Sandbox::new());
+    run(&mut shared(&first, &database, &server.url("/"), &["--limit", "1"])).expect(5);
+    let guest = database.text_url("guest");
+    let mut client = database.client();
+    client.batch_execute("CREATE ROLE guest LOGIN").unwrap();
+    let command = |words: &[&str], crawl: &str| {
+        let mut command = second.bare();
+        command.args(words).args(["--store", &guest, "--crawl", crawl]);
+        command
+    };
+    let usage = "GRANT USAGE ON SCHEMA \"crawl_harbour\" TO \"guest\"";
+    for words in ["workers", "status", "outputs"] {
+        refused(&mut command(&[words], "harbour"), 3, &[usage, "GRANT SELECT ON ALL TABLES"]);
+        refused(&mut command(&[words], "none"), 2, &["holds no crawl named \"none\""]);
+    }
+    client.batch_execute(usage).unwrap();
+    refused(&mut command(&["workers"], "harbour"), 3, &["may not read the table \"crawl_harbour\".", usage]);
+    client.batch_execute("GRANT SELECT ON ALL TABLES IN SCHEMA \"crawl_harbour\" TO \"guest\"").unwrap();
+    run(&mut command(&["workers"], "harbour")).expect(0);
+    run(&mut command(&["status"], "harbour")).expect(0);
+    let seed = server.url("/");
+    let crawl = [seed.as_str(), "--allow-address", "127.0.0.0/8", "-o", "a.jsonl"];
+    let write = "GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA \"crawl_harbour\" TO \"guest\"";
+    refused(&mut command(&crawl, "harbour"), 3, &["may not write the table", write]);
+    client.batch_execute("REVOKE CREATE ON DATABASE postgres FROM PUBLIC").unwrap();
+    refused(&mut command(&crawl, "new"), 3, &["CREATE SCHEMA \"crawl_new\" AUTHORIZATION \"guest\""]);
+    client.batch_execute("CREATE SCHEMA \"crawl_new\" AUTHORIZATION \"guest\"").unwrap();
+    run(&mut command(&[&crawl[..], &["--depth", "0"]].concat(), "new")).expect(0);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_refused_copy_leaves_no_directory() {
+    let (database, sandbox) = (Database::start(), Sandbox::new());
+    let copy = |to: &str| {
+        let mut command = sandbox.bare();
+        command.args(["state", "copy", &database.text_url("crawl"), to, "--crawl", "none"]);
+        command
+    };
+    refused(&mut copy("sqlite:new"), 2, &["holds no crawl named \"none\""]);
+    assert!(!sandbox.path("new").exists());
+    fs::create_dir(sandbox.path("there")).unwrap();
+    refused(&mut copy("sqlite:there"), 2, &["holds no crawl"]);
+    assert!(sandbox.path("there").is_dir(), "a directory of the user stays");
 }
 
 #[test]

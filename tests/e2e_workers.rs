@@ -262,7 +262,9 @@ fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing_of_lost_hosts() {
     let worker = crawl.expire("a");
     eventually("the hosts of the stopped worker are taken", || crawl.hosts_of(worker) == 0);
     zombie.signal("CONT");
-    zombie.wait().expect(0);
+    let done = zombie.wait().expect(0);
+    assert!(!done.stderr.contains("stopped by an error"), "{}", done.stderr);
+    assert_eq!(done.stderr.matches(" records from ").count(), 1, "one summary: {}", done.stderr);
     other.wait().expect(0);
     crawl.check();
 }
@@ -305,8 +307,27 @@ fn workers_outlast_a_crash_of_the_server_and_lost_connections() {
     crawl.sites.wait_for(40);
     crawl.database.crash();
     crawl.database.restart();
-    workers.into_iter().for_each(|worker| _ = worker.wait().expect(0));
+    for worker in workers {
+        let done = worker.wait().expect(0);
+        assert_eq!(done.stderr.matches(" records from ").count(), 1, "one summary: {}", done.stderr);
+        assert!(done.stderr.contains("the database can be used again"), "{}", done.stderr);
+    }
     crawl.check();
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_worker_without_a_record_leaves_no_part() {
+    for ending in [".jsonl.zst", ".jsonl.gz", ".parquet"] {
+        let crawl = Crawl::new(1, ending);
+        run(&mut crawl.worker("a")).expect(0);
+        let parts = crawl.parts();
+        // the next round has nothing to write
+        let done = run(&mut crawl.worker("a")).expect(0);
+        assert!(done.stderr.contains("none, since this worker wrote no record"), "{}", done.stderr);
+        assert_eq!(crawl.parts(), parts, "{ending}");
+        assert_eq!(fs::read_dir(crawl.sandbox.path("out")).unwrap().count(), 2, "a part and the manifest");
+    }
 }
 
 #[test]

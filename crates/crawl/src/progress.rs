@@ -201,8 +201,7 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
                 "  next       the same command continues with {queued} queued and {held} held pages"
             )
         }
-        // retry-errors needs the directory of a crawl
-        "done" if failed > 0 && !context.config.state.is_shared() => writeln!(
+        "done" if failed > 0 => writeln!(
             out,
             "  next       crawl retry-errors with the same flags fetches the {failed} failed pages again"
         ),

@@ -5,9 +5,11 @@ use crate::{place::Place, signals::stop_on_signals};
 use crawl_engine::{
     config::Config,
     exit::{Exit, Failure},
+    stage_error::StageError,
     state::State,
 };
 use crawl_model::StoreError;
+use crawl_output::OutputError;
 use crawl_server::metrics::Metrics;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -22,10 +24,19 @@ const WENT_WELL: Duration = Duration::from_secs(60);
 
 /// Returns true if the same command may succeed later.
 pub fn is_passing(failure: &Failure) -> bool {
-    matches!(
-        failure.error.downcast_ref::<StoreError>(),
-        Some(StoreError::Full(_) | StoreError::Unavailable(_) | StoreError::Busy(_))
-    )
+    failure.error.downcast_ref::<StoreError>().is_some_and(passes)
+}
+
+/// Returns true if a shared crawl goes on after the error of a stage.
+pub fn is_passing_error(error: &StageError) -> bool {
+    let (StageError::Store(error) | StageError::Output(OutputError::Store(error))) = error else {
+        return false;
+    };
+    passes(error)
+}
+
+const fn passes(error: &StoreError) -> bool {
+    matches!(error, StoreError::Full(_) | StoreError::Unavailable(_) | StoreError::Busy(_))
 }
 
 /// Attempts that are left.
@@ -36,11 +47,13 @@ pub struct Patience {
     began: Instant,
     /// Begin of the attempts that failed one after the other.
     failing_since: Option<Instant>,
+    /// True once the present outage was reported.
+    is_told: bool,
 }
 
 impl Patience {
     pub fn new(limit: Duration) -> Self {
-        Self { limit, pause: FIRST_PAUSE, began: Instant::now(), failing_since: None }
+        Self { limit, pause: FIRST_PAUSE, began: Instant::now(), failing_since: None, is_told: false }
     }
 
     /// Opens the crawl again, as soon as that is possible.
@@ -62,14 +75,31 @@ impl Patience {
             if since.elapsed() > self.limit {
                 return Err(failure);
             }
-            tracing::warn!("{:#}; another attempt in {:?}", failure.error, self.pause);
+            match failure.error.downcast_ref::<StoreError>() {
+                Some(StoreError::Busy(words)) => {
+                    tracing::warn!("{words}; this worker goes on in {:?}", self.pause);
+                }
+                // the whole message once, and the cause alone after that
+                Some(error) if self.is_told => {
+                    tracing::warn!("{error}; another attempt in {:?}", self.pause);
+                }
+                _ => {
+                    self.is_told = true;
+                    tracing::warn!("{:#}; another attempt in {:?}", failure.error, self.pause);
+                }
+            }
             if !pause(self.pause, quiet).await {
                 return Err(Failure::new(Exit::Interrupted, format!("stopped while {:#}", failure.error)));
             }
             self.pause = (self.pause * 2).min(LONGEST_PAUSE);
             self.began = Instant::now();
             match place.open(config, false) {
-                Ok(state) => return Ok((state, Metrics::open(&config.metrics).await?)),
+                Ok(state) => {
+                    if std::mem::take(&mut self.is_told) {
+                        tracing::warn!("the database can be used again: the crawl goes on");
+                    }
+                    return Ok((state, Metrics::open(&config.metrics).await?));
+                }
                 Err(next) if is_passing(&next) => failure = next,
                 Err(next) => return Err(next),
             }

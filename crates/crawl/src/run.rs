@@ -5,7 +5,7 @@ use crate::{
     logging::{say, say_as, say_json},
     place::Place,
     progress::{self, Places},
-    reconnect::{Patience, is_passing},
+    reconnect::{Patience, is_passing, is_passing_error},
     report::{self, Named, Samples},
     signals::stop_on_signals,
     upkeep,
@@ -117,7 +117,7 @@ impl Job<'_> {
     async fn run(mut self, mut state: State, mut metrics: Metrics) -> Result<Exit, Failure> {
         let mut patience = Patience::new(self.config.fetch.max_outage);
         loop {
-            let outcome = self.attempt(&state, metrics).await;
+            let (outcome, summary) = self.attempt(&state, metrics).await;
             let failure = match outcome.map_err(|failure| self.place.explain(failure)) {
                 Err(failure) if self.place.is_shared() && is_passing(&failure) => failure,
                 outcome => {
@@ -130,12 +130,17 @@ impl Job<'_> {
             // the next attempt cuts the outputs back to what was settled
             state.store.abandon(&StoreError::Other("the crawl goes on with another connection".into()));
             drop(state);
-            let next = patience.reopen(&mut self.place, &self.config, failure, self.quiet);
-            (state, metrics) = next.await?;
+            let next = patience.reopen(&mut self.place, &self.config, failure, self.quiet).await;
+            // the run does not go on
+            if let (Err(_), Some(summary)) = (&next, summary) {
+                summary.say();
+            }
+            (state, metrics) = next?;
         }
     }
 
-    async fn attempt(&self, state: &State, metrics: Metrics) -> Result<Exit, Failure> {
+    /// Crawls until the end or an error. The summary is that of an error after which another attempt follows.
+    async fn attempt(&self, state: &State, metrics: Metrics) -> (Result<Exit, Failure>, Option<Summary>) {
         let named = self.named.clone();
         let beside = (metrics, self.notifier.as_ref());
         crawl(self.config.clone(), self.seeds, (state, named), beside, self.quiet).await
@@ -175,18 +180,34 @@ async fn crawl(
     (state, mut named): (&State, Named),
     (metrics, notifier): (Metrics, Option<&Notifier>),
     quiet: bool,
-) -> Result<Exit, Failure> {
+) -> (Result<Exit, Failure>, Option<Summary>) {
     let is_shared = config.state.is_shared();
     let session = Session::open(config, seeds, state, &Platform::default(), |context| {
         print_round_notes(context, state, quiet);
-    })?;
+    });
+    let session = match session {
+        Ok(session) => session,
+        Err(failure) => return (Err(failure), None),
+    };
     let samples = Arc::new(Samples::default());
     let mut tasks = BackgroundTasks::start(&session.context, &samples, metrics, quiet);
     let context = Arc::clone(&session.context);
     (named.output, named.errors) = session.names();
     let outcome = session.run().await;
     tasks.wipe().await;
-    let exit = finish((&context, &samples), state, &named, outcome, quiet);
+    let is_passing_end = is_shared && outcome.as_ref().is_err_and(is_passing_error);
+    let (exit, summary) = if is_passing_end {
+        let why = progress::heading(
+            outcome.as_ref().err(),
+            Ending::Interrupted,
+            &FrontierCounts::default(),
+            &context.stats,
+        );
+        let summary = Summary::of(&context, why, &FrontierCounts::default(), &places_of(state, &named, None));
+        (outcome.map(|()| Exit::Done).map_err(Failure::from), (!quiet).then_some(summary))
+    } else {
+        (finish((&context, &samples), state, &named, outcome, quiet), None)
+    };
     let code = exit.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
     if let Err(error) = context.in_storage(move |context| context.note_exit(code)).await {
         tracing::warn!(%error, "the end of the run is not noted for metrics");
@@ -197,7 +218,35 @@ async fn crawl(
         notifier.run_ended(&run_end(&context, state, &named, &exit)).await;
     }
     tasks.end().await;
-    exit
+    (exit, summary)
+}
+
+/// The summary of a run, as it is shown.
+enum Summary {
+    Text(String),
+    Json(serde_json::Map<String, serde_json::Value>),
+}
+
+impl Summary {
+    fn of(context: &Context, why: &str, counts: &FrontierCounts, places: &Places<'_>) -> Self {
+        match context.config.log.format {
+            LogFormat::Text => Self::Text(progress::summary(context, why, counts, places)),
+            LogFormat::Json => Self::Json(progress::summary_json(context, why, counts, places)),
+        }
+    }
+
+    fn say(self) {
+        match self {
+            Self::Text(text) => say(&text),
+            Self::Json(fields) => say_json(Level::INFO, "summary", fields),
+        }
+    }
+}
+
+/// Places of the output, the error log and the report.
+fn places_of<'n>(state: &State, named: &'n Named, report: Option<&'n Path>) -> Places<'n> {
+    let errors = (!state.is_temporary).then(|| Path::new(&named.errors));
+    Places { output: &named.output, errors, report }
 }
 
 /// The result of a run, for messages.
@@ -239,11 +288,15 @@ pub fn finish(
     quiet: bool,
 ) -> Result<Exit, Failure> {
     let ending = context.control.ending.get().copied().unwrap_or(Ending::Interrupted);
+    let mut named = named.clone();
     let (counts, damage) = if outcome.is_ok() {
         // asked before the end of the round is noted: after it an error of the store fails no run
         let known = (context.store.counts()?, state::damage(&*context.store)?);
         // after an error a file may hold lines that were not settled: those are for the next run to cut off
         close_outputs(context, state, [&named.output, &named.errors], ending)?;
+        if has_no_part(context, &named.output) {
+            named.output = "none, since this worker wrote no record".to_owned();
+        }
         known
     } else {
         // after an error of the store there is nothing to ask it, and the error is what matters
@@ -253,23 +306,14 @@ pub fn finish(
     let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
     let why = if state.is_temporary { why.trim_end_matches(", state saved") } else { why };
     let report = leave_report(
-        (context, samples, named),
+        (context, samples, &named),
         state,
         (why, outcome.as_ref().err().map_or(exit, Exit::of)),
         &counts,
     );
     if !quiet {
-        let places = Places {
-            output: &named.output,
-            errors: (!state.is_temporary).then(|| Path::new(&named.errors)),
-            report: report.as_deref(),
-        };
-        match context.config.log.format {
-            LogFormat::Text => say(&progress::summary(context, why, &counts, &places)),
-            LogFormat::Json => {
-                say_json(Level::INFO, "summary", progress::summary_json(context, why, &counts, &places));
-            }
-        }
+        let places = places_of(state, &named, report.as_deref());
+        Summary::of(context, why, &counts, &places).say();
     }
     if outcome.is_ok()
         && ending == Ending::Drained
@@ -283,6 +327,13 @@ pub fn finish(
         Err(StageError::Output(OutputError::Abandoned)) => Ok(Exit::Interrupted),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns true if the part of a worker was removed, since it had no record.
+fn has_no_part(context: &Context, output: &str) -> bool {
+    let config = &context.config;
+    let is_part = config.output.path().is_some_and(|path| path.to_string_lossy().contains('*'));
+    config.state.is_shared() && is_part && !Path::new(output).exists()
 }
 
 /// The report of a run, if one is wanted and can be written; `end` says why it ended, and with which code.

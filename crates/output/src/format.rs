@@ -7,7 +7,10 @@ use crate::{
     file::{Before, FileOutput},
     output::RecordOutput,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 /// Function that notes the length of an output.
 pub type Note<'a> = &'a mut dyn FnMut(u64) -> Result<(), OutputError>;
@@ -31,6 +34,14 @@ pub trait Format: Sync {
     /// The file that is appended to during a run.
     fn written(&self, path: &Path) -> PathBuf {
         self.marked(path)
+    }
+
+    /// Returns true if an output has no record. A folder counts as one that has some.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn is_empty(&self, path: &Path) -> io::Result<bool> {
+        Ok(fs::metadata(path)?.len() == 0)
     }
 
     /// Puts an output in order after a round. `note` is called with its new length before the length changes.

@@ -69,6 +69,18 @@ impl Place {
         self.format.open(&self.path, before, fields)
     }
 
+    /// Returns true if the output is a file without a record.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn is_empty(&self) -> Result<bool, OutputError> {
+        let fail = |source| OutputError::Write { name: self.path.display().to_string(), source };
+        if !self.path.is_file() {
+            return Ok(false);
+        }
+        self.format.is_empty(&self.path).map_err(fail)
+    }
+
     /// Puts the output in order after a round. Called when its end is noted in the store, so that nothing has to be cut back.
     ///
     /// # Errors

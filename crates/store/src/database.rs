@@ -1,7 +1,7 @@
 //! Databases that several workers of a crawl share.
 
 use crate::engine::StateStore;
-use crawl_model::StoreError;
+use crawl_model::{StoreError, UrlKey};
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -44,6 +44,13 @@ pub trait Database: fmt::Debug + fmt::Display + Send + Sync {
     /// # Errors
     /// [`StoreError::Other`] when the database has no such crawl, [`StoreError::Busy`] while a worker crawls.
     fn upgrade(&self, crawl: &str) -> Result<(u32, u32), StoreError>;
+
+    /// Lets the workers of a crawl fetch URLs again that failed in the current round: all of them, or those of some keys.
+    /// Returns their number. Workers need not be ended.
+    ///
+    /// # Errors
+    /// [`StoreError::Other`] when the database has no such crawl.
+    fn reopen_failed(&self, crawl: &str, urls: Option<&[UrlKey]>) -> Result<usize, StoreError>;
 }
 
 /// Result of a copy between a directory and a database.

@@ -58,6 +58,15 @@ impl StateLock {
         Ok(lock)
     }
 
+    /// Removes a directory that was made for the lock and holds nothing else.
+    pub fn remove(self, dir: &Path) {
+        let is_alone = fs::read_dir(dir)
+            .is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == FILE)));
+        if is_alone && let Err(error) = fs::remove_file(dir.join(FILE)).and_then(|()| fs::remove_dir(dir)) {
+            tracing::debug!(%error, "an empty directory stays");
+        }
+    }
+
     /// Holder of a state directory, if any, from the lock file. It takes no lock, so a reader never blocks
     /// another process. A dead holder on this machine does not count.
     #[must_use]

@@ -6,11 +6,20 @@ use crawl_engine::{
     exit::{Exit, Failure},
     state,
 };
+use std::path::PathBuf;
 
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let settings =
         config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
-    let dir = state::dir(&settings, &args.state.all_seeds())?;
+    let dir = match settings.state.dir.as_str() {
+        "" if settings.state.is_shared() => {
+            return Err(Failure::usage(
+                "each worker leaves a report of its own: name its directory with --state-dir",
+            ));
+        }
+        dir if settings.state.is_shared() => PathBuf::from(dir),
+        _ => state::dir(&settings, &args.state.all_seeds())?,
+    };
     let report = Report::read(&dir).map_err(|e| {
         Failure::usage(format!("{}: no report of a run can be read here: {e}", dir.display()))
     })?;

@@ -2,9 +2,10 @@
 
 use crate::{cli::RetryArgs, logging::say, run};
 use crawl_engine::{
-    config,
+    config::{self, Config},
     exit::{Exit, Failure},
-    hints, state,
+    hints,
+    state::{self, SharedCrawl},
 };
 use crawl_model::{StoreError, UrlKey};
 use crawl_output::error_line;
@@ -41,17 +42,13 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("name the seeds of the crawl: crawl retry-errors --seed urls.txt"));
     }
     check_kinds(&args.kind)?;
+    if let Some(crawl) = SharedCrawl::of(&settings)? {
+        let found = reopen_shared(&crawl, &settings, &args.kind)?;
+        return if found.is_worth_a_run(args, &crawl.place()) { run::run(&args.run) } else { Ok(Exit::Done) };
+    }
     let dir = state::dir(&settings, &seeds)?;
-    let Found { reopened, unfinished } = reopen(&dir, &args.kind).map_err(|e| e.in_state(&dir))?;
-    if reopened == 0 && !unfinished {
-        let of = if args.kind.is_empty() { String::new() } else { format!(" as {}", args.kind.join(" or ")) };
-        say(&format!("nothing failed{of} in the last round of {}", dir.display()));
-        return Ok(Exit::Done);
-    }
-    if reopened > 0 && !args.run.quiet {
-        say(&format!("{reopened} URLs that failed are fetched again"));
-    }
-    run::resume(&args.run, dir)
+    let found = reopen(&dir, &args.kind).map_err(|e| e.in_state(&dir))?;
+    if found.is_worth_a_run(args, &dir) { run::resume(&args.run, dir) } else { Ok(Exit::Done) }
 }
 
 /// Fails if no error log names one of these kinds.
@@ -74,30 +71,70 @@ struct Found {
     unfinished: bool,
 }
 
+impl Found {
+    /// Returns true if the round has something left to do, and prints how much failed.
+    fn is_worth_a_run(&self, args: &RetryArgs, place: &Path) -> bool {
+        if self.reopened == 0 && !self.unfinished {
+            let of =
+                if args.kind.is_empty() { String::new() } else { format!(" as {}", args.kind.join(" or ")) };
+            say(&format!("nothing failed{of} in the last round of {}", place.display()));
+            return false;
+        }
+        if self.reopened > 0 && !args.run.quiet {
+            say(&format!("{} URLs that failed are fetched again", self.reopened));
+        }
+        true
+    }
+}
+
+/// Puts back what failed in the last round of a crawl in a database: pages of all workers. Kinds are those that the error log of
+/// one worker names.
+fn reopen_shared(crawl: &SharedCrawl, settings: &Config, kinds: &[String]) -> Result<Found, Failure> {
+    let unfinished = is_unfinished(&*crawl.read()?)?;
+    if kinds.is_empty() {
+        return Ok(Found { reopened: crawl.reopen_failed(None)?, unfinished });
+    }
+    if settings.state.dir.is_empty() {
+        return Err(Failure::usage(
+            "--kind reads errors.jsonl of one worker: name its directory with --state-dir, or leave out --kind",
+        ));
+    }
+    let failed = failed_in(Path::new(&settings.state.dir), kinds)?;
+    let mut reopened = 0;
+    for batch in failed.chunks(BATCH) {
+        reopened += crawl.reopen_failed(Some(batch))?;
+    }
+    Ok(Found { reopened, unfinished })
+}
+
 /// Returns true if the last round of a state has URLs left to fetch, or pages to write.
 fn is_unfinished(store: &dyn StateStore) -> Result<bool, StoreError> {
     Ok(store.round()? > 0 && !state::is_finished(store)?)
 }
 
-/// Puts back what the error log of the last round names.
-fn reopen(dir: &Path, kinds: &[String]) -> Result<Found, Failure> {
-    let log = dir.join("errors.jsonl");
+/// URLs that the error log of a directory names, all of them or those of some kinds.
+fn failed_in(dir: &Path, kinds: &[String]) -> Result<Vec<UrlKey>, Failure> {
+    let log = dir.join(state::ERROR_LOG);
     let fail = |e: std::io::Error| Failure::input(&log, &e);
-    let lines = BufReader::new(File::open(&log).map_err(fail)?).lines();
-    let _lock = StateLock::acquire(dir)?;
-    state::require_database(dir)?;
-    let store = crawl_store::open(dir)?;
-    let unfinished = is_unfinished(&*store)?;
     // a URL may have failed more than once
     let mut failed = FxHashSet::default();
-    for line in lines {
+    for line in BufReader::new(File::open(&log).map_err(fail)?).lines() {
         // the last line of a run that was killed may be half of one
         let Ok(line) = serde_json::from_str::<Line>(&line.map_err(fail)?) else { continue };
         if kinds.is_empty() || kinds.contains(&line.kind) {
             failed.extend(error_line::key_of(&line.url, line.url_key.as_deref()));
         }
     }
-    let failed: Vec<UrlKey> = failed.into_iter().collect();
+    Ok(failed.into_iter().collect())
+}
+
+/// Puts back what the error log of the last round names.
+fn reopen(dir: &Path, kinds: &[String]) -> Result<Found, Failure> {
+    let failed = failed_in(dir, kinds)?;
+    let _lock = StateLock::acquire(dir)?;
+    state::require_database(dir)?;
+    let store = crawl_store::open(dir)?;
+    let unfinished = is_unfinished(&*store)?;
     let mut reopened = 0;
     for batch in failed.chunks(BATCH) {
         reopened += store.reopen_failed(batch)?;

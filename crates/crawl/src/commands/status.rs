@@ -122,7 +122,13 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let status = match SharedCrawl::of(&settings)? {
         Some(shared) => {
             let store = shared.read()?;
-            Status::of(&*store, &shared.place(), args, &settings).map_err(|e| shared.in_store(e))?
+            let status = Status::of(&*store, &shared.place(), args, &settings);
+            // each worker has an error log of its own
+            let last_errors = match settings.state.dir.as_str() {
+                "" => Vec::new(),
+                dir => last_lines(&Path::new(dir).join(state::ERROR_LOG), args.errors),
+            };
+            Status { last_errors, ..status.map_err(|e| shared.in_store(e))? }
         }
         None => {
             let dir = state::dir(&settings, &args.state.all_seeds())?;

@@ -31,9 +31,13 @@ pub(super) fn copy(args: &CopyArgs) -> Result<Exit, Failure> {
         }
         (StoreUrl::Database(from), StoreUrl::Directory(dir)) => {
             refuse_worker(&dir)?;
-            let _lock = StateLock::acquire(&dir)?;
-            let crawl = SharedCrawl::named(from, &args.crawl);
-            crawl.copy_to(&dir)?
+            let is_new = !dir.exists();
+            let lock = StateLock::acquire(&dir)?;
+            let copied = SharedCrawl::named(from, &args.crawl).copy_to(&dir);
+            if copied.is_err() && is_new {
+                lock.remove(&dir);
+            }
+            copied?
         }
         _ => {
             return Err(Failure::usage(

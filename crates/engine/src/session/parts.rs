@@ -214,6 +214,8 @@ pub(super) fn end(store: &dyn StateStore, place: &Place) -> Result<(), OutputErr
     state::output_closed(store, &place.name())?;
     let name = place.path.to_string_lossy();
     let bytes = match fs::metadata(&place.path) {
+        // a compressed file or a table without a record has some bytes too
+        Ok(found) if found.is_file() && place.is_empty()? => 0,
         Ok(found) if found.is_dir() => store.output_mark(&place.name())?.unwrap_or(0),
         Ok(found) => found.len(),
         Err(_) => 0,

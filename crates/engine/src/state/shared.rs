@@ -203,7 +203,7 @@ impl SharedCrawl {
     /// # Errors
     /// When the crawl exists or the directory has no state (exit 2). Those of both stores.
     pub fn copy_from(&self, dir: &Path) -> Result<CopyReport, Failure> {
-        self.database.copy_from(&self.crawl, dir).map_err(usage)
+        self.database.copy_from(&self.crawl, dir).map_err(usage).map_err(|e| self.if_unavailable(e))
     }
 
     /// Copies this crawl into a directory without a state. Hold the lock of the directory.
@@ -212,7 +212,7 @@ impl SharedCrawl {
     /// When there is no such crawl or the directory has a state (exit 2), or a worker crawls (exit 6). Those of both
     /// stores.
     pub fn copy_to(&self, dir: &Path) -> Result<CopyReport, Failure> {
-        self.database.copy_to(&self.crawl, dir).map_err(usage)
+        self.database.copy_to(&self.crawl, dir).map_err(usage).map_err(|e| self.if_unavailable(e))
     }
 
     /// Brings the crawl up to date. Returns its version before and after.
@@ -220,7 +220,16 @@ impl SharedCrawl {
     /// # Errors
     /// When there is no such crawl (exit 2), or a worker crawls (exit 6).
     pub fn upgrade(&self) -> Result<(u32, u32), Failure> {
-        self.database.upgrade(&self.crawl).map_err(usage)
+        self.database.upgrade(&self.crawl).map_err(usage).map_err(|e| self.in_store(e))
+    }
+
+    /// Lets the workers fetch URLs again that failed in the current round, all of them or those of some keys. Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// When the server cannot be used (exit 3), or has no such crawl (exit 2).
+    pub fn reopen_failed(&self, urls: Option<&[UrlKey]>) -> Result<usize, Failure> {
+        self.database.reopen_failed(&self.crawl, urls).map_err(usage).map_err(|e| self.in_store(e))
     }
 
     /// Database and name of the crawl, for people.
@@ -229,17 +238,24 @@ impl SharedCrawl {
         PathBuf::from(format!("{} {}", self.database, self.crawl))
     }
 
-    /// Adds the remedy to an error of the store.
+    /// Adds crawl and database to an error of the store, and the remedy.
     #[must_use]
     pub fn in_store(&self, failure: Failure) -> Failure {
-        match failure.error.downcast_ref::<StoreError>() {
-            Some(StoreError::Full(_) | StoreError::Unavailable(_) | StoreError::Busy(_)) => {
-                let words = format!(
-                    "the crawl \"{}\" in {} cannot be used now; the same command works once the cause is mended",
-                    self.crawl, self.database
-                );
-                Failure { error: failure.error.context(words), ..failure }
+        let place = format!("the crawl \"{}\" in {}", self.crawl, self.database);
+        let words = match failure.error.downcast_ref::<StoreError>() {
+            Some(StoreError::Full(_) | StoreError::Unavailable(_)) => {
+                format!("{place} cannot be used now; the same command works once the cause is mended")
             }
+            Some(StoreError::Busy(_)) => place,
+            _ => return failure,
+        };
+        Failure { error: failure.error.context(words), ..failure }
+    }
+
+    /// The same for a database that cannot be used. Other errors of a copy may be those of a directory.
+    fn if_unavailable(&self, failure: Failure) -> Failure {
+        match failure.error.downcast_ref::<StoreError>() {
+            Some(StoreError::Unavailable(_)) => self.in_store(failure),
             _ => failure,
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     lines::LineRecords,
     output::Output,
 };
-use std::{io, path::Path};
+use std::{fs, io, path::Path};
 
 /// Files of lines in members of gzip.
 pub(super) struct GzipLines;
@@ -30,6 +30,10 @@ impl Format for GzipLines {
         open(path, before, fields, Packing::Gzip)
     }
 
+    fn is_empty(&self, path: &Path) -> io::Result<bool> {
+        has_no_line(path, Packing::Gzip)
+    }
+
     fn keep_latest(&self, path: &Path, note: Note<'_>) -> Result<(), OutputError> {
         keep_latest(path, Some(Packing::Gzip), note)
     }
@@ -42,6 +46,10 @@ impl Format for ZstdLines {
 
     fn open(&self, path: &Path, before: Before, fields: Option<Fields>) -> Result<Opened, OutputError> {
         open(path, before, fields, Packing::Zstd)
+    }
+
+    fn is_empty(&self, path: &Path) -> io::Result<bool> {
+        has_no_line(path, Packing::Zstd)
     }
 
     fn keep_latest(&self, path: &Path, note: Note<'_>) -> Result<(), OutputError> {
@@ -58,6 +66,22 @@ fn open(
     let packed = PackedOutput::open(path, before, packing)?;
     let state = state_of(&packed.file);
     Ok(Opened::new(LineRecords::new(Box::new(packed), fields), state))
+}
+
+/// Longest file that may hold no line: an empty member or frame.
+const LONGEST_EMPTY: u64 = 64;
+
+fn has_no_line(path: &Path, packing: Packing) -> io::Result<bool> {
+    if fs::metadata(path)?.len() > LONGEST_EMPTY {
+        return Ok(false);
+    }
+    for part in Frames::open(path, packing, 0)? {
+        match part? {
+            Part::Whole(lines) if lines.is_empty() => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 /// File of compressed lines.
@@ -161,7 +185,7 @@ impl Output for PackedOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, fs::File, io::Read};
+    use std::{fs::File, io::Read};
 
     fn packing(zstd: bool) -> Packing {
         if zstd { Packing::Zstd } else { Packing::Gzip }
@@ -190,6 +214,7 @@ mod tests {
                 settled.push((output.sync().unwrap().unwrap(), batch));
             }
             let whole = fs::read(&path).unwrap();
+            assert!(!has_no_line(&path, packing(zstd)).unwrap());
             drop(output);
             let mut text = String::new();
             for (length, batch) in settled {
@@ -214,6 +239,7 @@ mod tests {
             let path = directory.path().join("out");
             PackedOutput::open(&path, Before::Unknown, packing(zstd)).unwrap().finish().unwrap();
             assert!(fs::metadata(&path).unwrap().len() > 0);
+            assert!(has_no_line(&path, packing(zstd)).unwrap());
             assert_eq!(unpacked(&path, zstd).unwrap(), "");
         }
     }

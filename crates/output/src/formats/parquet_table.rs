@@ -50,6 +50,14 @@ impl Format for ParquetTables {
         part_of(path)
     }
 
+    fn is_empty(&self, path: &Path) -> io::Result<bool> {
+        match table(path) {
+            Ok(table) => Ok(table.is_none_or(|table| table.rows() == 0)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     fn tidy(
         &self,
         path: &Path,

@@ -95,7 +95,14 @@ impl Target {
         if error.as_db_error().is_some() {
             return sql(error);
         }
-        StoreError::Unavailable(format!("PostgreSQL at {}: {}", self.place(), chain(&error)))
+        let words = chain(&error);
+        if words.contains("password missing") {
+            let account = self.url.account().join(":");
+            return StoreError::Unavailable(format!(
+                "the server asks for a password: set PGPASSWORD, or add a line {account}:PASSWORD to the file of PGPASSFILE"
+            ));
+        }
+        StoreError::Unavailable(words)
     }
 }
 

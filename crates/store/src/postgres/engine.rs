@@ -1,11 +1,11 @@
 //! PostgreSQL as an engine of databases: one schema a crawl.
 
-use super::{PgOptions, PgStore, transfer, url::PgUrl};
+use super::{PgOptions, PgStore, reopen, transfer, url::PgUrl};
 use crate::{
     database::{CopyReport, Database, DatabaseEngine, SharedWorker},
     engine::StateStore,
 };
-use crawl_model::StoreError;
+use crawl_model::{StoreError, UrlKey};
 use std::{path::Path, sync::Arc, time::Duration};
 
 /// Databases of PostgreSQL.
@@ -48,6 +48,10 @@ impl Database for PgUrl {
 
     fn upgrade(&self, crawl: &str) -> Result<(u32, u32), StoreError> {
         transfer::upgrade(&without_worker(self, crawl))
+    }
+
+    fn reopen_failed(&self, crawl: &str, urls: Option<&[UrlKey]>) -> Result<usize, StoreError> {
+        reopen::reopen(&without_worker(self, crawl), urls)
     }
 }
 

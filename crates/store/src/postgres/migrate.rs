@@ -4,6 +4,7 @@ use super::{
     affinity,
     connect::Target,
     db::{Db, get},
+    rights,
 };
 use crawl_model::StoreError;
 
@@ -83,6 +84,7 @@ fn apply(db: &mut Db, target: &Target) -> Result<(), StoreError> {
     db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[&target.schema()])?;
     let schema = quoted(target.schema());
     if !exists(db, target.schema())? {
+        rights::check_create(db, target)?;
         db.batch(&format!("CREATE SCHEMA {schema}"))?;
     }
     db.batch("CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL)")?;

@@ -29,6 +29,8 @@ mod parts;
 mod password;
 mod quota;
 mod recrawl;
+mod reopen;
+mod rights;
 mod round_settings;
 mod run;
 mod settle;
@@ -54,6 +56,7 @@ use db::Db;
 use heartbeat::Heartbeat;
 use hosts::Lease;
 use memory::Memory;
+use rights::Access;
 use spool::{Kind, Spool};
 use std::{
     path::PathBuf,
@@ -147,6 +150,7 @@ impl PgStore {
     pub fn open(options: &PgOptions) -> Result<Self, StoreError> {
         let target = Target::new(&options.url, &options.crawl)?;
         let mut db = target.connect()?;
+        rights::check(&mut db, &target, Access::Write)?;
         db.transaction(|db| migrate::migrate(db, &target))?;
         let spool = Spool::open(options.spool.as_deref())?;
         let (lease, renewed) = (Lease { time: options.url.lease() }, instant());
@@ -208,6 +212,7 @@ impl PgStore {
     pub fn open_read_only(options: &PgOptions) -> Result<Self, StoreError> {
         let target = Target::new(&options.url, &options.crawl)?;
         let mut db = target.connect()?;
+        rights::check(&mut db, &target, Access::Read)?;
         migrate::verify(&mut db, &target)?;
         db.batch("SET default_transaction_read_only = on")?;
         let memory = Memory::load(&mut db, 0)?;

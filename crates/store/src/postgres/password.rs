@@ -3,17 +3,20 @@
 use crawl_model::StoreError;
 use std::{fs, io, path::Path};
 
-/// The password of the first line that fits an account. A file that other users can read is refused; one that
-/// was not `named` may be missing.
+/// The password of the first line that fits an account. A file that other users can read is refused; one that `PGPASSFILE`
+/// has not `named` may be missing.
 pub(super) fn in_file(path: &Path, named: bool, account: &[String; 4]) -> Result<Option<String>, StoreError> {
+    let origin = if named { "PGPASSFILE names " } else { "" };
+    let shown = path.display();
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !named => return Ok(None),
-        read => read.map_err(|error| StoreError::Other(format!("{}: {error}", path.display())))?,
+        read => read.map_err(|error| {
+            StoreError::Other(format!("{origin}{shown}, and no password can be read of it: {error}"))
+        })?,
     };
     if is_open_to_others(path) {
         return Err(StoreError::Other(format!(
-            "other users can read the passwords in {}: run chmod 0600 on it",
-            path.display()
+            "{origin}{shown}, whose passwords other users can read: run chmod 0600 {shown}"
         )));
     }
     Ok(text.lines().find_map(|line| password_of(line, account)))
@@ -77,11 +80,13 @@ mod tests {
         let path = dir.path().join("pgpass");
         let account = ["h", "1", "d", "u"].map(str::to_owned);
         assert_eq!(in_file(&path, false, &account).unwrap(), None);
-        assert!(in_file(&path, true, &account).is_err());
+        let missing = in_file(&path, true, &account).unwrap_err().to_string();
+        assert!(missing.contains("PGPASSFILE names ") && missing.contains("pgpass, and"), "{missing}");
         fs::write(&path, "h:1:d:u:secret\n").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let error = in_file(&path, true, &account).unwrap_err().to_string();
-        assert!(error.contains("0600") && !error.contains("secret"), "{error}");
+        assert!(error.contains("PGPASSFILE names ") && error.contains("chmod 0600"), "{error}");
+        assert!(!error.contains("secret"), "{error}");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         assert_eq!(in_file(&path, true, &account).unwrap().as_deref(), Some("secret"));
     }

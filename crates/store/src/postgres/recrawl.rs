@@ -2,7 +2,7 @@
 
 use super::{
     Commit, Inner,
-    db::{get, int, uint},
+    db::{Db, get, int, uint},
     lease::read_strategy,
     memory::Memory,
     round_settings,
@@ -103,6 +103,15 @@ fn read_known(row: &Row) -> Result<KnownUrl, StoreError> {
     Ok(KnownUrl { id: RequestId(get(row, 0)?), url, outcome, history: read_history(row, 13)?, visits })
 }
 
+/// Refuses to end a round whose failed URLs were put back since it was found ended.
+fn refuse_pending(db: &mut Db) -> Result<(), StoreError> {
+    let pending = "SELECT EXISTS (SELECT 1 FROM inbox) OR EXISTS (SELECT 1 FROM queue)";
+    if get(&db.one(pending, &[])?, 0)? {
+        return Err(StoreError::Busy("the round has URLs again, so it continues".into()));
+    }
+    Ok(())
+}
+
 impl Inner {
     /// Known URLs that a round has not enqueued; the round may be the next one.
     pub(super) fn known_beside(
@@ -131,6 +140,9 @@ impl Inner {
         self.write(Commit::Now, &[], |db, memory, _| {
             let row = db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
             if uint(get(&row, 0)?) == memory.round {
+                if proposed.is_some() {
+                    refuse_pending(db)?;
+                }
                 // the hosts first: the fences of other workers end before their rows are removed
                 db.batch(
                     "UPDATE hosts SET owner = NULL, epoch = epoch + 1, active = false WHERE owner IS NOT NULL OR active; \

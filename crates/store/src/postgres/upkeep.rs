@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     codes,
-    ledger::{ROW_BYTES, Room, UrlState},
+    ledger::{Room, UrlState},
     upkeep::{Agreement, HostCounts, OutputPart, RoundSettings, StoreSize, Upkeep, WorkerStart, WorkerState},
 };
 use crawl_model::{
@@ -63,32 +63,9 @@ impl Upkeep for PgStore {
         inner.known_beside(next, after, limit)
     }
 
-    /// URLs of hosts of other workers do not change.
+    /// URLs of hosts of other workers go to their owners.
     fn reopen_failed(&self, urls: &[UrlKey]) -> Result<usize, StoreError> {
-        let mut inner = self.ready()?;
-        let hosts: Vec<i64> = inner.memory.names.keys().copied().collect();
-        inner.write(Commit::Now, &hosts, |db, memory, _| {
-            let keys: Vec<Uuid> = urls.iter().map(|key| Uuid::from_bytes(key.0)).collect();
-            let hosts: Vec<i64> = memory.names.keys().copied().collect();
-            let rows = db.rows(
-                "WITH reopened AS (UPDATE urls SET outcome = NULL, attempt = NULL, strategy = NULL \
-                 WHERE key = ANY($1) AND round = $2 AND outcome = $3 AND host = ANY($4) \
-                 RETURNING host, id, depth, octet_length(url) + coalesce(octet_length(redirects), 0) AS bytes), \
-                 queued AS (INSERT INTO queue (host, lane, depth, id) SELECT host, 0, depth, id FROM reopened) \
-                 SELECT host, bytes::int8 FROM reopened ORDER BY id",
-                &[&keys, &int(memory.round), &small(codes::outcome(Outcome::Failed)), &super::hosts::ints(&hosts)],
-            )?;
-            for row in &rows {
-                let host = i64::from(get::<i32>(row, 0)?);
-                let Some(name) = memory.names.get(&host) else { continue };
-                memory.ledger.add(host, name, UrlState::Ready, 1);
-                memory.ledger.grow(host, ROW_BYTES + unsigned::<u64>(row, 1)?);
-            }
-            let n = i64::try_from(rows.len()).unwrap_or(i64::MAX);
-            memory.tally.add(n, 0);
-            memory.tally.settle(Outcome::Failed, -n);
-            Ok(rows.len())
-        })
+        self.ready()?.reopen(urls)
     }
 
     fn size(&self) -> Result<StoreSize, StoreError> {

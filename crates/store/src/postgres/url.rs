@@ -108,7 +108,7 @@ impl PgUrl {
     }
 
     /// Host, port, database and user.
-    fn account(&self) -> [String; 4] {
+    pub(crate) fn account(&self) -> [String; 4] {
         let user = self.config.get_user().map(str::to_owned).or_else(|| env::var("USER").ok());
         let user = user.unwrap_or_default();
         let database = self.config.get_dbname().unwrap_or(&user).to_owned();

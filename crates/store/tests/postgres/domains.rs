@@ -38,9 +38,7 @@ fn look(clock: &Clock, workers: &[&PgStore], seconds: u64) {
 #[ignore = "needs PostgreSQL"]
 fn a_domain_goes_to_one_worker() {
     let (clock, _guard) = Clock::start();
-    let server = Server::start();
-    let first = open(&server, "first");
-    first.begin_round().unwrap();
+    let (server, first) = begun("first");
     first.enqueue(&hosts_of_domains(6, 5)).unwrap();
     // hosts with leased and with held pages move too
     let out = lease(&first, "h0.d0.org", 1);
@@ -91,9 +89,7 @@ fn a_new_host_goes_to_the_worker_of_its_domain() {
 #[ignore = "needs PostgreSQL"]
 fn a_domain_larger_than_a_share_is_divided() {
     let (clock, _guard) = Clock::start();
-    let server = Server::start();
-    let first = open(&server, "first");
-    first.begin_round().unwrap();
+    let (server, first) = begun("first");
     first.enqueue(&hosts_of_domains(1, 120)).unwrap();
     first.enqueue(&[new_url("https://h0.other.org/")]).unwrap();
     let second = open(&server, "second");

@@ -10,6 +10,7 @@
 mod chaos;
 mod domains;
 mod errors;
+mod reopen;
 mod round_settings;
 #[path = "../support/postgres.rs"]
 mod server;
@@ -51,6 +52,14 @@ fn urls(urls: &[&str]) -> Vec<NewUrl> {
 
 fn open(server: &Server, worker: &str) -> PgStore {
     PgStore::open(&server.options("c", worker)).unwrap()
+}
+
+/// A server with a crawl in its first round, and a worker of the crawl.
+fn begun(worker: &str) -> (Server, PgStore) {
+    let server = Server::start();
+    let store = open(&server, worker);
+    assert_eq!(store.begin_round().unwrap(), 1);
+    (server, store)
 }
 
 fn lease(store: &PgStore, name: &str, max: usize) -> Vec<CrawlRequest> {

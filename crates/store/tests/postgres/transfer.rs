@@ -229,9 +229,7 @@ fn downgrade(server: &Server) {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn a_stopped_worker_writes_nothing_after_an_upgrade() {
-    let server = Server::start();
-    let old = open(&server, "old");
-    old.begin_round().unwrap();
+    let (server, old) = begun("old");
     old.enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1"])).unwrap();
     let out = lease(&old, "a", 2);
     old.hold((&out[1]).into(), &host("a"), b"page").unwrap().unwrap();
@@ -264,9 +262,7 @@ fn a_stopped_worker_writes_nothing_after_an_upgrade() {
 #[ignore = "needs PostgreSQL"]
 fn a_worker_that_outlives_an_upgrade_takes_no_hosts() {
     let (clock, _guard) = Clock::start();
-    let server = Server::start();
-    let old = open(&server, "old");
-    old.begin_round().unwrap();
+    let (server, old) = begun("old");
     server
         .client()
         .batch_execute(

@@ -8,9 +8,7 @@ use std::net::IpAddr;
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn a_takeover_ends_all_rights_of_the_old_owner() {
-    let server = Server::start();
-    let old = open(&server, "old");
-    old.begin_round().unwrap();
+    let (server, old) = begun("old");
     old.enqueue(&urls(&["https://a/1", "https://a/2", "https://a/3", "https://a/4", "https://b/1"])).unwrap();
     let out = lease(&old, "a", 4);
     assert_eq!(out.len(), 4);
@@ -76,9 +74,7 @@ fn a_restarted_worker_has_its_hosts_and_pages_at_once() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn a_restarted_worker_counts_the_bytes_of_its_hosts() {
-    let server = Server::start();
-    let store = open(&server, "w");
-    store.begin_round().unwrap();
+    let (server, store) = begun("w");
     let long = |n: usize| format!("https://a/{n}/{}", "x".repeat(1_000));
     let batch = |from: usize| -> Vec<NewUrl> { (from..from + 5).map(|n| new_url(&long(n))).collect() };
     assert_eq!(store.enqueue(&batch(0)).unwrap().new, 5);
@@ -94,9 +90,7 @@ fn a_restarted_worker_counts_the_bytes_of_its_hosts() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn links_reach_the_owner_of_their_host() {
-    let server = Server::start();
-    let a = open(&server, "a");
-    a.begin_round().unwrap();
+    let (server, a) = begun("a");
     a.enqueue(&urls(&["https://a/1"])).unwrap();
     let b = open(&server, "b");
     assert_eq!(b.enqueue(&urls(&["https://b/1", "https://a/1", "https://a/2"])).unwrap().new, 1);
@@ -111,9 +105,7 @@ fn links_reach_the_owner_of_their_host() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn hosts_that_are_given_back_are_taken_at_once() {
-    let server = Server::start();
-    let first = open(&server, "first");
-    first.begin_round().unwrap();
+    let (server, first) = begun("first");
     first.enqueue(&urls(&["https://a/1", "https://b/1", "https://c/1"])).unwrap();
     first.save_host(&host("a"), b"state").unwrap();
     first.settle(&records(&lease(&first, "c", 1)), &[]).unwrap();
@@ -152,9 +144,7 @@ fn a_round_begins_once() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn readers_change_nothing() {
-    let server = Server::start();
-    let store = open(&server, "a");
-    store.begin_round().unwrap();
+    let (server, store) = begun("a");
     store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
     let reader = PgStore::open_read_only(&server.options("c", "reader")).unwrap();
     assert_eq!(reader.counts().unwrap().pending, 2);
@@ -166,9 +156,7 @@ fn readers_change_nothing() {
 #[ignore = "needs PostgreSQL"]
 fn a_worker_that_joins_gets_its_share_of_what_has_not_begun() {
     let (clock, _guard) = Clock::start();
-    let server = Server::start();
-    let first = open(&server, "first");
-    first.begin_round().unwrap();
+    let (server, first) = begun("first");
     let all: Vec<String> = (0..10).map(|n| format!("https://h{n}/")).collect();
     first.enqueue(&all.iter().map(|url| new_url(url)).collect::<Vec<_>>()).unwrap();
     let out = lease(&first, "h0", 1);
@@ -207,9 +195,7 @@ fn a_host_that_was_asked_rests_before_another_worker_asks_it() {
 #[ignore = "needs PostgreSQL"]
 fn a_host_with_held_pages_moves_to_a_worker_that_joins() {
     let (clock, _guard) = Clock::start();
-    let server = Server::start();
-    let first = open(&server, "first");
-    first.begin_round().unwrap();
+    let (server, first) = begun("first");
     first
         .enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1", "https://b/2", "https://b/3"]))
         .unwrap();
@@ -250,9 +236,7 @@ fn a_host_with_held_pages_moves_to_a_worker_that_joins() {
 #[ignore = "needs PostgreSQL"]
 fn a_host_stays_while_its_page_is_read_for_another_host() {
     let (clock, _guard) = Clock::start();
-    let server = Server::start();
-    let first = open(&server, "first");
-    first.begin_round().unwrap();
+    let (server, first) = begun("first");
     first.enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1"])).unwrap();
     first.settle(&records(&lease(&first, "b", 1)), &[]).unwrap();
     let page = lease(&first, "a", 1);
@@ -312,9 +296,7 @@ fn retries_come_in_time_on_a_machine_with_another_clock() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn a_url_has_the_page_that_names_it_on_any_worker() {
-    let server = Server::start();
-    let a = open(&server, "a");
-    a.begin_round().unwrap();
+    let (server, a) = begun("a");
     a.enqueue(&urls(&["https://a/1"])).unwrap();
     let b = open(&server, "b");
     b.enqueue(&urls(&["https://b/1"])).unwrap();
@@ -359,9 +341,7 @@ fn workers_take_turns_at_an_address() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn rests_and_pauses_of_a_host_hold_for_the_next_worker() {
-    let server = Server::start();
-    let first = open(&server, "first");
-    first.begin_round().unwrap();
+    let (server, first) = begun("first");
     first
         .enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1", "https://b/2", "https://c/1"]))
         .unwrap();
@@ -392,9 +372,7 @@ fn rests_and_pauses_of_a_host_hold_for_the_next_worker() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn workers_use_no_more_than_the_limit_together() {
-    let server = Server::start();
-    let first = open(&server, "first");
-    first.begin_round().unwrap();
+    let (server, first) = begun("first");
     first.enqueue(&urls(&["https://a/1", "https://a/2", "https://a/3"])).unwrap();
     let second = open(&server, "second");
     let take = |store: &PgStore, used: u64| store.take_quota(Quota::Records, 10, used).unwrap();

@@ -13,6 +13,7 @@ use super::{
     connect::Target,
     db::{Db, get},
     migrate,
+    rights::{self, Access},
 };
 use crate::{SqliteStore, database::CopyReport};
 use crawl_model::StoreError;
@@ -45,6 +46,7 @@ pub(super) fn copy_to_database(dir: &Path, to: &PgOptions) -> Result<CopyReport,
     let store = SqliteStore::open(dir)?;
     let target = Target::new(&to.url, &to.crawl)?;
     let mut db = target.connect()?;
+    rights::check(&mut db, &target, Access::Write)?;
     db.transaction(|db| {
         migrate::migrate(db, &target)?;
         let row = db.one(
@@ -77,6 +79,7 @@ pub(super) fn copy_to_directory(from: &PgOptions, dir: &Path) -> Result<CopyRepo
     }
     let target = Target::new(&from.url, &from.crawl)?;
     let mut db = target.connect()?;
+    rights::check(&mut db, &target, Access::Write)?;
     migrate::verify(&mut db, &target)?;
     db.batch("BEGIN ISOLATION LEVEL REPEATABLE READ")?;
     // workers that begin meanwhile wait before they take a host
@@ -103,6 +106,7 @@ pub(super) fn copy_to_directory(from: &PgOptions, dir: &Path) -> Result<CopyRepo
 pub(super) fn upgrade(crawl: &PgOptions) -> Result<(u32, u32), StoreError> {
     let target = Target::new(&crawl.url, &crawl.crawl)?;
     let mut db = target.connect()?;
+    rights::check(&mut db, &target, Access::Write)?;
     let before = migrate::version(&mut db, &target)?;
     migrate::upgrade(&mut db, &target, |db| refuse_workers(db, &target))?;
     Ok((before, migrate::newest()))
