@@ -254,3 +254,32 @@ fn slides_of_a_carousel_are_content() {
     let other = page.replace("bp-Carousel__cell", "entry");
     assert!(!extract(&other).content.contains("House number 3"));
 }
+
+#[test]
+fn lists_of_links_to_other_sites_are_content() {
+    let list = |hosts: [&str; 2]| -> String {
+        let link = |n: usize| format!("<li><a href='https://{}/?map={n}'>Old map {n}</a></li>", hosts[n % 2]);
+        (1..=6).map(link).collect()
+    };
+    let has_list = |hosts: [&str; 2], after: &str| {
+        let text = |day: &str| PROSE.replace("Sundays", day);
+        let head = "<meta property='og:type' content='article'><body><article><h1>Six maps</h1>";
+        let page = format!(
+            "{head}{PROSE}{}{}<ul>{}</ul>{after}</article>",
+            text("Mondays"),
+            text("Fridays"),
+            list(hosts)
+        );
+        extract(&page).content.contains("Old map 6")
+    };
+    let text = PROSE.replace("Sundays", "Tuesdays");
+    assert!(has_list(["maps.test"; 2], &text));
+    // the site, its name under another suffix, and a button that shares the page
+    for own in ["harbour.example", "www.harbour.test", "share.test/?of=harbour.example"] {
+        assert!(!has_list([own; 2], &text), "{own}");
+    }
+    // behind the text: offers of one shop, and sources
+    let no_prose = "<p>Every map is kept in the tower.</p>";
+    assert!(!has_list(["shop.test"; 2], no_prose));
+    assert!(has_list(["maps.test", "library.test"], no_prose));
+}

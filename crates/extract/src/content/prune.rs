@@ -1,7 +1,7 @@
 //! Pruning of the content: boilerplate by name, and by its composition.
 
 use super::{
-    PruneSettings, captions,
+    PruneSettings, captions, teasers,
     terms::{is_in_sentence, is_word_of_paragraph},
 };
 pub(super) use crate::selection::{kept, kept_in};
@@ -303,7 +303,7 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
                 id = dom.end(id);
                 continue;
             }
-            if is_link_list(page, id, density, link_chars) {
+            if is_link_list(page, id, density, link_chars) && !is_reference_list(page, id, root, how) {
                 listed += kept(page, id, drop).chars;
                 lists.push(id);
                 id = dom.end(id);
@@ -338,6 +338,29 @@ fn is_link_list(page: &Page<'_>, id: u32, density: f32, link_chars: u32) -> bool
         && amount.link_density() > density
         && amount.link_chars / amount.links < link_chars
         && amount.prose * 5 < amount.chars
+}
+
+/// Returns true for a list or a paragraph most of whose links lead to other sites, such as the sources of a
+/// text. Navigation stays on its site. Behind the last paragraph of an article, a list of links to one other
+/// site is an offer.
+fn is_reference_list(page: &Page<'_>, id: u32, root: u32, how: PruneSettings) -> bool {
+    let dom = &page.dom;
+    let is_list = matches!(dom.tag(id), Tag::Ul | Tag::Ol | Tag::Dl);
+    if !is_list && dom.tag(id) != Tag::P {
+        return false;
+    }
+    let (mut outside, mut all) = (0, 0);
+    let (mut first, mut has_several) = (None, false);
+    for link in dom.find_all(id..dom.end(id), Tag::A) {
+        let chars = page.amount(link).chars;
+        let Some(href) = dom.attr(link, &local_name!("href")).filter(|_| chars > 0) else { continue };
+        all += chars;
+        let Some(site) = teasers::other_site(page, href.trim()) else { continue };
+        outside += chars;
+        has_several |= *first.get_or_insert_with(|| site.clone()) != site;
+    }
+    let is_behind_text = || page.amount_in(dom.end(id)..dom.end(root)).prose == 0;
+    2 * outside > all && !(is_list && how.article && !has_several && is_behind_text())
 }
 
 /// Returns true if the element or one of its ancestors is masked.

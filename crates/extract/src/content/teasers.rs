@@ -3,6 +3,7 @@
 use crate::{
     dom::{NONE, Tag},
     page::Page,
+    selection::kept,
 };
 use crawl_model::registrable_domain;
 use html5ever::local_name;
@@ -20,7 +21,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32) {
         return;
     }
     let words: u32 = cards.iter().map(|id| page.amount(*id).words).sum();
-    let whole = super::prune::kept(page, page.body, mask).words;
+    let whole = kept(page, page.body, mask).words;
     if words as f32 <= whole as f32 * max_share {
         for id in cards {
             mask[id as usize] = true;
@@ -77,10 +78,24 @@ fn is_own_address(page: &Page<'_>, href: &str) -> bool {
 
 /// Returns true for a URL of another site. A heading with such a link names the subject of the text below it.
 fn leaves_site(page: &Page<'_>, href: &str) -> bool {
-    let domain = |host| registrable_domain(host).unwrap_or(host);
-    let Some(own) = page.url.and_then(Url::host_str) else { return false };
-    let address = page.resolve(href).and_then(|address| Url::parse(&address).ok());
-    address.as_ref().and_then(Url::host_str).is_some_and(|host| domain(host) != domain(own))
+    other_site(page, href).is_some()
+}
+
+/// Name of the other site that a URL leads to.
+///
+/// A URL whose query repeats the page's domain shares the page. Domains of one name under two suffixes belong
+/// to one site.
+pub(super) fn other_site(page: &Page<'_>, href: &str) -> Option<String> {
+    let own = page.url.and_then(Url::host_str)?;
+    let address = Url::parse(&page.resolve(href)?).ok()?;
+    let host = address.host_str()?;
+    let name = |host| match registrable_domain(host) {
+        Some(domain) => domain.split('.').next().unwrap_or(domain),
+        None => host,
+    };
+    let domain = registrable_domain(own).unwrap_or(own);
+    let is_shared = address.query().is_some_and(|query| query.contains(domain));
+    (name(host) != name(own) && !is_shared).then(|| name(host).to_owned())
 }
 
 /// Target of a link, if that is another page of the host.
