@@ -169,6 +169,7 @@ fn put_back(db: &mut Db, memory: &mut Memory, id: i64, held: Held) -> Result<(),
         &[&host, &lane, &int(depth), &id],
     )?;
     memory.held.remove(&id);
+    memory.ahead.forget(held.host);
     memory.tally.add(1, -1);
     memory.ledger.take(held.held_for, UrlState::Held, 1);
     if let Some(name) = memory.names.get(&held.host) {

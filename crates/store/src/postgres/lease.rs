@@ -4,6 +4,7 @@ use super::{
     Commit, Inner,
     db::{Db, get, int, small, uint},
     memory::{Memory, Out, Wait},
+    read_ahead::ReadyUrl,
     recrawl::read_before,
     spool::Kind,
     url_rows::split_redirects,
@@ -16,6 +17,7 @@ use crawl_model::{
     CrawlRequest, HostKey, Lane, LeaseRef, LeaseToken, RequestId, StoreError, Strategy, UrlKey,
 };
 use postgres::Row;
+use std::collections::VecDeque;
 use url::Url;
 use uuid::Uuid;
 
@@ -110,6 +112,7 @@ impl Inner {
         for &id in &expired {
             let Some(out) = memory.out.get(&id).copied() else { continue };
             memory.end_lease(id);
+            memory.ahead.forget(out.host);
             memory.ledger.shift(out.host, UrlState::Leased, UrlState::ready(out.lane), 1);
             memory.ledger.grow(out.host, out.bytes);
         }
@@ -123,44 +126,77 @@ fn lease(
     host: HostId,
     lease_request: &LeaseRequest<'_>,
 ) -> Result<Vec<CrawlRequest>, StoreError> {
-    let number = i32::try_from(host).unwrap_or(i32::MAX);
-    let (lane, busy) = (small(codes::lane(lease_request.lane)), memory.busy_of(host));
-    let max = i64::try_from(lease_request.max).unwrap_or(i64::MAX);
-    let rows = db.rows(LEASE, &[&number, &lane, &busy, &max, &lease_request.by_level])?;
-    let mut requests = Vec::with_capacity(rows.len());
+    let &LeaseRequest { lane, max, by_level, .. } = lease_request;
+    let mut requests = Vec::with_capacity(max);
     let mut bytes = 0;
-    for row in &rows {
-        let token = memory.next_token(db)?;
-        let request = request(memory, row, token)?;
-        let (text, chain): (&str, Option<&str>) = (get(row, 5)?, get(row, 6)?);
-        let key = UrlKey(get::<Uuid>(row, 10)?.into_bytes());
-        let out = Out {
-            token,
-            host,
-            lane: lease_request.lane,
-            depth: request.depth,
-            deadline: lease_request.deadline_ms,
-            key,
-            bytes: row_bytes(text.len(), chain.map_or(0, str::len)),
-        };
-        bytes += out.bytes;
-        memory.set_busy(host, request.id.0);
-        memory.out.insert(request.id.0, out);
-        requests.push(request);
+    let first = memory.ahead.take(host, lane, by_level, max);
+    bytes += begin_leases(db, memory, (host, lease_request), first, &mut requests)?;
+    let ready = memory.ledger.of(host).get(UrlState::ready(lane));
+    if requests.len() < max && requests.len() < usize::try_from(ready).unwrap_or(usize::MAX) {
+        let mut urls = read(db, memory, host, lease_request, max - requests.len())?;
+        let rest = urls.split_off(urls.len().min(max - requests.len()));
+        bytes += begin_leases(db, memory, (host, lease_request), urls.into(), &mut requests)?;
+        memory.ahead.keep(host, lane, by_level, rest);
     }
     let n = requests.len() as u64;
     if n == 0 {
-        memory.ledger.wait_for_level(host, lease_request.lane);
+        memory.ledger.wait_for_level(host, lane);
     } else {
-        memory.ledger.shift(host, UrlState::ready(lease_request.lane), UrlState::Leased, n);
+        memory.ledger.shift(host, UrlState::ready(lane), UrlState::Leased, n);
         memory.ledger.shrink(host, bytes);
-        memory.ledger.count_leases(host, lease_request.lane, n);
+        memory.ledger.count_leases(host, lane, n);
         memory.begun.insert(host);
     }
     Ok(requests)
 }
 
-fn request(memory: &Memory, row: &Row, token: i64) -> Result<CrawlRequest, StoreError> {
+/// Reads the first URLs of a queue that are neither leased nor waiting: `wanted` of them, or more for the next leases.
+fn read(
+    db: &mut Db,
+    memory: &Memory,
+    host: HostId,
+    lease_request: &LeaseRequest<'_>,
+    wanted: usize,
+) -> Result<VecDeque<ReadyUrl>, StoreError> {
+    let number = i32::try_from(host).unwrap_or(i32::MAX);
+    let (lane, busy) = (small(codes::lane(lease_request.lane)), memory.busy_of(host));
+    let most = i64::try_from(memory.ahead.limit(wanted)).unwrap_or(i64::MAX);
+    let rows = db.rows(LEASE, &[&number, &lane, &busy, &most, &lease_request.by_level])?;
+    rows.iter().map(|row| ready_url(memory, row)).collect()
+}
+
+/// Leases URLs; returns the sum of their bytes.
+fn begin_leases(
+    db: &mut Db,
+    memory: &mut Memory,
+    (host, lease_request): (HostId, &LeaseRequest<'_>),
+    urls: Vec<ReadyUrl>,
+    requests: &mut Vec<CrawlRequest>,
+) -> Result<u64, StoreError> {
+    let mut sum = 0;
+    for ReadyUrl { mut request, key, bytes } in urls {
+        let token = memory.next_token(db)?;
+        request.token = LeaseToken(token);
+        let (lane, depth, deadline) = (lease_request.lane, request.depth, lease_request.deadline_ms);
+        memory.set_busy(host, request.id.0);
+        memory.out.insert(request.id.0, Out { token, host, lane, depth, deadline, key, bytes });
+        requests.push(request);
+        sum += bytes;
+    }
+    Ok(sum)
+}
+
+fn ready_url(memory: &Memory, row: &Row) -> Result<ReadyUrl, StoreError> {
+    let (text, chain): (&str, Option<&str>) = (get(row, 5)?, get(row, 6)?);
+    Ok(ReadyUrl {
+        request: request(memory, row)?,
+        key: UrlKey(get::<Uuid>(row, 10)?.into_bytes()),
+        bytes: row_bytes(text.len(), chain.map_or(0, str::len)),
+    })
+}
+
+/// The request of a URL, with a token of no lease.
+fn request(memory: &Memory, row: &Row) -> Result<CrawlRequest, StoreError> {
     let text: &str = get(row, 5)?;
     let damaged = |what: &dyn std::fmt::Display| StoreError::Corrupt(format!("{text}: {what}"));
     if UrlKey::of(text).0 != get::<Uuid>(row, 10)?.into_bytes() {
@@ -168,7 +204,7 @@ fn request(memory: &Memory, row: &Row, token: i64) -> Result<CrawlRequest, Store
     }
     Ok(CrawlRequest {
         id: RequestId(get(row, 0)?),
-        token: LeaseToken(token),
+        token: LeaseToken(0),
         url: Url::parse(text).map_err(|e| damaged(&e))?,
         depth: uint(get(row, 1)?),
         discovery: codes::read_discovery(i64::from(get::<i16>(row, 2)?))?,

@@ -3,6 +3,7 @@
 use super::{
     db::{Db, get, uint},
     hosts::Host,
+    read_ahead::ReadAhead,
     tally::Tally,
 };
 use crate::{
@@ -52,6 +53,8 @@ pub(super) struct Memory {
     pub(super) domains: BTreeMap<i64, usize>,
     /// Domain of this worker whose free hosts it looked for last.
     pub(super) probed: i64,
+    /// URLs that the next leases take.
+    pub(super) ahead: ReadAhead,
     /// Leased URLs.
     pub(super) out: FxHashMap<i64, Out>,
     /// URLs that wait for a retry, by number and by time.
@@ -128,6 +131,7 @@ impl Memory {
             names: FxHashMap::default(),
             domains: BTreeMap::new(),
             probed: i64::MIN,
+            ahead: ReadAhead::default(),
             out: FxHashMap::default(),
             waits: FxHashMap::default(),
             waiting: BTreeSet::new(),
@@ -168,6 +172,7 @@ impl Memory {
 
     /// Notes a host that this worker has taken.
     pub(super) fn own(&mut self, name: HostKey, host: Host) {
+        self.ahead.forget(host.id);
         self.names.insert(host.id, name.clone());
         *self.domains.entry(host.domain).or_default() += 1;
         self.hosts.insert(name, host);
@@ -216,6 +221,11 @@ impl Memory {
         self.held.iter().filter(move |(_, held)| held.host == host).map(|(id, held)| (*id, *held))
     }
 
+    /// Drops URLs that were read ahead with the project of before.
+    pub(super) fn forget_ahead(&mut self) {
+        self.ahead = ReadAhead::default();
+    }
+
     /// Removes a lease; the caller updates the ledger.
     pub(super) fn end_lease(&mut self, id: i64) {
         if let Some(out) = self.out.remove(&id) {
@@ -242,6 +252,7 @@ impl Memory {
         for (_, id) in moved {
             let Some(wait) = self.waits.remove(&id) else { continue };
             self.set_idle(wait.host, id);
+            self.ahead.forget(wait.host);
             self.ledger.shift(wait.host, UrlState::Waiting, UrlState::ready(wait.lane), 1);
         }
     }
@@ -265,6 +276,7 @@ impl Memory {
         let waits = &self.waits;
         self.waiting.retain(|(_, id)| waits.contains_key(id));
         self.busy.remove(&host);
+        self.ahead.forget(host);
         self.begun.remove(&host);
         self.leaving.remove(&host);
         self.read_at.remove(&host);

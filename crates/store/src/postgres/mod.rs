@@ -28,6 +28,7 @@ mod own;
 mod parts;
 mod password;
 mod quota;
+mod read_ahead;
 mod recrawl;
 mod reopen;
 mod rights;

@@ -13,6 +13,7 @@ impl RunStore for PgStore {
         let group = source_group.map(text);
         inner.write(Commit::Now, &[], |db, memory, _| {
             db.execute("UPDATE crawls SET project = $1, source_group = $2", &[&text(project), &group])?;
+            memory.forget_ahead();
             memory.project = project.into();
             memory.source_group = source_group.map(Into::into);
             Ok(())

@@ -1,9 +1,10 @@
 //! Rows of new and revived URLs, written by column in a few statements.
 
 use super::{
-    db::{Db, int, small, text},
+    db::{Db, int, small, text, uint},
     hosts::activate,
     memory::Memory,
+    read_ahead::ReadAhead,
 };
 use crate::{codes, ledger::HostId};
 use crawl_model::{Lane, NewUrl, StoreError};
@@ -34,12 +35,26 @@ impl Rows {
         }
     }
 
+    /// Forgets the heads of queues that these changes touch.
+    fn forget_ahead(&self, ahead: &mut ReadAhead) {
+        for columns in [&self.insert, &self.revive] {
+            for ((host, depth), id) in columns.hosts.iter().zip(&columns.depths).zip(&columns.ids) {
+                ahead.forget_before(i64::from(*host), uint(*depth), *id);
+            }
+        }
+        let changed = self.discoveries.iter().map(|row| row.0);
+        let dated = self.lastmods.iter().map(|row| row.0);
+        let moved = self.depths.iter().map(|row| row.0);
+        changed.chain(dated).chain(moved).for_each(|host| ahead.forget(host));
+    }
+
     pub(super) fn write(self, db: &mut Db, memory: &mut Memory) -> Result<(), StoreError> {
         let mut hosts: Vec<HostId> =
             self.insert.hosts.iter().chain(&self.revive.hosts).map(|host| i64::from(*host)).collect();
         hosts.sort_unstable();
         hosts.dedup();
         activate(db, memory, &hosts)?;
+        self.forget_ahead(&mut memory.ahead);
         self.insert.write(db, INSERT, memory.round)?;
         self.revive.write(db, REVIVE, memory.round)?;
         if !self.discoveries.is_empty() {

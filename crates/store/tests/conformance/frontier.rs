@@ -121,6 +121,26 @@ pub fn leases_come_by_depth_then_discovery(store: &impl Store) {
     assert!(lease(store, "a", 0).is_empty());
 }
 
+pub fn a_url_that_comes_late_is_leased_in_its_order(store: &impl Store) {
+    let depths = |max| lease(store, "a", max).iter().map(|r| r.depth).collect::<Vec<_>>();
+    let deep = |n: u32| new_url(&format!("https://a/{n}"), 5 + n);
+    store.enqueue(&[1, 2, 3, 4].map(deep)).unwrap();
+    assert_eq!(depths(1), [6]);
+    // a new URL, and a pending one by a shorter way
+    store.enqueue(&[new_url("https://a/new", 2), NewUrl { depth: 3, ..deep(4) }]).unwrap();
+    assert_eq!(depths(1), [2]);
+    let named = NewUrl { discovery: Discovery::SitemapFile, sitemap_lastmod: Some("2026".into()), ..deep(2) };
+    store.enqueue(&[named]).unwrap();
+    let rest = lease(store, "a", 9);
+    assert_eq!(paths(&rest), ["/4", "/2", "/3"]);
+    assert_eq!(rest[1].discovery, Discovery::SitemapFile);
+    assert_eq!(rest[1].sitemap_lastmod.as_deref(), Some("2026"));
+    store.requeue((&rest[0]).into(), 0, 1, None).unwrap();
+    store.expire_leases(i64::MAX).unwrap();
+    assert_eq!(depths(1), [2]);
+    assert_eq!(depths(9), [3, 6, 7, 8]);
+}
+
 pub fn levels_wait_for_what_is_nearer(store: &impl Store) {
     let level = |now| store.lease_by_level(&host("a"), Lane::Plain, 9, "w", now, 100).unwrap();
     let urls =

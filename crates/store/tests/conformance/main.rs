@@ -103,6 +103,7 @@ conformance!(
     a_pending_url_takes_the_lesser_depth,
     a_pending_link_becomes_the_sitemap_it_is_named_as,
     leases_come_by_depth_then_discovery,
+    a_url_that_comes_late_is_leased_in_its_order,
     levels_wait_for_what_is_nearer,
     a_lease_carries_what_was_enqueued,
     a_lease_carries_the_project,
