@@ -1,15 +1,15 @@
 //! Connections: TLS, passwords, the version of the server, and the session.
 
 use super::{
-    db::{Db, blocking, get},
+    db::{Db, Driver, Link, OwnRuntime, get},
     error::sql,
     migrate::quoted,
     url::{PgUrl, TlsMode, chain},
 };
 use crawl_model::StoreError;
-use postgres::NoTls;
 use rustls::{ClientConfig, RootCertStore, crypto::CryptoProvider, pki_types::CertificateDer};
 use std::{path::Path, sync::Arc, time::Duration};
+use tokio_postgres::{Client, Config, NoTls, Socket, config::SslMode, tls::MakeTlsConnect};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Oldest version of a server that prunes partitions of updates at run time.
@@ -72,18 +72,21 @@ impl Target {
         if let Some(password) = self.url.password()? {
             config.password(password);
         }
-        let client = match self.url.tls() {
+        let runtime = OwnRuntime::new()?;
+        let connected = match self.url.tls() {
             TlsMode::Disable => {
-                config.ssl_mode(postgres::config::SslMode::Disable);
-                blocking(|| config.connect(NoTls))
+                config.ssl_mode(SslMode::Disable);
+                runtime.wait(connect(&config, NoTls))
             }
             mode => {
                 let tls = MakeRustlsConnect::new(tls_config(mode, self.url.root_cert())?);
-                config.ssl_mode(postgres::config::SslMode::Require);
-                blocking(|| config.connect(tls))
+                config.ssl_mode(SslMode::Require);
+                runtime.wait(connect(&config, tls))
             }
         };
-        let mut db = Db::new(client.map_err(|error| self.unreachable(error))?);
+        let connected = connected.ok_or_else(|| StoreError::Other("the connection is closed".into()))?;
+        let (client, driver) = connected.map_err(|error| self.unreachable(error))?;
+        let mut db = Db::new(Link::new(runtime, client, driver));
         let version = db.one("SELECT current_setting('server_version_num')::int", &[])?;
         check_version(get(&version, 0)?)?;
         db.batch(&format!("SET search_path TO {}; {SESSION}", quoted(&self.schema)))?;
@@ -91,7 +94,7 @@ impl Target {
         Ok(db)
     }
 
-    fn unreachable(&self, error: postgres::Error) -> StoreError {
+    fn unreachable(&self, error: tokio_postgres::Error) -> StoreError {
         if error.as_db_error().is_some() {
             return sql(error);
         }
@@ -104,6 +107,15 @@ impl Target {
         }
         StoreError::Unavailable(words)
     }
+}
+
+async fn connect<T>(config: &Config, tls: T) -> Result<(Client, Driver), tokio_postgres::Error>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, connection) = config.connect(tls).await?;
+    Ok((client, Box::pin(connection)))
 }
 
 fn check_version(found: i32) -> Result<(), StoreError> {

@@ -9,6 +9,11 @@ use crate::codes;
 use crawl_model::{ContentHash, DomainStore, HostKey, Outcome, StoreError, UrlKey};
 use uuid::Uuid;
 
+/// Claims a content; returns its first claimant.
+const CLAIM: &str = "WITH new AS (INSERT INTO contents (hash, claimant) VALUES ($1, $2) ON CONFLICT DO NOTHING \
+                     RETURNING claimant) \
+                     SELECT claimant FROM new UNION ALL SELECT claimant FROM contents WHERE hash = $1";
+
 impl DomainStore for PgStore {
     fn load_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
         let mut inner = self.ready()?;
@@ -68,13 +73,13 @@ impl DomainStore for PgStore {
 
     fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError> {
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
-        let first = self.ready()?.write_once(|db| {
-            let insert = "INSERT INTO contents (hash, claimant) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-            if db.execute(insert, &[&hash, &claimant])? == 1 {
-                return Ok(claimant);
+        let first = self.aside(|db| {
+            if let Some(row) = db.row(CLAIM, &[&hash, &claimant])? {
+                return get(&row, 0);
             }
-            // a claim that was released in between is as good as one's own
+            // another worker claimed it at the same moment
             let row = db.row("SELECT claimant FROM contents WHERE hash = $1", &[&hash])?;
+            // a claim that was released in between is as good as one's own
             row.map_or(Ok(claimant), |row| get(&row, 0))
         })?;
         Ok(UrlKey(first.into_bytes()))
@@ -83,7 +88,7 @@ impl DomainStore for PgStore {
     fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError> {
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
         let delete = "DELETE FROM contents WHERE hash = $1 AND claimant = $2";
-        self.ready()?.write_once(|db| db.execute(delete, &[&hash, &claimant])).map(|_| ())
+        self.aside(|db| db.execute(delete, &[&hash, &claimant])).map(|_| ())
     }
 
     /// A URL that this round enqueued has no earlier outcome; one with an earlier outcome rests.

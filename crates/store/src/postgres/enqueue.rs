@@ -3,7 +3,8 @@
 use super::{
     Commit, Inner,
     acquire::claim,
-    db::{Db, get, int, small, uint, unsigned},
+    db::{Db, Question, get, int, small, uint, unsigned},
+    hosts::ints,
     inbox,
     memory::Memory,
     url_rows::{Link, Rows, redirects},
@@ -17,6 +18,7 @@ use crawl_model::{
     Discovery, Enqueued, HostBound, HostBounds, HostKey, NewUrl, Outcome, RequestId, StoreError, UrlKey,
 };
 use rustc_hash::FxHashMap;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 impl Inner {
@@ -42,8 +44,15 @@ impl Inner {
             .filter_map(|link| memory.hosts.get(&link.url.host))
             .map(|host| host.id)
             .collect();
-        let done = self
-            .write(Commit::Later, &hosts, |db, memory, _| enqueue(db, memory, &candidates, revisit, alone))?;
+        // before the fence, which shows that this worker had the hosts at that time too
+        let found = if hosts.len() == candidates.len() {
+            Some(ask(&mut self.db, &own(memory, &candidates))?)
+        } else {
+            None
+        };
+        let done = self.write(Commit::Later, &hosts, |db, memory, _| {
+            enqueue(db, memory, &candidates, found, revisit, alone)
+        })?;
         let left: usize = done.refused.iter().map(|refused| refused.keys.len()).sum();
         Ok(Enqueued { known: urls.len() - done.new - left, ..done })
     }
@@ -83,6 +92,7 @@ pub(super) fn enqueue(
     db: &mut Db,
     memory: &mut Memory,
     links: &[Link<'_>],
+    found: Option<Question>,
     revisit: Revisit,
     alone: bool,
 ) -> Result<Enqueued, StoreError> {
@@ -110,7 +120,12 @@ pub(super) fn enqueue(
     }
     inbox::send(db, memory, &others, revisit)?;
     others.iter().for_each(|(_, link)| memory.known.note(&link.url.key, link.url.depth));
-    let mut adding = Adding { found: find(db, &mine)?, rows: Rows::default(), refused: Vec::new() };
+    let found = match found {
+        Some(question) => question,
+        None => ask(db, &mine)?,
+    };
+    let found = read_found(&db.answer(found)?)?;
+    let mut adding = Adding { found, rows: Rows::default(), refused: Vec::new() };
     count_bytes(db, memory, &mine)?;
     let mut new = 0;
     for (host, link) in mine {
@@ -136,24 +151,34 @@ impl Found {
     }
 }
 
-fn find(db: &mut Db, urls: &[(HostId, Link<'_>)]) -> Result<FxHashMap<UrlKey, Found>, StoreError> {
-    let hosts: Vec<i32> = urls.iter().filter_map(|(host, _)| i32::try_from(*host).ok()).collect();
+/// URLs of hosts of this worker.
+fn own<'u>(memory: &Memory, links: &[Link<'u>]) -> Vec<(HostId, Link<'u>)> {
+    let host = |link: &Link<'u>| memory.hosts.get(&link.url.host).filter(|host| host.epoch.is_some());
+    links.iter().filter_map(|link| Some((host(link)?.id, *link))).collect()
+}
+
+/// Asks which of these URLs are there already.
+fn ask(db: &mut Db, urls: &[(HostId, Link<'_>)]) -> Result<Question, StoreError> {
+    let hosts: Vec<HostId> = urls.iter().map(|(host, _)| *host).collect();
     let keys: Vec<Uuid> = urls.iter().map(|(_, link)| Uuid::from_bytes(link.url.key.0)).collect();
-    let rows = db.rows(
+    db.ask(
         "SELECT u.key, id, round, depth, discovery, outcome FROM unnest($1::int[], $2::uuid[]) AS new (host, key) \
          JOIN urls u ON u.key = new.key AND u.host = new.host",
-        &[&hosts, &keys],
-    )?;
+        vec![Box::new(ints(&hosts)), Box::new(keys)],
+    )
+}
+
+fn read_found(rows: &[Row]) -> Result<FxHashMap<UrlKey, Found>, StoreError> {
     let mut found = FxHashMap::default();
     for row in rows {
         let url = Found {
-            id: get(&row, 1)?,
-            round: uint(get(&row, 2)?),
-            depth: uint(get(&row, 3)?),
-            discovery: codes::read_discovery(i64::from(get::<i16>(&row, 4)?))?,
-            outcome: get(&row, 5)?,
+            id: get(row, 1)?,
+            round: uint(get(row, 2)?),
+            depth: uint(get(row, 3)?),
+            discovery: codes::read_discovery(i64::from(get::<i16>(row, 4)?))?,
+            outcome: get(row, 5)?,
         };
-        found.insert(UrlKey(get::<Uuid>(&row, 0)?.into_bytes()), url);
+        found.insert(UrlKey(get::<Uuid>(row, 0)?.into_bytes()), url);
     }
     Ok(found)
 }

@@ -2,7 +2,7 @@
 
 use super::url::chain;
 use crawl_model::StoreError;
-use postgres::error::{Error, SqlState};
+use tokio_postgres::error::{Error, SqlState};
 
 /// Converts an error of the server or of the connection. The kinds differ by the user's remedy.
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]

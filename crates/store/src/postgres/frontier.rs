@@ -285,11 +285,11 @@ impl Frontier for PgStore {
     }
 
     fn begin_round(&self) -> Result<u32, StoreError> {
-        self.ready()?.begin(false, false)
+        self.begin(false, false)
     }
 
     fn begin_recrawl(&self, keep_sites: bool) -> Result<u32, StoreError> {
-        self.ready()?.begin(true, keep_sites)
+        self.begin(true, keep_sites)
     }
 
     fn is_recrawl(&self) -> Result<bool, StoreError> {

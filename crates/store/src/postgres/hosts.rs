@@ -16,8 +16,8 @@ use crate::{
     ledger::{HostId, UrlState},
 };
 use crawl_model::{HostKey, Lane, StoreError, Strategy, UrlKey};
-use postgres::Row;
 use std::time::Duration;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// Times of a lease.

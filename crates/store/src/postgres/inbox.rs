@@ -107,7 +107,7 @@ fn take(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
                 .map(|host| host.id)
                 .collect();
             super::hosts::fence(db, memory, &hosts)?;
-            enqueue(db, memory, &links, if again { Revisit::Yes } else { Revisit::No }, false)?;
+            enqueue(db, memory, &links, None, if again { Revisit::Yes } else { Revisit::No }, false)?;
         }
     }
     Ok(rows.len())

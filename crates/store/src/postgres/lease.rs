@@ -16,8 +16,8 @@ use crate::{
 use crawl_model::{
     CrawlRequest, HostKey, Lane, LeaseRef, LeaseToken, RequestId, StoreError, Strategy, UrlKey,
 };
-use postgres::Row;
 use std::collections::VecDeque;
+use tokio_postgres::Row;
 use url::Url;
 use uuid::Uuid;
 
@@ -69,11 +69,10 @@ impl Inner {
             self.memory.ledger.wait_for_level(host, lease_request.lane);
             return Ok(Vec::new());
         }
-        let Self { db, memory, lost, .. } = self;
-        let leased = lease(db, memory, host, lease_request);
+        let leased = lease(&mut self.db, &mut self.memory, host, lease_request);
         if let Err(error) = &leased {
             // memory may count some of them as leased
-            *lost = Some(super::copy(error));
+            self.lose(error);
         }
         leased
     }

@@ -1,4 +1,4 @@
-//! The storage traits on PostgreSQL: one schema a crawl, many workers, one connection a worker.
+//! The storage traits on PostgreSQL: one schema a crawl, many workers, two connections a worker.
 //!
 //! A worker leases hosts (`hosts.rs`) and keeps their counts, leases of URLs and retries in memory, as the other
 //! stores do. A lease of a URL is never written: the URL stays in the table `queue` until it is settled. The fence
@@ -36,6 +36,7 @@ mod round_settings;
 mod run;
 mod settle;
 mod shares;
+mod side;
 mod spool;
 mod tally;
 mod texts;
@@ -58,10 +59,14 @@ use heartbeat::Heartbeat;
 use hosts::Lease;
 use memory::Memory;
 use rights::Access;
+use side::Side;
 use spool::{Kind, Spool};
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     time::{Duration, Instant},
 };
 use tally::Tally;
@@ -101,6 +106,9 @@ pub struct PgOptions {
 /// **After an error** other than that, each further call returns an error; open the store anew.
 pub struct PgStore {
     inner: Arc<Mutex<Inner>>,
+    side: Side,
+    /// True once the store makes no more calls.
+    is_lost: Arc<AtomicBool>,
     permits: Arc<LeaseClock>,
     heartbeat: Option<Heartbeat>,
 }
@@ -131,6 +139,8 @@ struct Inner {
     lost: Option<StoreError>,
     /// Settings of the round that this worker begins next.
     proposed: Option<RoundSettings>,
+    /// True if there is one.
+    is_lost: Arc<AtomicBool>,
 }
 
 /// Durability of a transaction.
@@ -179,6 +189,7 @@ impl PgStore {
             left_since: None,
             lost,
             proposed: None,
+            is_lost: Arc::default(),
         };
         inner.write(Commit::Later, &[], |db, memory, _| hosts::resume(db, memory))?;
         inner.acquire()?;
@@ -186,12 +197,14 @@ impl PgStore {
         inner.spool.retain(|id| held.contains_key(&id))?;
         // before anybody takes a permit: the opening may have taken longer than the lease
         inner.renew()?;
-        Ok(Self::new(inner))
+        Ok(Self::new(inner, Some(target.connect()?)))
     }
 
-    fn new(inner: Inner) -> Self {
+    fn new(inner: Inner, side: Option<Db>) -> Self {
         let permits = Arc::clone(&inner.permits);
-        Self { inner: Arc::new(Mutex::new(inner)), permits, heartbeat: None }
+        let is_lost = Arc::clone(&inner.is_lost);
+        let side = Side::new(side, inner.memory.round, inner.memory.recrawl);
+        Self { inner: Arc::new(Mutex::new(inner)), side, is_lost, permits, heartbeat: None }
     }
 
     /// Renews the lease on a thread of its own too, so that a worker keeps its hosts while it makes no call.
@@ -236,8 +249,9 @@ impl PgStore {
             left_since: None,
             lost: None,
             proposed: None,
+            is_lost: Arc::default(),
         };
-        Ok(Self::new(inner))
+        Ok(Self::new(inner, None))
     }
 
     /// Gives all hosts back, so that other workers need not wait for the end of the lease. Dropping the store does
@@ -311,14 +325,6 @@ impl Inner {
         done.inspect_err(|error| self.lose(error))
     }
 
-    /// Makes a change of one statement that has no fence and changes no count. It is durable with the next durable change.
-    fn write_once<T>(
-        &mut self,
-        work: impl FnOnce(&mut Db) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        work(&mut self.db).inspect_err(|error| self.lose(error))
-    }
-
     fn attempt<T>(
         &mut self,
         commit: Commit,
@@ -326,7 +332,7 @@ impl Inner {
         work: impl FnOnce(&mut Db, &mut Memory, &[HostId]) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let Self { db, memory, .. } = self;
-        db.batch(match commit {
+        db.post_batch(match commit {
             Commit::Later => "BEGIN",
             Commit::Now => "BEGIN; SET LOCAL synchronous_commit = on",
         })?;
@@ -350,11 +356,10 @@ impl Inner {
             StoreError::Corrupt(words) => StoreError::Corrupt(words.clone()),
             error => StoreError::Other(error.to_string()),
         });
+        self.is_lost.store(true, SeqCst);
         self.permits.end();
         // the server rolls back at the latest when the connection ends
-        if let Err(error) = self.db.batch("ROLLBACK") {
-            tracing::debug!(%error, "rolling back failed");
-        }
+        self.db.roll_back();
     }
 
     /// Renews the lease of the hosts if it is time.

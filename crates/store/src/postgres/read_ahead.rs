@@ -1,7 +1,7 @@
 //! URLs that were read ahead of their lease: one query serves many leases.
 //!
 //! Only the owner of a host changes its queue. So the first URLs of a queue stay the first ones until the owner adds
-//! or changes a URL before the last of them; [`ReadAhead::forget_before`] and [`ReadAhead::forget`] say so.
+//! or changes a URL before the last of them. [`ReadAhead::forget_before`] and [`ReadAhead::forget`] note such changes.
 
 use crate::ledger::HostId;
 use crawl_model::{CrawlRequest, Lane, UrlKey};

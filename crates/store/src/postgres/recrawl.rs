@@ -15,7 +15,7 @@ use crawl_model::{
     Before, BodyHash, ContentHash, HostKey, KnownUrl, NewUrl, PageHistory, RequestId, RulesVersion,
     StoreError, TextHash, UrlKey, Visits,
 };
-use postgres::Row;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// Known URLs that a round has not enqueued, in the order of their numbers.

@@ -2,7 +2,7 @@
 
 use super::{
     Commit, Inner,
-    db::{Db, small, text},
+    db::{Db, OwnedValues, small, text},
     memory::{Held, Memory, Out},
     own,
     spool::Kind,
@@ -102,6 +102,8 @@ impl Inner {
         }
         let stale = batch.len() - ended.len();
         let hosts: Vec<HostId> = ended.iter().map(|(_, current)| current.host()).collect();
+        // before the fence, which shows that this worker had the pages at that time too
+        let known = if texts.is_empty() { None } else { Some(texts::ask_known(&mut self.db, texts)?) };
         let done = self.write(Commit::Now, &hosts, |db, memory, lost| {
             if !lost.is_empty() {
                 return Ok(false);
@@ -110,7 +112,9 @@ impl Inner {
             mark_all(db, memory.worker, outputs)?;
             let is_settled = |page: UrlKey| ended.iter().any(|(_, current)| current.key() == page);
             let kept = texts.iter().filter(|text| stale == 0 || is_settled(text.page)).collect();
-            texts::put_all(db, memory.round, kept)?;
+            if let Some(known) = known {
+                texts::put_all(db, memory.round, kept, known)?;
+            }
             Ok(true)
         })?;
         if !done {
@@ -178,15 +182,15 @@ fn leave(db: &mut Db, queued: &[(Out, i64)], held: &[i64]) -> Result<(), StoreEr
         let (hosts, ids) = host_ids(queued.iter().map(|(out, id)| (out.host, *id)));
         let lanes: Vec<i16> = queued.iter().map(|(out, _)| small(codes::lane(out.lane))).collect();
         let depths: Vec<i32> = queued.iter().map(|(out, _)| super::db::int(out.depth)).collect();
-        db.execute(
+        db.post(
             "DELETE FROM queue q USING unnest($1::int[], $2::smallint[], $3::int[], $4::bigint[]) \
              AS n (host, lane, depth, id) \
              WHERE q.host = n.host AND q.lane = n.lane AND q.depth = n.depth AND q.id = n.id",
-            &[&hosts, &lanes, &depths, &ids],
+            vec![Box::new(hosts), Box::new(lanes), Box::new(depths), Box::new(ids)],
         )?;
     }
     if !held.is_empty() {
-        db.execute("DELETE FROM held WHERE id = ANY($1)", &[&held])?;
+        db.post("DELETE FROM held WHERE id = ANY($1)", vec![Box::new(held.to_vec())])?;
     }
     Ok(())
 }
@@ -230,30 +234,39 @@ impl Visits {
         self.flags.push(if seen { outcome == Outcome::Record } else { outcome == Outcome::Unchanged });
     }
 
-    fn write(&self, db: &mut Db) -> Result<(), StoreError> {
+    fn write(self, db: &mut Db) -> Result<(), StoreError> {
         if self.ids.is_empty() {
             return Ok(());
         }
-        let Self { hosts, ids, outcomes, statuses, etags, modified, contents, .. } = self;
-        let Self { times, lastmods, texts, bodies, rules, strategies, flags, .. } = self;
-        db.execute(
-            SETTLE,
-            &[
-                hosts, ids, outcomes, statuses, etags, modified, contents, times, lastmods, texts, bodies,
-                rules, strategies, flags,
-            ],
-        )?;
-        Ok(())
+        let Self { hosts, ids, outcomes, statuses, etags, modified, contents, times, .. } = self;
+        let Self { lastmods, texts, bodies, rules, strategies, flags, .. } = self;
+        let values: OwnedValues = vec![
+            Box::new(hosts),
+            Box::new(ids),
+            Box::new(outcomes),
+            Box::new(statuses),
+            Box::new(etags),
+            Box::new(modified),
+            Box::new(contents),
+            Box::new(times),
+            Box::new(lastmods),
+            Box::new(texts),
+            Box::new(bodies),
+            Box::new(rules),
+            Box::new(strategies),
+            Box::new(flags),
+        ];
+        db.post(SETTLE, values)
     }
 }
 
 fn mark_all(db: &mut Db, worker: i32, outputs: &[OutputMark]) -> Result<(), StoreError> {
     for output in outputs {
         let offset = i64::try_from(output.offset).map_err(|e| StoreError::Other(e.to_string()))?;
-        db.execute(
+        db.post(
             "INSERT INTO outputs (name, reach) VALUES ($1, $2) \
              ON CONFLICT (name) DO UPDATE SET reach = excluded.reach",
-            &[&own::output(worker, &output.name), &offset],
+            vec![Box::new(own::output(worker, &output.name)), Box::new(offset)],
         )?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Counts of the crawl: each worker adds its changes to a row of its own, in the transaction that makes them.
 
-use super::db::{Db, get, int};
+use super::db::{Db, OwnedValues, get, int};
 use crawl_model::{FrontierCounts, Outcome, StoreError};
 
 /// This worker's part of the counts of a round. A part may be negative: another worker's part makes up for it.
@@ -70,29 +70,15 @@ impl Tally {
         self.is_dirty |= n != 0;
     }
 
-    /// Writes the row of the worker, if it has changed.
+    /// Writes the row of the worker with the next statement, if it has changed.
     pub(super) fn save(&mut self, db: &mut Db, worker: i32, round: u32) -> Result<(), StoreError> {
         if !self.is_dirty {
             return Ok(());
         }
-        let [records, failed, skipped, redirected, unchanged, gone] = &self.settled;
-        let (pending, held, hosts) = (&self.pending, &self.held, &self.hosts);
-        db.execute(
-            SAVE,
-            &[
-                &worker,
-                &int(round),
-                pending,
-                held,
-                hosts,
-                records,
-                failed,
-                skipped,
-                redirected,
-                unchanged,
-                gone,
-            ],
-        )?;
+        let mut values: OwnedValues = vec![Box::new(worker), Box::new(int(round))];
+        let counts = [self.pending, self.held, self.hosts].into_iter().chain(self.settled);
+        values.extend(counts.map(|count| Box::new(count) as _));
+        db.post(SAVE, values)?;
         self.is_dirty = false;
         Ok(())
     }

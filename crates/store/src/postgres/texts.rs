@@ -3,13 +3,13 @@
 
 use super::{
     Commit, PgStore,
-    db::{Db, get, int, uint},
+    db::{Db, Question, get, int, uint},
 };
 use crawl_model::{
     ContentHash, KnownText, NewText, OutputMark, Settlement, Sketch, StoreError, TextIndex, UrlKey,
 };
-use postgres::Row;
 use rustc_hash::FxHashSet;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// Maximum texts compared per band or content: the oldest.
@@ -52,14 +52,14 @@ const PUT_ALL: &str = "WITH new AS (INSERT INTO texts (round, page, content, sig
 
 impl TextIndex for PgStore {
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
-        let mut inner = self.ready()?;
         let content = sketch.content.map(|hash| hash.0.to_vec());
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = inner.db.rows(LIKE, &[&content, &signed(&sketch.bands), &limit, &A_BAND])?;
+        let rows = self.aside(|db| db.rows(LIKE, &[&content, &signed(&sketch.bands), &limit, &A_BAND]))?;
+        let (round, is_recrawl) = self.side.round();
         let (mut known, mut bytes) = (Vec::with_capacity(rows.len()), 0);
         for row in &rows {
-            let mut text = read(row, inner.memory.round)?;
-            text.this_round |= inner.memory.recrawl;
+            let mut text = read(row, round)?;
+            text.this_round |= is_recrawl;
             bytes += text.sketch.shingles.len();
             if bytes > BYTES {
                 break;
@@ -118,13 +118,20 @@ fn read(row: &Row, round: u32) -> Result<KnownText, StoreError> {
     })
 }
 
-/// Adds texts, each in place of the text of its page.
-pub(super) fn put_all(db: &mut Db, round: u32, texts: Vec<&NewText>) -> Result<(), StoreError> {
-    if texts.is_empty() {
-        return Ok(());
-    }
+/// Asks which of these pages have a text already.
+pub(super) fn ask_known(db: &mut Db, texts: &[NewText]) -> Result<Question, StoreError> {
     let pages: Vec<Uuid> = texts.iter().map(|text| Uuid::from_bytes(text.page.0)).collect();
-    let rows = db.rows("SELECT page FROM texts WHERE page = ANY($1)", &[&pages])?;
+    db.ask("SELECT page FROM texts WHERE page = ANY($1)", vec![Box::new(pages)])
+}
+
+/// Adds texts, each in place of the text of its page.
+pub(super) fn put_all(
+    db: &mut Db,
+    round: u32,
+    texts: Vec<&NewText>,
+    known: Question,
+) -> Result<(), StoreError> {
+    let rows = db.answer(known)?;
     let mut seen: FxHashSet<Uuid> = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
     // a page that comes twice replaces its own text
     let is_new = |text: &&NewText| seen.insert(Uuid::from_bytes(text.page.0));

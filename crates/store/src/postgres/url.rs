@@ -3,7 +3,6 @@
 use super::password;
 use crate::store_url::refused;
 use crawl_model::StoreError;
-use postgres::{Config, config::Host};
 use std::{
     env,
     fmt::{self, Write},
@@ -13,6 +12,7 @@ use std::{
     str::FromStr,
     time::Duration,
 };
+use tokio_postgres::{Config, config::Host};
 use url::form_urlencoded;
 
 /// Encryption of a connection.

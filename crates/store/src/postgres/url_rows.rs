@@ -1,7 +1,7 @@
 //! Rows of new and revived URLs, written by column in a few statements.
 
 use super::{
-    db::{Db, int, small, text, uint},
+    db::{Db, OwnedValues, int, small, text, uint},
     hosts::activate,
     memory::Memory,
     read_ahead::ReadAhead,
@@ -130,17 +130,24 @@ impl Columns {
         self.found_on.push(link.found_on);
     }
 
-    fn write(&self, db: &mut Db, statement: &'static str, round: u32) -> Result<(), StoreError> {
+    fn write(self, db: &mut Db, statement: &'static str, round: u32) -> Result<(), StoreError> {
         if self.ids.is_empty() {
             return Ok(());
         }
         let Self { hosts, ids, keys, depths, discoveries, urls, redirects, lastmods, found_on } = self;
-        let round = int(round);
-        db.execute(
-            statement,
-            &[hosts, ids, keys, depths, discoveries, urls, redirects, lastmods, found_on, &round],
-        )?;
-        Ok(())
+        let values: OwnedValues = vec![
+            Box::new(hosts),
+            Box::new(ids),
+            Box::new(keys),
+            Box::new(depths),
+            Box::new(discoveries),
+            Box::new(urls),
+            Box::new(redirects),
+            Box::new(lastmods),
+            Box::new(found_on),
+            Box::new(int(round)),
+        ];
+        db.post(statement, values)
     }
 }
 

@@ -66,3 +66,20 @@ fn a_terminated_connection_loses_nothing_that_was_settled() {
     assert_eq!((store.counts().unwrap().records, store.output_mark("o").unwrap()), (1, Some(1)));
     assert_eq!(lease(&store, "a", 9).len(), 1);
 }
+
+#[test]
+fn an_unreachable_server_is_an_error_on_a_thread_of_a_runtime() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    // nothing listens on port 1
+    let url: PgUrl = "postgres://crawl@127.0.0.1:1/db?sslmode=disable".parse().unwrap();
+    let options = crawl_store::PgOptions {
+        url,
+        crawl: "c".into(),
+        worker: "w".into(),
+        spool: None,
+        pause: Duration::ZERO,
+        begins_run: true,
+    };
+    let refused = runtime.block_on(async { PgStore::open(&options).err() });
+    assert!(matches!(refused, Some(StoreError::Unavailable(_))), "{refused:?}");
+}

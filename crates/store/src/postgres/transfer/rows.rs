@@ -4,19 +4,18 @@ use super::{
     super::{
         affinity::domain_of,
         db::{Db, text},
-        error::sql as pg,
     },
     tables::{Export, Import, Kind},
 };
 use crate::sqlite::rows::{blob_checksum, sql};
 use crawl_model::{StoreError, UrlKey};
-use postgres::{
-    binary_copy::{BinaryCopyInWriter, BinaryCopyOutIter, BinaryCopyOutRow},
-    fallible_iterator::FallibleIterator,
+use futures::TryStreamExt;
+use rusqlite::{Connection, ErrorCode, Row, params_from_iter, types::Value};
+use std::{fmt::Display, pin::pin};
+use tokio_postgres::{
+    binary_copy::{BinaryCopyInWriter, BinaryCopyOutRow, BinaryCopyOutStream},
     types::{ToSql, Type},
 };
-use rusqlite::{Connection, ErrorCode, Row, params_from_iter, types::Value};
-use std::fmt::Display;
 use uuid::Uuid;
 
 type Cell = Box<dyn ToSql + Sync>;
@@ -33,8 +32,10 @@ pub(super) fn import(conn: &Connection, db: &mut Db, table: &Import) -> Result<R
     let types: Vec<Type> = stored(table.kinds).map(Kind::pg_type).collect();
     let into = format!("COPY {} ({}) FROM STDIN BINARY", table.table, table.columns);
     let mut select = conn.prepare(table.select).map_err(sql)?;
-    db.with_client(|client| {
-        let mut writer = BinaryCopyInWriter::new(client.copy_in(&into).map_err(pg)?, &types);
+    db.with_link(|link| {
+        let client = link.client()?;
+        let sink = link.wait(client.copy_in(&into))?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
         let mut damaged = 0;
         let mut rows = select.query([]).map_err(sql)?;
         while let Some(row) = rows.next().map_err(sql)? {
@@ -50,9 +51,9 @@ pub(super) fn import(conn: &Connection, db: &mut Db, table: &Import) -> Result<R
                 .collect::<Result<_, _>>()
                 .map_err(|e| failed(&e))?;
             let values: Vec<&(dyn ToSql + Sync)> = cells.iter().map(AsRef::as_ref).collect();
-            writer.write(&values).map_err(pg)?;
+            link.wait(writer.as_mut().write(&values))?;
         }
-        Ok(Rows { copied: writer.finish().map_err(pg)?, damaged })
+        Ok(Rows { copied: link.wait(writer.finish())?, damaged })
     })
 }
 
@@ -93,10 +94,11 @@ pub(super) fn export(db: &mut Db, conn: &Connection, table: &Export) -> Result<R
     let types: Vec<Type> = stored(table.kinds).map(Kind::pg_type).collect();
     let from = format!("COPY ({}) TO STDOUT BINARY", table.select);
     let mut insert = conn.prepare(table.insert).map_err(sql)?;
-    db.with_client(|client| {
-        let mut rows = BinaryCopyOutIter::new(client.copy_out(&from).map_err(pg)?, &types);
+    db.with_link(|link| {
+        let client = link.client()?;
+        let mut rows = pin!(BinaryCopyOutStream::new(link.wait(client.copy_out(&from))?, &types));
         let mut copied = 0;
-        while let Some(row) = rows.next().map_err(pg)? {
+        while let Some(row) = link.wait(rows.as_mut().try_next())? {
             let (name, place) = table.key;
             let failed =
                 |error: &dyn Display| in_row(table.table, name, &key_of(&row, place, table.kinds), error);
@@ -123,7 +125,7 @@ pub(super) fn export(db: &mut Db, conn: &Connection, table: &Export) -> Result<R
 }
 
 fn value(row: &BinaryCopyOutRow, n: usize, kind: Kind) -> Result<Value, String> {
-    let failed = |e: postgres::Error| e.to_string();
+    let failed = |e: tokio_postgres::Error| e.to_string();
     Ok(match kind {
         Kind::Small => row.try_get::<Option<i16>>(n).map_err(failed)?.into(),
         Kind::Int => row.try_get::<Option<i32>>(n).map_err(failed)?.into(),

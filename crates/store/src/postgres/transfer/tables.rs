@@ -3,7 +3,7 @@
 //! A copy leaves out results of other strategies and states of unsettled hosts: their pages are fetched again. It leaves
 //! out leases too, which end with their process.
 
-use postgres::types::Type;
+use tokio_postgres::types::Type;
 
 /// Type of a column in both databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
