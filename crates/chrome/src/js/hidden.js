@@ -6,15 +6,24 @@ const asked = { opacityProperty: true, visibilityProperty: true, contentVisibili
 const silent = /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|TITLE|OPTION|TEXTAREA|IFRAME|OBJECT)$/;
 const faint = 0.05;
 
+// A function of a text that remembers its results. Elements share few colours, shapes and lengths.
+const remembered = (plain) => {
+  const results = new Map();
+  return (text) => {
+    if (!results.has(text)) results.set(text, plain(text));
+    return results.get(text);
+  };
+};
+
 const numbers = (colour) => (colour.match(/-?[\d.]+(e-?\d+)?/g) || []).map(Number);
-const alphaOf = (colour) => {
+const alphaOf = remembered((colour) => {
   const parts = numbers(colour.replace(/^color\([\w-]+/, ''));
   return parts.length > 3 ? parts[3] : 1;
-};
+});
 // Red, green and blue of any colour, or null if no canvas converts it.
 const { OffscreenCanvas: Canvas } = window;
 let canvas;
-const rgbOf = (colour) => {
+const rgbOf = remembered((colour) => {
   if (colour.startsWith('rgb')) return numbers(colour);
   try {
     canvas ??= new Canvas(1, 1).getContext('2d', { willReadFrequently: true });
@@ -25,7 +34,7 @@ const rgbOf = (colour) => {
   } catch {
     return null;
   }
-};
+});
 const luminance = ([r, g, b]) => {
   const [x, y, z] = [r, g, b].map((part) => (part <= 10 ? part / 3294 : ((part / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * x + 0.7152 * y + 0.0722 * z;
@@ -35,27 +44,32 @@ const isLost = (text, ground) => {
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 1.15 && text.every((part, at) => at > 2 || Math.abs(part - ground[at]) <= 40);
 };
 
-// The colour behind an element, or null if it is a picture or a mixture.
-const groundOf = (element) => {
-  for (let at = element; at; at = at.parentElement) {
-    const style = styleOf(at);
-    if (style.backgroundImage !== 'none' || style.position === 'absolute' || style.position === 'fixed') return null;
-    const alpha = alphaOf(style.backgroundColor);
-    if (alpha >= 1) return rgbOf(style.backgroundColor);
-    if (alpha > faint) return null;
+// The colour behind an element, or null if it is a picture or a mixture. `grounds` holds those of its ancestors.
+const groundOf = (element, grounds) => {
+  if (!element) return [255, 255, 255];
+  if (grounds.has(element)) return grounds.get(element);
+  const style = styleOf(element);
+  const { position } = style;
+  let ground = null;
+  if (style.backgroundImage === 'none' && position !== 'absolute' && position !== 'fixed') {
+    const colour = style.backgroundColor;
+    const alpha = alphaOf(colour);
+    if (alpha >= 1) ground = rgbOf(colour);
+    else if (alpha <= faint) ground = groundOf(element.parentElement, grounds);
   }
-  return [255, 255, 255];
+  grounds.set(element, ground);
+  return ground;
 };
 
 // True for an inset without space between its sides.
-const isEmptyInset = (path) => {
+const isEmptyInset = remembered((path) => {
   const sides = /^inset\(([^)]*?)(?: round .*)?\)$/.exec(path)?.[1].split(' ') || [];
   const share = (at) => {
     const side = sides[at] ?? sides[at % 2] ?? sides[0] ?? '';
     return side.endsWith('%') ? parseFloat(side) : 0;
   };
   return share(0) + share(2) >= 99 || share(1) + share(3) >= 99;
-};
+});
 // True for a clipped box without width or height, and without trailing padding that would show overflow.
 const isEmptyBox = (style) => {
   const px = (name) => parseFloat(style[name]) || 0;
@@ -68,29 +82,37 @@ const isEmptyBox = (style) => {
   );
 };
 
-// True for an element whose box hides any content.
+// True for an element whose box hides any content. Each value is read once, and a place, which takes longest, only where it
+// decides.
 const isClosedBox = (element, style) => {
-  if (style.contentVisibility === 'hidden' || /^[a-z-]*gradient\((rgba\(\d+, \d+, \d+, 0\)( [^,()]+)?(, )?)+\)$/.test(style.maskImage)) return true;
-  if (style.opacity <= faint || /\bopacity\(0(\.0\d*)?%?\)/.test(style.filter)) return true;
-  const isOut = style.position === 'absolute' || style.position === 'fixed';
+  if (style.contentVisibility === 'hidden') return true;
+  const { maskImage, filter, position, clipPath, transform } = style;
+  if (maskImage !== 'none' && /^[a-z-]*gradient\((rgba\(\d+, \d+, \d+, 0\)( [^,()]+)?(, )?)+\)$/.test(maskImage)) return true;
+  if (filter !== 'none' && /\bopacity\(0(\.0\d*)?%?\)/.test(filter)) return true;
+  const isOut = position === 'absolute' || position === 'fixed';
   const clip = isOut && style.clip !== 'auto' ? numbers(style.clip) : [];
   if (clip.length === 4 && (clip[2] - clip[0] <= 1 || clip[1] - clip[3] <= 1)) return true;
-  if (isEmptyInset(style.clipPath) || element.currentCSSZoom <= 0.1) return true;
-  if (/^(circle\(0|ellipse\(0|polygon\((0\S* 0[^,]*(, )?)+\))/.test(style.clipPath)) return true;
-  const box = getBoundingClientRect.call(element);
-  if (style.display !== 'inline' && style.overflow !== 'visible' && (box.width <= 1 || box.height <= 1 || isEmptyBox(style))) return true;
-  if (style.transform !== 'none' && (box.width < 1 || box.height < 1)) return true;
-  return (isOut || style.transform !== 'none' || parseFloat(style.marginLeft) <= -500) && box.width > 0 && (box.right + window.scrollX <= 0 || box.bottom + window.scrollY <= 0);
+  if (clipPath !== 'none' && (isEmptyInset(clipPath) || /^(circle\(0|ellipse\(0|polygon\((0\S* 0[^,]*(, )?)+\))/.test(clipPath))) return true;
+  if (element.currentCSSZoom <= 0.1) return true;
+  const isCut = style.overflow !== 'visible' && style.display !== 'inline';
+  const isMoved = isOut || transform !== 'none' || parseFloat(style.marginLeft) <= -500;
+  if (!isCut && !isMoved) return false;
+  const { width, height, right, bottom } = getBoundingClientRect.call(element);
+  if (isCut && (width <= 1 || height <= 1 || isEmptyBox(style))) return true;
+  if (transform !== 'none' && (width < 1 || height < 1)) return true;
+  return isMoved && width > 0 && (right + window.scrollX <= 0 || bottom + window.scrollY <= 0);
 };
-const isClosedText = (element, style) => {
-  if (style.webkitTextSecurity && style.webkitTextSecurity !== 'none') return true;
-  if (style.textIndent.endsWith('%') && parseFloat(style.textIndent) >= 100 && style.overflow !== 'visible') return true;
-  if (parseFloat(style.fontSize) <= 2 || parseFloat(style.textIndent) <= -500 || parseFloat(style.letterSpacing) <= -6) return true;
+const isClosedText = (element, style, grounds) => {
+  const { webkitTextSecurity: security, textIndent } = style;
+  if (security && security !== 'none') return true;
+  const indent = parseFloat(textIndent);
+  if (indent >= 100 && textIndent.endsWith('%') && style.overflow !== 'visible') return true;
+  if (indent <= -500 || parseFloat(style.fontSize) <= 2 || parseFloat(style.letterSpacing) <= -6) return true;
   const isDrawn = style.webkitBackgroundClip === 'text' || style.textShadow !== 'none' || parseFloat(style.webkitTextStrokeWidth) > 0;
-  const colour = style.webkitTextFillColor || style.color;
   if (isDrawn) return false;
+  const colour = style.webkitTextFillColor || style.color;
   if (alphaOf(colour) <= faint) return true;
-  const [text, ground] = [rgbOf(colour), groundOf(element)];
+  const [text, ground] = [rgbOf(colour), groundOf(element, grounds)];
   return Boolean(text && ground) && isLost(text, ground);
 };
 
@@ -147,19 +169,21 @@ const markHidden = () => {
   const boxes = new Map([[document.body, null]]);
   // Combined opacity of an element and its ancestors.
   const opacities = new Map([[document.body, 1]]);
-  const opacityOf = (element) => {
-    if (!element) return 1;
-    if (!opacities.has(element)) opacities.set(element, styleOf(element).opacity * opacityOf(element.parentElement));
-    return opacities.get(element);
-  };
   // The outermost ancestor that hides a text by its box.
   const closedBox = (element) => {
     if (!element || boxes.has(element)) return boxes.get(element) || null;
-    const outer = closedBox(element.parentElement);
-    const closed = outer || (isClosedBox(element, styleOf(element)) || opacityOf(element) <= faint ? element : null);
+    const parent = element.parentElement;
+    let closed = closedBox(parent);
+    if (!closed) {
+      const style = styleOf(element);
+      const opacity = style.opacity * (opacities.get(parent) ?? 1);
+      opacities.set(element, opacity);
+      if (opacity <= faint || isClosedBox(element, style)) closed = element;
+    }
     boxes.set(element, closed);
     return closed;
   };
+  const grounds = new Map();
   const invisible = (element) => {
     let at = element;
     while (at.parentElement && at.parentElement !== document.body && !checkVisibility.call(at.parentElement, asked)) at = at.parentElement;
@@ -174,7 +198,7 @@ const markHidden = () => {
     if (!element || known.has(element) || silent.test(element.tagName) || !/\S/.test(text.data)) continue;
     let cause = null;
     if (!checkVisibility.call(element, asked)) cause = invisible(element);
-    else cause = closedBox(element) || (isClosedText(element, styleOf(element)) ? element : null);
+    else cause = closedBox(element) || (isClosedText(element, styleOf(element), grounds) ? element : null);
     known.set(element, cause);
     if (!cause) for (let at = element; at && !shown.has(at); at = at.parentElement) shown.add(at);
   }
