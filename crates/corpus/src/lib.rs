@@ -47,7 +47,7 @@ pub use minhash::{Banding, MinHash, estimate};
 pub use page::Page;
 pub use report::{InputCount, Origin, write_report};
 pub use settings::{ClusterAlgorithm, ClusterSettings, PAIRS_PER_GROUP, Settings, TfIdfSettings};
-pub use sketch::{Comparison, SketchSettings, Sketcher};
+pub use sketch::{Comparison, SketchSettings, Sketcher, Threshold};
 pub use table::{COLUMNS, Cell, Column, rows};
 pub use tfidf::{Term, Vocabulary};
 pub use verify::{CosineTerms, Pair};

@@ -87,8 +87,34 @@ pub(crate) fn split_mix(state: &mut u64) -> u64 {
 /// standard error √(J(1−J)/permutations).
 #[must_use]
 pub fn estimate(a: &[u32], b: &[u32]) -> f64 {
-    let equal = a.iter().zip(b).filter(|(a, b)| a == b).count();
-    if a.is_empty() { 0.0 } else { crate::words::ratio(equal, a.len()) }
+    if a.is_empty() { 0.0 } else { crate::words::ratio(agreeing(a, b), a.len()) }
+}
+
+/// Number of values in which two signatures agree.
+pub(crate) fn agreeing(a: &[u32], b: &[u32]) -> usize {
+    a.iter().zip(b).filter(|(a, b)| a == b).count()
+}
+
+/// Minimum agreeing values of two signatures, so that at most the share `miss` of pairs of a similarity have
+/// fewer. Each value agrees with the probability of the similarity, so their number is binomial.
+pub(crate) fn least_agreeing(permutations: usize, similarity: f64, miss: f64) -> usize {
+    if similarity <= 0.0 {
+        return 0;
+    }
+    if similarity >= 1.0 {
+        return permutations;
+    }
+    let odds = (similarity / (1.0 - similarity)).ln();
+    let mut log = crate::words::to_f64(permutations) * (1.0 - similarity).ln();
+    let mut fewer = 0.0;
+    for agreeing in 0..permutations {
+        fewer += log.exp();
+        if fewer > miss {
+            return agreeing;
+        }
+        log += odds + crate::words::ratio(permutations - agreeing, agreeing + 1).ln();
+    }
+    permutations
 }
 
 /// Division of signatures into bands.

@@ -3,15 +3,20 @@
 use crate::{
     CorpusError,
     clean::clean,
-    minhash::{Banding, MinHash, estimate},
+    minhash::{Banding, MinHash, agreeing, estimate, least_agreeing},
     settings::within,
     words::{jaccard, shingles_in_order},
 };
 use crawl_model::{ContentHash, Sketch};
+use std::cell::OnceCell;
 
 /// Maximum share of pairs at the threshold that no band brings together. It is higher than in a corpus, since
 /// each page reads and writes an index row per band.
 const MAX_MISS: f64 = 1e-5;
+
+/// Maximum share of pairs at the threshold whose signatures agree too seldom for an exact comparison. The
+/// exact comparison sorts all shingles of both pages.
+const MAX_DISAGREEING: f64 = 1e-6;
 
 /// Maximum share of missed pairs for [`SketchSettings::bands`].
 const MAX_CHOSEN_MISS: f64 = 0.01;
@@ -69,6 +74,25 @@ pub struct Sketcher {
     settings: SketchSettings,
     minhash: MinHash,
     banding: Banding,
+    threshold: Threshold,
+}
+
+/// Minimum similarity of two pages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    /// Minimum exact Jaccard similarity of the shingles, 0 to 1.
+    jaccard: f64,
+    /// Minimum agreeing values of two signatures. Pages with fewer are not compared exactly.
+    agreeing: usize,
+}
+
+impl Threshold {
+    /// Only pages of equal content are similar.
+    pub const SAME_CONTENT: Self = Self { jaccard: 1.0, agreeing: 0 };
+
+    fn new(permutations: usize, jaccard: f64) -> Self {
+        Self { jaccard, agreeing: least_agreeing(permutations, jaccard, MAX_DISAGREEING) }
+    }
 }
 
 impl Sketcher {
@@ -79,7 +103,8 @@ impl Sketcher {
     pub fn new(settings: SketchSettings) -> Result<Self, CorpusError> {
         settings.check()?;
         let minhash = MinHash::new(settings.permutations, settings.seed);
-        Ok(Self { minhash, banding: settings.banding(), settings })
+        let threshold = Threshold::new(settings.permutations, settings.jaccard);
+        Ok(Self { minhash, banding: settings.banding(), threshold, settings })
     }
 
     /// Sketch of an uncleaned text.
@@ -112,8 +137,8 @@ impl Sketcher {
 
     /// Minimum similarity of two pages.
     #[must_use]
-    pub fn threshold(&self) -> f64 {
-        self.settings.jaccard
+    pub fn threshold(&self) -> Threshold {
+        self.threshold
     }
 }
 
@@ -134,27 +159,34 @@ fn has_distinct(shingles: &[u64], least: usize) -> bool {
 #[derive(Debug)]
 pub struct Comparison<'a> {
     sketch: &'a Sketch,
-    shingles: Vec<u64>,
+    threshold: Threshold,
+    /// Most pages are compared by their signatures alone.
+    shingles: OnceCell<Vec<u64>>,
 }
 
 impl<'a> Comparison<'a> {
     /// Creates the comparison with a page.
     #[must_use]
-    pub fn new(sketch: &'a Sketch) -> Self {
-        Self { sketch, shingles: unpacked(&sketch.shingles) }
+    pub const fn new(sketch: &'a Sketch, threshold: Threshold) -> Self {
+        Self { sketch, threshold, shingles: OnceCell::new() }
     }
 
-    /// Similarity of two pages, if it is at least `least`: 1 for equal contents, else the exact Jaccard
-    /// similarity of their shingles.
+    /// Similarity of two pages, if the threshold is met: 1 for equal contents, else the exact Jaccard
+    /// similarity of their shingles. Misses at most one pair in a million at the threshold.
     #[must_use]
-    pub fn similarity(&self, other: &Sketch, least: f64) -> Option<f64> {
+    pub fn similarity(&self, other: &Sketch) -> Option<f64> {
         if self.sketch.content.is_some() && self.sketch.content == other.content {
             return Some(1.0);
         }
-        if self.shingles.is_empty() || other.shingles.is_empty() {
+        if self.sketch.shingles.is_empty() || other.shingles.is_empty() {
             return None;
         }
-        jaccard(&self.shingles, &unpacked(&other.shingles), least)
+        let (a, b) = (&self.sketch.signature, &other.signature);
+        if a.len() == b.len() && agreeing(a, b) < self.threshold.agreeing {
+            return None;
+        }
+        let shingles = self.shingles.get_or_init(|| unpacked(&self.sketch.shingles));
+        jaccard(shingles, &unpacked(&other.shingles), self.threshold.jaccard)
     }
 
     /// MinHash estimate of the similarity.
@@ -223,9 +255,9 @@ mod tests {
         let same = sketcher.sketch(None, &"word ".repeat(500));
         assert_eq!(same, Sketch::default(), "one shingle, however often");
         assert!(!sketcher.sketch(None, "one two three four five six seven").bands.is_empty());
-        let comparison = Comparison::new(&few);
-        assert_eq!(comparison.similarity(&few, 0.85), Some(1.0));
-        assert_eq!(Comparison::new(&same).similarity(&same, 0.0), None);
+        let comparison = Comparison::new(&few, sketcher.threshold());
+        assert_eq!(comparison.similarity(&few), Some(1.0));
+        assert_eq!(Comparison::new(&same, Threshold::new(64, 0.0)).similarity(&same), None);
     }
 
     #[test]
@@ -246,9 +278,13 @@ mod tests {
             let (a, b) = (format!("{both} {a}"), format!("{b} {both}"));
             let sketcher = Sketcher::new(settings()).unwrap();
             let (x, y) = (sketcher.sketch(None, &a), sketcher.sketch(None, &b));
-            let comparison = Comparison::new(&x);
-            prop_assert_eq!(comparison.similarity(&y, 0.0), jaccard(&shingles(&a, 5), &shingles(&b, 5), 0.0));
-            prop_assert_eq!(comparison.similarity(&x, 1.0), Some(1.0));
+            let comparison = Comparison::new(&x, Threshold::new(64, 0.0));
+            let exact = jaccard(&shingles(&a, 5), &shingles(&b, 5), 0.0);
+            prop_assert_eq!(comparison.similarity(&y), exact);
+            // by the signatures alone no such pair is left out
+            let above = Comparison::new(&x, sketcher.threshold()).similarity(&y);
+            prop_assert_eq!(above, exact.filter(|similarity| *similarity >= 0.85));
+            prop_assert_eq!(Comparison::new(&x, Threshold::new(64, 1.0)).similarity(&x), Some(1.0));
             prop_assert_eq!(comparison.estimate(&x), Some(1.0));
         }
     }

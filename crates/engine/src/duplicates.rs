@@ -2,7 +2,7 @@
 //! record names only an earlier one.
 
 use crate::{config::Config, context::Context, exit::Failure, hints, stage_error::StageError};
-use crawl_corpus::{Comparison, CorpusError, SketchSettings, Sketcher};
+use crawl_corpus::{Comparison, CorpusError, SketchSettings, Sketcher, Threshold};
 use crawl_model::{
     CleanPage, ContentHash, Duplicate, FailedPage, KnownText, NewText, Sketch, Stage, StoreError, UrlKey,
     Warning, now_ms, rfc3339,
@@ -172,15 +172,16 @@ impl Duplicates {
         if sketch.content.is_none() && sketch.bands.is_empty() {
             return Ok(Vec::new());
         }
-        let least = self.context.reading.sketcher.as_ref().map_or(1.0, Sketcher::threshold);
+        let threshold =
+            self.context.reading.sketcher.as_ref().map_or(Threshold::SAME_CONTENT, Sketcher::threshold);
         let known = self.known_like(sketch)?;
         let mut new = self.new.iter().filter(|new| may_be_like(sketch, &new.sketch)).peekable();
         if known.is_empty() && new.peek().is_none() {
             return Ok(Vec::new());
         }
-        let comparison = Comparison::new(sketch);
+        let comparison = Comparison::new(sketch, threshold);
         let compared = |page, place, this_round, other: &Sketch| {
-            let similarity = comparison.similarity(other, least)?;
+            let similarity = comparison.similarity(other)?;
             Some(SimilarText { page, place, this_round, similarity, estimate: comparison.estimate(other) })
         };
         let new = new.filter_map(|new| compared(new.page, new.place, true, &new.sketch));
