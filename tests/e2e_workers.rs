@@ -440,6 +440,9 @@ fn a_crawl_moves_from_a_directory_to_a_database_and_back() {
     let again = state_job(&crawl, &["copy", &first_url, &store]).expect(2);
     assert!(again.stderr.contains("name another --crawl"), "{}", again.stderr);
     assert!(state_job(&crawl, &["copy", &first_url, &other_url]).expect(2).stderr.contains("pg_dump"));
+    // the records of the copy have settings, too
+    let lean = run(crawl.worker("lean").arg("--lean")).expect(2);
+    assert!(lean.stderr.contains("output.lean = true here, false in its records"), "{}", lean.stderr);
     stop(crawl.worker("a"));
     assert!(state_job(&crawl, &["copy", &store, "sqlite:a"]).expect(2).stderr.contains("belongs to"));
     state_job(&crawl, &["upgrade", "--store", &store]).expect(0);

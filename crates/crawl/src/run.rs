@@ -421,7 +421,12 @@ fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Res
 
 /// Reports how the state directory affects this run.
 fn print_round_notes(context: &Context, state: &State, quiet: bool) {
-    let dir = state.dir.display();
+    let settings = &context.config.state;
+    let place = if settings.is_shared() {
+        format!("the crawl \"{}\"", settings.crawl)
+    } else {
+        state.dir.display().to_string()
+    };
     if state.other_rules {
         let what = if state.new_round {
             "each visited page is extracted again, and the boilerplate of its site is learned again"
@@ -429,12 +434,12 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
             "pages that this round has already extracted stay unchanged"
         };
         tracing::warn!(
-            "{dir} was made with other rules, settings of extraction or cleaning, or another version: {what}"
+            "{place} was made with other rules, settings of extraction or cleaning, or another version: {what}"
         );
     }
     if state.other_links && state.new_round {
         tracing::warn!(
-            "{dir} was made with other settings of scope or filters: the links of each visited page are read again"
+            "{place} was made with other settings of scope or filters: the links of each visited page are read again"
         );
     }
     let replaces = !context.config.output.replace.is_empty();
@@ -447,6 +452,6 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
         );
     }
     if !quiet && !state.new_round && context.config.log.format == LogFormat::Text {
-        say(&format!("going on with round {} in {dir}", state.round));
+        say(&format!("going on with round {} in {place}", state.round));
     }
 }

@@ -54,6 +54,10 @@ impl Entry<'_> {
             self.store.propose(self.settings(notes))?;
             round = self.begin()?;
         }
+        if !self.new_round && self.store.settings_of_round()?.is_none() {
+            // a copy of a state directory, whose records have settings too
+            wanted.admit(self.store, self.dir, Some(self.round))?;
+        }
         let settings = self.settings(self.notes_of_rules(wanted)?);
         shared::agree(self.store, &settings, (&self.config.state.crawl, round))?;
         if !self.new_round {

@@ -62,7 +62,7 @@ pub(super) fn agree(
     let shown: Vec<String> = differences.iter().map(shown_difference).collect();
     Err(Failure::usage(format!(
         "round {round} of the crawl \"{crawl}\" has other settings: {}; use those of the round, or start another --crawl; \
-         settings can change once the round has ended",
+         settings can change once the round has ended, or before its first page once no worker is on",
         shown.join("; ")
     )))
 }

@@ -150,7 +150,7 @@ impl Wanted {
             // a state of an earlier version, whose output may not be in the state yet
             return if self.is_whole { Ok(None) } else { self.news(store, dir) };
         };
-        if !self.is_output(store, &output)? {
+        if self.shared.is_none() && !self.is_output(store, &output)? {
             return Ok(Some(self.other_output(dir, Some(output).filter(|name| !name.is_empty()))));
         }
         Ok(self.other_text(dir, &text))
