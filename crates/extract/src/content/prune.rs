@@ -349,13 +349,19 @@ fn is_reference_list(page: &Page<'_>, id: u32, root: u32, how: PruneSettings) ->
     if !is_list && dom.tag(id) != Tag::P {
         return false;
     }
-    let (mut outside, mut all) = (0, 0);
+    let all = page.amount(id).link_chars;
+    let (mut outside, mut inside) = (0, 0);
     let (mut first, mut has_several) = (None, false);
     for link in dom.find_all(id..dom.end(id), Tag::A) {
         let chars = page.amount(link).chars;
         let Some(href) = dom.attr(link, &local_name!("href")).filter(|_| chars > 0) else { continue };
-        all += chars;
-        let Some(site) = teasers::other_site(page, href.trim()) else { continue };
+        let Some(site) = teasers::other_site(page, href.trim()) else {
+            inside += chars;
+            if 2 * inside >= all {
+                return false;
+            }
+            continue;
+        };
         outside += chars;
         has_several |= *first.get_or_insert_with(|| site.clone()) != site;
     }

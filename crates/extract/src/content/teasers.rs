@@ -87,6 +87,11 @@ fn leaves_site(page: &Page<'_>, href: &str) -> bool {
 /// to one site.
 pub(super) fn other_site(page: &Page<'_>, href: &str) -> Option<String> {
     let own = page.url.and_then(Url::host_str)?;
+    // Most links are relative or name the page's host, and parsing is expensive.
+    let (_, rest) = href.split_once("//")?;
+    if rest.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#'])) {
+        return None;
+    }
     let address = Url::parse(&page.resolve(href)?).ok()?;
     let host = address.host_str()?;
     let name = |host| match registrable_domain(host) {
