@@ -283,3 +283,28 @@ fn lists_of_links_to_other_sites_are_content() {
     assert!(!has_list(["shop.test"; 2], no_prose));
     assert!(has_list(["maps.test", "library.test"], no_prose));
 }
+
+#[test]
+fn reviews_are_no_content_of_a_product() {
+    let page = |data: &str, text: &str, reviews: &str| {
+        format!(
+            "<body>{data}<main><h1>Bread knife</h1>{text}<div {reviews}><h3>Harbour</h3><p>I cut bread with it \
+            on each day of the summer, and it is as sharp as on the first one, which says much about the steel and about \
+            the bread.</p></div></main>"
+        )
+    };
+    let has_review = |page: &str| extract(page).content.contains("on each day of the summer");
+    let data = r#"<script type="application/ld+json">{"@type":"Product","name":"Bread knife"}</script>"#;
+    for named in ["class=customer-reviews", "id=judgeme_product", "itemprop=review"] {
+        assert!(!has_review(&page(data, PROSE, named)), "{named}");
+        assert!(has_review(&page("", PROSE, named)), "{named}");
+        assert!(has_review(&page(data, "", named)), "{named}: nearly all of the page");
+    }
+    assert!(has_review(&page(data, PROSE, "class=notes")));
+    let all = Options::default().with_comments(true);
+    assert!(
+        extract_with(&page(data, PROSE, "class=customer-reviews"), all)
+            .content
+            .contains("as on the first one")
+    );
+}

@@ -16,6 +16,7 @@ mod prune;
 mod readability;
 mod reference;
 mod relax;
+mod reviews;
 pub(crate) mod site_rule;
 mod stamped;
 mod teasers;
@@ -211,6 +212,9 @@ fn mask_other_news(
     if how.article || how.guarded {
         asides = asides::mask(page, mask, options.comments);
         asides.extend(imprint::mask(page, mask));
+    }
+    if how.product && !how.declared && !options.comments {
+        reviews::mask(page, mask);
     }
     if (how.article || how.product) && !dated && !options.comments && !platform::is_thread(page, metadata) {
         stamped::mask(page, mask, how);

@@ -17,7 +17,7 @@ const MAX_NODES: u32 = 400;
 /// Minimum characters of an article's prose outside of the boxes.
 const ARTICLE_PROSE: u32 = 250;
 /// Minimum characters of a product's prose outside of the boxes.
-const PRODUCT_PROSE: u32 = 80;
+pub(super) const PRODUCT_PROSE: u32 = 80;
 
 /// Masks such boxes, unless the page consists of them.
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], how: PruneSettings) {

@@ -306,6 +306,8 @@ pub(crate) struct Boilerplate {
     sidebar: Vec<String>,
     widget: Vec<String>,
     comments: Vec<String>,
+    #[serde(default)]
+    reviews: Vec<String>,
     advertisement: Vec<String>,
     related: Vec<String>,
     social: Vec<String>,
@@ -382,6 +384,7 @@ impl Boilerplate {
             (&self.sidebar, Roles::SIDEBAR),
             (&self.widget, Roles::WIDGET),
             (&self.comments, Roles::COMMENTS),
+            (&self.reviews, Roles::REVIEWS),
             (&self.advertisement, Roles::ADVERTISEMENT),
             (&self.related, Roles::RELATED),
             (&self.social, Roles::SOCIAL),

@@ -61,6 +61,8 @@ roles! {
     CALL = 19,
     /// Text for screen readers alone, or hidden by a framework's class.
     UNSEEN = 20,
+    /// Customers' reviews: no content on the page of a product.
+    REVIEWS = 21,
 }
 
 impl Roles {
