@@ -1,5 +1,8 @@
 //! Registrable domains.
 
+/// Number of the Public Suffix List, which grows with its version: that of the crate `psl`, 2.1.247.
+pub const SUFFIX_LIST: i64 = 2_0001_0247;
+
 /// Registrable domain of a host name, by the Public Suffix List; `None` for a public suffix.
 #[must_use]
 pub fn registrable_domain(host: &str) -> Option<&str> {
@@ -24,7 +27,7 @@ fn text(domain: psl::Domain<'_>) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{listed_domain, registrable_domain};
+    use super::{SUFFIX_LIST, listed_domain, registrable_domain};
 
     #[test]
     fn a_public_suffix_has_no_registrable_domain() {
@@ -39,5 +42,15 @@ mod tests {
         for other in ["co.uk", "a.b.internal", "localhost", "127.0.0.1"] {
             assert_eq!(listed_domain(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn the_number_of_the_list_is_that_of_the_crate() {
+        let lock = include_str!("../../../Cargo.lock");
+        let (_, package) = lock.split_once("name = \"psl\"\nversion = \"").unwrap();
+        let version = package.split('"').next().unwrap();
+        let number =
+            version.split('.').fold(0, |number, part| number * 10_000 + part.parse::<i64>().unwrap());
+        assert_eq!(number, SUFFIX_LIST, "psl {version}");
     }
 }

@@ -47,7 +47,7 @@ pub use boilerplate::{BoilerplateInfo, BoilerplateStatus, RemovalReason, Removed
 pub use clean_page::{Change, CleanPage, Duplicate};
 pub use clock::{Simulation, SimulationGuard, instant, now_ms, random, rfc3339, simulate, system_time};
 pub use discovery::Discovery;
-pub use domain::{listed_domain, registrable_domain};
+pub use domain::{SUFFIX_LIST, listed_domain, registrable_domain};
 pub use extracted::{ExtractedPage, Extraction, Extractor, KeptBody, Prose, Warning};
 pub use failed::{FailedPage, Stage};
 pub use history::{Before, KnownUrl, Outcome, PageHistory, Visits};

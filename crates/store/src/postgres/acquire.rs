@@ -2,7 +2,7 @@
 
 use super::{
     Commit, Inner,
-    affinity::{Eagerness, FreeDomain, Holder, PATIENCE, WorkerSlot, choose, domain_of},
+    affinity::{Eagerness, FreeDomain, Holder, WorkerSlot, choose, domain_of},
     db::{Db, get, small, unsigned},
     hosts::{Host, busy_number, ints, load, lock_round, note_owned},
     memory::Memory,
@@ -24,15 +24,34 @@ const SHARE: usize = 200;
 /// Domains that one call looks at: of free hosts on each side of the slot of the worker, and of its own hosts.
 const WINDOW: usize = 128;
 
-/// Free hosts of this worker's next domains, by number.
-const FREE: &str = "WITH free AS (SELECT id FROM hosts WHERE active AND owner IS NULL \
-                    AND coalesce(not_before < clock_timestamp(), true) ORDER BY id LIMIT $2 \
+/// Hosts without an owner whose rest one look ends, and hosts of dead workers that it sets free for the time of their rest.
+const RESTS: i64 = 5_000;
+
+/// Ends the rest of hosts without an owner.
+const WAKE: &str = "WITH rested AS (SELECT id FROM hosts WHERE owner IS NULL AND not_before < statement_timestamp() \
+                    ORDER BY not_before LIMIT $1 FOR UPDATE SKIP LOCKED) \
+                    UPDATE hosts SET not_before = NULL FROM rested WHERE hosts.id = rested.id";
+
+/// Takes resting hosts from workers that died ten minutes ago, so that a search for hosts does not walk over them. A worker that
+/// restarts before that has them back.
+const SET_FREE: &str = "WITH expired AS (SELECT h.id FROM workers w CROSS JOIN LATERAL ( \
+                        SELECT id FROM hosts WHERE owner = w.id AND not_before >= clock_timestamp() \
+                        AND w.lease_until + make_interval(secs => greatest($3, pause)) < clock_timestamp() \
+                        ORDER BY domain, id LIMIT $2 FOR UPDATE SKIP LOCKED) AS h \
+                        WHERE w.id <> $1 AND w.lease_until + make_interval(secs => $3) < clock_timestamp() \
+                        AND w.lease_until + interval '10 min' < clock_timestamp() \
+                        LIMIT $2 FOR SHARE OF w SKIP LOCKED) \
+                        UPDATE hosts SET owner = NULL, epoch = epoch + 1 FROM expired WHERE hosts.id = expired.id";
+
+/// Free hosts of this worker's next domains, by number. Those that rest have `not_before`.
+const FREE: &str = "WITH free AS (SELECT id FROM hosts WHERE active AND owner IS NULL AND not_before IS NULL \
+                    ORDER BY id LIMIT $2 \
                     FOR UPDATE SKIP LOCKED) \
                     UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM free WHERE hosts.id = free.id \
                     RETURNING hosts.id, epoch, round, active, name, domain";
 
 const FREE_OF_DOMAINS: &str = "WITH free AS (SELECT id FROM hosts WHERE active AND owner IS NULL \
-                               AND coalesce(not_before < clock_timestamp(), true) AND domain = ANY($3) \
+                               AND not_before IS NULL AND domain = ANY($3) \
                                ORDER BY array_position($3, domain), id LIMIT $2 FOR UPDATE SKIP LOCKED) \
                                UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM free WHERE hosts.id = free.id \
                                RETURNING hosts.id, epoch, round, active, name, domain";
@@ -60,25 +79,25 @@ const LINKED: &str = "WITH linked AS (SELECT id FROM hosts WHERE owner IS NULL \
 /// domain, whatever number of hosts each has.
 const FREE_DOMAINS: &str = "WITH RECURSIVE ahead (domain, n) AS ( \
      (SELECT domain, 1 FROM hosts WHERE active AND owner IS NULL \
-      AND coalesce(not_before < clock_timestamp(), true) AND domain >= $1 ORDER BY domain LIMIT 1) \
+      AND not_before IS NULL AND domain >= $1 ORDER BY domain LIMIT 1) \
      UNION ALL SELECT next.domain, n + 1 FROM ahead, LATERAL (SELECT domain FROM hosts WHERE active AND owner IS NULL \
-      AND coalesce(not_before < clock_timestamp(), true) AND domain > ahead.domain ORDER BY domain LIMIT 1) AS next \
+      AND not_before IS NULL AND domain > ahead.domain ORDER BY domain LIMIT 1) AS next \
       WHERE n < $2), \
      behind (domain, n) AS ( \
      (SELECT domain, 1 FROM hosts WHERE active AND owner IS NULL \
-      AND coalesce(not_before < clock_timestamp(), true) AND domain < $1 ORDER BY domain LIMIT 1) \
+      AND not_before IS NULL AND domain < $1 ORDER BY domain LIMIT 1) \
      UNION ALL SELECT next.domain, n + 1 FROM behind, LATERAL (SELECT domain FROM hosts WHERE active AND owner IS NULL \
-      AND coalesce(not_before < clock_timestamp(), true) AND domain > behind.domain ORDER BY domain LIMIT 1) AS next \
+      AND not_before IS NULL AND domain > behind.domain ORDER BY domain LIMIT 1) AS next \
       WHERE n < $2 AND next.domain < $1), \
      found AS (SELECT domain, sum(n) AS linked FROM (SELECT domain, 0 AS n FROM ahead \
       UNION ALL SELECT domain, 0 FROM behind UNION ALL SELECT unnest($3::bigint[]), 0 \
-      UNION ALL SELECT domain, 1 FROM hosts WHERE owner IS NULL AND coalesce(not_before < clock_timestamp(), true) \
-      AND id IN (SELECT host FROM inbox ORDER BY id LIMIT 1000)) AS named GROUP BY domain) \
+      UNION ALL SELECT domain, 1 FROM hosts WHERE owner IS NULL AND NOT active \
+      AND coalesce(not_before < clock_timestamp(), true) AND id IN (SELECT host FROM inbox ORDER BY id LIMIT 1000)) AS named GROUP BY domain) \
      SELECT f.domain, f.linked::int8 + free.n, \
      (SELECT owner FROM hosts o WHERE o.domain = f.domain AND o.owner IS NOT NULL ORDER BY owner LIMIT 1), \
      (SELECT owner FROM hosts o WHERE o.domain = f.domain AND o.owner IS NOT NULL ORDER BY owner DESC LIMIT 1) \
      FROM found f CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT FROM hosts h WHERE h.active AND h.owner IS NULL \
-      AND coalesce(h.not_before < clock_timestamp(), true) AND h.domain = f.domain \
+      AND h.not_before IS NULL AND h.domain = f.domain \
       ORDER BY h.domain, h.id LIMIT 51) AS counted) AS free \
      WHERE f.linked + free.n > 0";
 
@@ -116,8 +135,7 @@ impl Inner {
         loop {
             let room = self.share.map(|most| most.saturating_sub(self.memory.busy_hosts()));
             let limit = room.map_or(BATCH, |room| i64::try_from(room).unwrap_or(BATCH)).clamp(1, BATCH);
-            let waited = self.left_since.is_some_and(|at| now.saturating_duration_since(at) >= PATIENCE);
-            let eagerness = match (self.memory.ledger.total().drained(), waited) {
+            let eagerness = match (self.memory.ledger.total().drained(), self.patience.is_over(now)) {
                 (true, _) => Eagerness::Idle,
                 (false, true) => Eagerness::Any,
                 (false, false) => Eagerness::Fitting,
@@ -125,7 +143,7 @@ impl Inner {
             let (share, pause, is_alone) = (self.share, self.pause, self.alone);
             let wanted = Wanted { limit, share, pause, is_alone, eagerness };
             let taken = self.write(Commit::Later, &[], |db, memory, _| acquire(db, memory, wanted))?;
-            self.left_since = taken.leaves_some.then(|| self.left_since.unwrap_or(now));
+            self.patience.note(now, taken.leaves_some);
             if taken.hosts > 0 {
                 self.put_back_foreign()?;
             }
@@ -146,6 +164,7 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
     let (worker, pause) = (memory.worker, pause.as_secs_f64());
     // before the rows of other workers: two workers that take hosts from each other wait for no row
     db.rows("SELECT FROM workers WHERE id = $1 FOR NO KEY UPDATE", &[&worker])?;
+    db.execute(WAKE, &[&RESTS])?;
     let (mut start, mut leaves_some) = (i64::MIN, false);
     if is_alone {
         taken.extend(note_owned(memory, &db.rows(FREE, &[&worker, &limit])?)?);
@@ -156,15 +175,16 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
         let free = free_domains(db, memory, &live, wanted.share)?;
         let room = wanted.share.map_or(usize::MAX, |most| most.saturating_sub(memory.busy_hosts()).max(1));
         let batch = usize::try_from(limit).unwrap_or(usize::MAX);
-        let is_any_free = !free.is_empty();
+        let domains_free = free.len();
         let (domains, hosts) = choose(free, start, (room, batch), wanted.eagerness);
         if !domains.is_empty() {
             let most = i64::try_from(hosts).unwrap_or(BATCH).min(BATCH);
             taken.extend(note_owned(memory, &db.rows(FREE_OF_DOMAINS, &[&worker, &most, &domains])?)?);
             taken.extend(note_owned(memory, &db.rows(LINKED, &[&worker, &most, &Some(&domains)])?)?);
         }
-        leaves_some = is_any_free && domains.is_empty();
+        leaves_some = domains.len() < domains_free && hosts < room.min(batch);
     }
+    db.execute(SET_FREE, &[&worker, &RESTS, &pause])?;
     // the domains from the slot of this worker on, then those before it
     for (least, most) in [(start, i64::MAX), (i64::MIN, start)] {
         if taken.is_empty() {

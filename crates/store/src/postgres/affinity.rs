@@ -8,13 +8,38 @@ use super::db::{Db, get};
 use crate::ledger::HostId;
 use crawl_model::{StoreError, listed_domain};
 use rustc_hash::FxHashMap;
-use std::{cmp::Reverse, net::Ipv4Addr, time::Duration};
+use std::{
+    cmp::Reverse,
+    net::Ipv4Addr,
+    time::{Duration, Instant},
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Time after which a worker takes free hosts that it would leave to another one.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Rows that one statement of the upgrade fills.
+/// Time for which a worker has left free hosts for the sake of their domain.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Patience {
+    /// First look that left some, and the last one.
+    left: Option<(Instant, Instant)>,
+}
+
+impl Patience {
+    /// Notes a look, which left some hosts or none. A pause between two looks that is as long as the patience begins it anew.
+    pub(super) fn note(&mut self, now: Instant, leaves_some: bool) {
+        let goes_on = |last: Instant| now.saturating_duration_since(last) < PATIENCE;
+        let first = self.left.filter(|(_, last)| goes_on(*last)).map_or(now, |(first, _)| first);
+        self.left = leaves_some.then_some((first, now));
+    }
+
+    /// Returns true if the worker has left hosts for long enough.
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.left.is_some_and(|(first, _)| now.saturating_duration_since(first) >= PATIENCE)
+    }
+}
+
+/// Rows that one statement fills.
 const BATCH: i64 = 10_000;
 
 /// Number of the domain of a host, from its name with or without a port. Addresses and names without a listed suffix are domains
@@ -26,26 +51,33 @@ pub(super) fn domain_of(host: &str) -> i64 {
     xxh3_64(domain.unwrap_or(host).as_bytes()).cast_signed()
 }
 
-/// Fills the domains of hosts that an earlier program wrote.
+/// Fills the domains of hosts that an earlier program wrote, or computed by an earlier Public Suffix List.
 pub(super) fn fill(db: &mut Db) -> Result<(), StoreError> {
     let mut after = 0_i32;
-    loop {
-        let rows =
-            db.rows("SELECT id, name FROM hosts WHERE id > $1 ORDER BY id LIMIT $2", &[&after, &BATCH])?;
-        let mut ids: Vec<i32> = Vec::with_capacity(rows.len());
-        let mut domains: Vec<i64> = Vec::with_capacity(rows.len());
-        for row in &rows {
-            ids.push(get(row, 0)?);
-            domains.push(domain_of(get(row, 1)?));
-        }
-        let Some(last) = ids.last() else { return Ok(()) };
-        after = *last;
-        db.execute(
-            "UPDATE hosts SET domain = n.domain FROM unnest($1::int[], $2::bigint[]) AS n (id, domain) \
-             WHERE hosts.id = n.id",
-            &[&ids, &domains],
-        )?;
+    while let Some(last) = fill_batch(db, after)? {
+        after = last;
     }
+    Ok(())
+}
+
+/// Fills the domains of the next hosts by number; returns the last one. A host that a worker changes at this moment keeps its
+/// domain: waiting for it could end in a deadlock.
+pub(super) fn fill_batch(db: &mut Db, after: i32) -> Result<Option<i32>, StoreError> {
+    let rows = db.rows("SELECT id, name FROM hosts WHERE id > $1 ORDER BY id LIMIT $2", &[&after, &BATCH])?;
+    let mut ids: Vec<i32> = Vec::with_capacity(rows.len());
+    let mut domains: Vec<i64> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        ids.push(get(row, 0)?);
+        domains.push(domain_of(get(row, 1)?));
+    }
+    let Some(last) = ids.last().copied() else { return Ok(None) };
+    db.execute(
+        "WITH moved AS (SELECT h.id, n.domain FROM unnest($1::int[], $2::bigint[]) AS n (id, domain) \
+         JOIN hosts h ON h.id = n.id WHERE h.domain IS DISTINCT FROM n.domain FOR NO KEY UPDATE OF h SKIP LOCKED) \
+         UPDATE hosts SET domain = moved.domain FROM moved WHERE hosts.id = moved.id",
+        &[&ids, &domains],
+    )?;
+    Ok(Some(last))
 }
 
 /// Slot of a worker among those with a lease. Each one begins its search for hosts at a point of its own. It has the new domains
@@ -127,15 +159,15 @@ pub(super) fn choose(
         (Some(first), Eagerness::Idle) if chosen.is_empty() && first.holder == Holder::Nobody => {
             return (vec![first.domain], first.hosts);
         }
-        (Some(_), Eagerness::Any | Eagerness::Idle) if chosen.is_empty() => {
-            for found in free {
-                if hosts < room.min(batch) {
-                    chosen.push(found.domain);
-                    hosts += found.hosts.min(room - hosts);
-                }
-            }
+        (_, Eagerness::Any) => {}
+        (_, Eagerness::Idle) if chosen.is_empty() => {}
+        _ => return (chosen, hosts),
+    }
+    for found in &free {
+        if hosts < room.min(batch) && !chosen.contains(&found.domain) {
+            chosen.push(found.domain);
+            hosts += found.hosts.min(room - hosts);
         }
-        _ => {}
     }
     (chosen, hosts)
 }
@@ -253,9 +285,24 @@ mod tests {
         let others = [free(1, 5, OtherWorker), free(2, 9, Nobody)];
         assert_eq!(choose(others.to_vec(), 0, (4, 50), Eagerness::Fitting), (vec![], 0));
         assert_eq!(choose(others.to_vec(), 0, (4, 50), Eagerness::Any), (vec![2], 4));
+        assert_eq!(domains(&all, 0, (13, 50), Eagerness::Any), [3, 5, 1, 6, 4], "besides those that fit");
         assert_eq!(choose(others.to_vec(), 0, (4, 50), Eagerness::Idle), (vec![2], 9));
         assert_eq!(domains(&others, 0, (10, 50), Eagerness::Idle), [2], "a domain that fits comes first");
         assert_eq!(choose(others[..1].to_vec(), 0, (9, 50), Eagerness::Idle), (vec![1], 5));
+    }
+
+    #[test]
+    fn patience_ends_although_the_worker_takes_other_hosts() {
+        let begun = Instant::now();
+        let after = |seconds| begun + Duration::from_secs(seconds);
+        let mut patience = Patience::default();
+        (0..5).for_each(|second| patience.note(after(second), true));
+        assert!(!patience.is_over(after(4)) && patience.is_over(after(5)));
+        patience.note(after(5), false);
+        assert!(!patience.is_over(after(9)), "nothing was left");
+        patience.note(after(6), true);
+        patience.note(after(60), true);
+        assert!(!patience.is_over(after(61)), "other hosts are left");
     }
 
     /// Hosts of domains of these sizes, numbered in their order.

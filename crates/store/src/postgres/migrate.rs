@@ -29,6 +29,7 @@ const MIGRATIONS: &[&[Step]] = &[
         Rows(affinity::fill),
         Sql(include_str!("migrations/0008_domain_indexes.sql")),
     ],
+    &[Sql(include_str!("migrations/0009_resting.sql"))],
 ];
 
 /// Takes all hosts from their owners, whose leases have ended. The hosts rest for their pause after these leases, or for an hour

@@ -52,6 +52,7 @@ use crate::{
     ledger::HostId,
     upkeep::{RoundSettings, WorkerStart},
 };
+use affinity::Patience;
 use connect::Target;
 use crawl_model::{LeaseClock, StoreError, instant};
 use db::Db;
@@ -133,8 +134,7 @@ struct Inner {
     /// The lease as requests see it.
     permits: Arc<LeaseClock>,
     looked: Option<Instant>,
-    /// Time since which free hosts are left for the sake of their domain.
-    left_since: Option<Instant>,
+    patience: Patience,
     /// Reason for the loss of changes, if any were lost.
     lost: Option<StoreError>,
     /// Settings of the round that this worker begins next.
@@ -186,7 +186,7 @@ impl PgStore {
             renewed,
             permits: Arc::new(LeaseClock::new(renewed + lease.stop())),
             looked: None,
-            left_since: None,
+            patience: Patience::default(),
             lost,
             proposed: None,
             is_lost: Arc::default(),
@@ -246,7 +246,7 @@ impl PgStore {
             renewed,
             permits: Arc::new(LeaseClock::new(renewed)),
             looked: None,
-            left_since: None,
+            patience: Patience::default(),
             lost: None,
             proposed: None,
             is_lost: Arc::default(),
@@ -422,8 +422,6 @@ impl Inner {
         let has_room = self.share.is_none_or(|most| self.memory.busy_hosts() < most);
         if wants_hosts && (has_room || self.memory.ledger.total().drained()) {
             self.acquire()?;
-        } else {
-            self.left_since = None;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::{
     Commit, Inner,
+    affinity::fill_batch,
     db::{Db, get, int, uint},
     lease::read_strategy,
     memory::Memory,
@@ -13,7 +14,7 @@ use super::{
 use crate::codes;
 use crawl_model::{
     Before, BodyHash, ContentHash, HostKey, KnownUrl, NewUrl, PageHistory, RequestId, RulesVersion,
-    StoreError, TextHash, UrlKey, Visits,
+    SUFFIX_LIST, StoreError, TextHash, UrlKey, Visits,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -137,9 +138,10 @@ impl Inner {
     /// Begins a round by compare-and-swap: a worker that comes second joins the round of the first.
     pub(super) fn begin(&mut self, recrawl: bool, keep_sites: bool) -> Result<u32, StoreError> {
         let proposed = self.proposed.take();
-        self.write(Commit::Now, &[], |db, memory, _| {
+        let begins = self.write(Commit::Now, &[], |db, memory, _| {
             let row = db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
-            if uint(get(&row, 0)?) == memory.round {
+            let begins = uint(get(&row, 0)?) == memory.round;
+            if begins {
                 if proposed.is_some() {
                     refuse_pending(db)?;
                 }
@@ -166,9 +168,29 @@ impl Inner {
             *memory = next;
             Tally::create(db, worker, memory.round)?;
             memory.bounds = bounds;
-            Ok(())
+            Ok(begins)
         })?;
         self.spool.clear()?;
+        if begins {
+            self.renew_domains()?;
+        }
         Ok(self.memory.round)
+    }
+
+    /// Computes the domains of hosts again if this program has a newer Public Suffix List than the crawl. A batch is a transaction,
+    /// so other workers go on.
+    fn renew_domains(&mut self) -> Result<(), StoreError> {
+        let row = self.db.one("SELECT suffixes FROM crawls", &[])?;
+        if get::<i64>(&row, 0)? >= SUFFIX_LIST {
+            return Ok(());
+        }
+        let mut after = 0;
+        while let Some(last) = self.write(Commit::Later, &[], |db, _, _| fill_batch(db, after))? {
+            after = last;
+            self.renew()?;
+        }
+        self.write(Commit::Later, &[], |db, _, _| {
+            db.execute("UPDATE crawls SET suffixes = greatest(suffixes, $1)", &[&SUFFIX_LIST]).map(|_| ())
+        })
     }
 }

@@ -18,10 +18,11 @@ const TOLERANCE: usize = 20;
 
 /// Gives all hosts of this worker back and ends its lease. Hosts that it has asked rest for `pause`.
 pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<(), StoreError> {
-    let all: Vec<HostId> = memory.names.keys().copied().collect();
-    give_back(db, memory, &all, pause)?;
+    // the row of the worker first, as an upgrade: otherwise each could wait for the other
     let end = "UPDATE workers SET lease_until = clock_timestamp(), busy = 0 WHERE id = $1";
-    db.execute(end, &[&memory.worker]).map(|_| ())
+    db.execute(end, &[&memory.worker])?;
+    let all: Vec<HostId> = memory.names.keys().copied().collect();
+    give_back(db, memory, &all, pause)
 }
 
 /// Gives back surplus hosts in whole domains where possible; returns the share of this worker. Hosts that it has begun are
@@ -29,7 +30,8 @@ pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Resu
 pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
     db.execute("UPDATE workers SET busy = $2 WHERE id = $1", &[&memory.worker, &busy_number(memory)])?;
     let row = db.one(
-        "SELECT count(*), coalesce(sum(busy), 0)::int8 + (SELECT count(*) FROM hosts WHERE active AND owner IS NULL) \
+        "SELECT count(*), coalesce(sum(busy), 0)::int8 + (SELECT count(*) FROM hosts WHERE active AND owner IS NULL AND not_before IS NULL) \
+         + (SELECT count(*) FROM hosts WHERE active AND owner IS NULL AND not_before IS NOT NULL) \
          + (SELECT count(*) FROM hosts h JOIN workers w ON w.id = h.owner \
          WHERE h.active AND w.id <> $1 AND w.lease_until <= clock_timestamp()) \
          + (SELECT count(*) FROM hosts WHERE owner IS NULL AND NOT active \

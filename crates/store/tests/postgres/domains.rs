@@ -155,7 +155,7 @@ fn an_upgrade_fills_the_domains_of_hosts() {
              INSERT INTO hosts (name) SELECT 'h' || n || '.d' || n % 5000 || '.org' FROM generate_series(1, 25000) n"
         ))
         .unwrap();
-    assert_eq!(server.url().upgrade("c").unwrap(), (7, 8));
+    assert_eq!(server.url().upgrade("c").unwrap(), (7, 9));
     let number = |query: &str| server.client().query_one(query, &[]).unwrap().get::<_, i64>(0);
     assert_eq!(number("SELECT count(DISTINCT domain) FROM crawl_c.hosts"), 5_000);
     let store = open(&server, "w");

@@ -41,7 +41,7 @@ fn a_schema_of_a_newer_program_is_left_alone() {
     drop(open(&server, "w"));
     server.client().batch_execute("UPDATE crawl_c.schema_version SET version = 99").unwrap();
     let error = PgStore::open(&server.options("c", "w")).err().unwrap();
-    assert!(matches!(error, StoreError::Version { found: 99, known: 8 }), "{error}");
+    assert!(matches!(error, StoreError::Version { found: 99, known: 9 }), "{error}");
     let none = PgStore::open_read_only(&server.options("other", "w")).err().unwrap();
     assert!(none.to_string().contains("no crawl named \"other\""), "{none}");
 }

@@ -10,6 +10,7 @@
 mod chaos;
 mod domains;
 mod errors;
+mod free_hosts;
 mod reopen;
 mod round_settings;
 #[path = "../support/postgres.rs"]
