@@ -308,3 +308,24 @@ fn reviews_are_no_content_of_a_product() {
             .contains("as on the first one")
     );
 }
+
+#[test]
+fn a_second_copy_of_an_article_is_left_out() {
+    let head = "<meta property='og:type' content='article'><body><article><h1>The ferry</h1>";
+    let long = PROSE.replace(
+        "</p>",
+        " A ticket for the day costs less than two single ones, and children ride for nothing if they sit on the upper deck.</p>",
+    );
+    let text = |days: &[&str]| days.iter().map(|day| long.replace("Sundays", day)).collect::<String>();
+    let days = ["Mondays", "Tuesdays", "Fridays", "Saturdays"];
+    let count = |second: &str| {
+        let content = extract(&format!("{head}{}{second}</article>", text(&days))).content;
+        days.map(|day| content.matches(day).count())
+    };
+    let copy = format!("<h2>The ferry, for printing</h2>{}", text(&["Mondays", "Fridays", "Saturdays"]));
+    assert_eq!(count(&copy), [1; 4]);
+    // one paragraph, another order, and new text between the paragraphs
+    assert_eq!(count(&text(&["Mondays"])), [2, 1, 1, 1]);
+    assert_eq!(count(&text(&["Saturdays", "Fridays", "Mondays"])), [2, 1, 2, 2]);
+    assert_eq!(count(&text(&["Mondays", "Sundays", "Tuesdays"])), [2, 2, 1, 1]);
+}

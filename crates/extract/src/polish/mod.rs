@@ -1,5 +1,6 @@
 //! Last pass over the pieces: boilerplate by its text (html-cleaner-impact, step 4).
 
+mod copies;
 mod edges;
 
 use crate::{
@@ -97,6 +98,7 @@ fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, status: Article
     all.keep("a picture's credit, or a line that leads to another page", |piece| !is_aside(piece, rules));
     if article {
         all.keep("a line over links to other pages", |piece| !is_bare_lead(piece, rules));
+        copies::drop_copy(all);
         drop_repeated(all);
         if status == ArticleStatus::Declared {
             drop_scraps(all);
