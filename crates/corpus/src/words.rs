@@ -75,7 +75,8 @@ pub fn shingles_in_order(cleaned: &str, length: usize) -> Vec<u64> {
 const BLOCK: usize = 64;
 
 /// Appends the positions after spaces. A space follows every five or six bytes, which is too often for a byte
-/// search, and at no regular distance: positions are written for every byte, and kept after spaces.
+/// search. The distance is irregular, so a branch for each byte would be slow: each position is written, and
+/// kept after a space.
 fn push_word_starts(bytes: &[u8], starts: &mut Vec<usize>) {
     let mut at = 0;
     for block in bytes.chunks(BLOCK) {

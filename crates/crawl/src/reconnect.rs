@@ -27,7 +27,7 @@ pub fn is_passing(failure: &Failure) -> bool {
     failure.error.downcast_ref::<StoreError>().is_some_and(passes)
 }
 
-/// Returns true if a shared crawl goes on after the error of a stage.
+/// Returns true if a shared crawl continues after the error of a stage.
 pub fn is_passing_error(error: &StageError) -> bool {
     let (StageError::Store(error) | StageError::Output(OutputError::Store(error))) = error else {
         return false;
@@ -47,13 +47,13 @@ pub struct Patience {
     began: Instant,
     /// Begin of the attempts that failed one after the other.
     failing_since: Option<Instant>,
-    /// True once the present outage was reported.
-    is_told: bool,
+    /// True once the current outage was reported.
+    is_reported: bool,
 }
 
 impl Patience {
     pub fn new(limit: Duration) -> Self {
-        Self { limit, pause: FIRST_PAUSE, began: Instant::now(), failing_since: None, is_told: false }
+        Self { limit, pause: FIRST_PAUSE, began: Instant::now(), failing_since: None, is_reported: false }
     }
 
     /// Opens the crawl again, as soon as that is possible.
@@ -77,14 +77,14 @@ impl Patience {
             }
             match failure.error.downcast_ref::<StoreError>() {
                 Some(StoreError::Busy(words)) => {
-                    tracing::warn!("{words}; this worker goes on in {:?}", self.pause);
+                    tracing::warn!("{words}; this worker continues in {:?}", self.pause);
                 }
                 // the whole message once, and the cause alone after that
-                Some(error) if self.is_told => {
+                Some(error) if self.is_reported => {
                     tracing::warn!("{error}; another attempt in {:?}", self.pause);
                 }
                 _ => {
-                    self.is_told = true;
+                    self.is_reported = true;
                     tracing::warn!("{:#}; another attempt in {:?}", failure.error, self.pause);
                 }
             }
@@ -95,8 +95,8 @@ impl Patience {
             self.began = Instant::now();
             match place.open(config, false) {
                 Ok(state) => {
-                    if std::mem::take(&mut self.is_told) {
-                        tracing::warn!("the database can be used again: the crawl goes on");
+                    if std::mem::take(&mut self.is_reported) {
+                        tracing::warn!("the database can be used again: the crawl continues");
                     }
                     return Ok((state, Metrics::open(&config.metrics).await?));
                 }

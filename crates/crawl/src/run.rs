@@ -128,10 +128,10 @@ impl Job<'_> {
                 }
             };
             // the next attempt cuts the outputs back to what was settled
-            state.store.abandon(&StoreError::Other("the crawl goes on with another connection".into()));
+            state.store.abandon(&StoreError::Other("the crawl continues with another connection".into()));
             drop(state);
             let next = patience.reopen(&mut self.place, &self.config, failure, self.quiet).await;
-            // the run does not go on
+            // the run ends with this attempt
             if let (Err(_), Some(summary)) = (&next, summary) {
                 summary.say();
             }
@@ -203,7 +203,11 @@ async fn crawl(
             &FrontierCounts::default(),
             &context.stats,
         );
-        let summary = Summary::of(&context, why, &FrontierCounts::default(), &places_of(state, &named, None));
+        // the report of a later attempt replaces it
+        let counts = FrontierCounts::default();
+        let code = outcome.as_ref().map_or_else(Exit::of, |()| Exit::Done);
+        let report = leave_report((&context, &samples, &named), state, (why, code), &counts);
+        let summary = Summary::of(&context, why, &counts, &places_of(state, &named, report.as_deref()));
         (outcome.map(|()| Exit::Done).map_err(Failure::from), (!quiet).then_some(summary))
     } else {
         (finish((&context, &samples), state, &named, outcome, quiet), None)

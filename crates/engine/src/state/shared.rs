@@ -32,6 +32,9 @@ const MOST_WORKERS: usize = 1_000;
 /// Longest value of a setting in a message, in characters.
 const LONGEST_VALUE: usize = 80;
 
+/// Characters of a long value that are shown before its first difference.
+const BEFORE_DIFFERENCE: usize = 20;
+
 /// A crawl in a database, as the settings name it.
 pub struct SharedCrawl {
     database: Arc<dyn Database>,
@@ -69,8 +72,8 @@ pub(super) fn agree(
 
 fn shown_difference(difference: &SettingDifference) -> String {
     let SettingDifference { key, own, of_round } = difference;
-    let value = |value: &Option<String>| value.as_deref().map_or_else(|| "none".to_owned(), shown);
-    let (own, of_round) = (value(own), value(of_round));
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    let (own, of_round) = shown_both(&value(own), &value(of_round));
     match key.strip_prefix(RULES_KEYS) {
         Some(VERSION) => format!("version of the program is {own} here, {of_round} in the round"),
         Some(file) => format!("checksum of the rules {file} is {own} here, {of_round} in the round"),
@@ -79,13 +82,25 @@ fn shown_difference(difference: &SettingDifference) -> String {
     }
 }
 
-/// A value in a message.
-pub(super) fn shown(value: &str) -> String {
-    let line = value.trim().replace('\n', " ");
-    match line.char_indices().nth(LONGEST_VALUE) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+/// Two values of a setting in a message. Long ones begin shortly before their first difference.
+pub(super) fn shown_both(a: &str, b: &str) -> (String, String) {
+    let (a, b) = (on_one_line(a), on_one_line(b));
+    let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let longest = a.chars().count().max(b.chars().count());
+    let start = if longest > LONGEST_VALUE { common.saturating_sub(BEFORE_DIFFERENCE) } else { 0 };
+    (cut(&a, start), cut(&b, start))
+}
+
+fn on_one_line(value: &str) -> String {
+    value.trim().replace('\n', " ")
+}
+
+/// At most [`LONGEST_VALUE`] characters of a value, from one of them on.
+fn cut(value: &str, start: usize) -> String {
+    let part: String = value.chars().skip(start).take(LONGEST_VALUE).collect();
+    let before = if start > 0 { "…" } else { "" };
+    let behind = if value.chars().count() > start + LONGEST_VALUE { "…" } else { "" };
+    format!("{before}{part}{behind}")
 }
 
 /// The worker of a directory.
@@ -341,5 +356,21 @@ fn usage(error: StoreError) -> Failure {
     match error {
         StoreError::Other(words) => Failure::usage(words),
         error => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_shown_at_their_difference() {
+        assert_eq!(shown_both("1\n", "none"), ("1".to_owned(), "none".to_owned()));
+        let list = |last: &str| format!("[{}{last}]", "\"name\", ".repeat(20));
+        let (own, of_round) = shown_both(&list("\"a\""), &list("\"b\""));
+        assert_ne!(own, of_round);
+        assert!(own.starts_with('…') && own.ends_with("\"a\"]"), "{own}");
+        let (long, short) = shown_both(&list(""), "[]");
+        assert!(long.starts_with("[\"name\"") && long.ends_with('…') && short == "[]", "{long}");
     }
 }

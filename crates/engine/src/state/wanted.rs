@@ -1,6 +1,6 @@
 //! Output and text settings of a run, compared with those that a state knows.
 
-use super::{ERROR_LOG, outputs, shared::shown};
+use super::{ERROR_LOG, outputs, shared::shown_both};
 use crate::{
     config::{Config, Emit, RecrawlMode},
     exit::Failure,
@@ -208,7 +208,8 @@ impl Wanted {
             .iter()
             .filter_map(|(key, value)| {
                 let before = known.get(key).filter(|before| *before != value)?;
-                Some(format!("{key} = {} here, {} in its records", shown(value), shown(before)))
+                let (value, before) = shown_both(value, before);
+                Some(format!("{key} = {value} here, {before} in its records"))
             })
             .collect();
         let way = "the earlier settings".to_owned();

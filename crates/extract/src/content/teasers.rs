@@ -83,8 +83,8 @@ fn leaves_site(page: &Page<'_>, href: &str) -> bool {
 
 /// Name of the other site that a URL leads to.
 ///
-/// A URL whose query repeats the page's domain shares the page. Domains of one name under two suffixes belong
-/// to one site.
+/// A URL whose query has a URL of the page's domain shares the page. Domains of one name under two suffixes
+/// belong to one site.
 pub(super) fn other_site(page: &Page<'_>, href: &str) -> Option<String> {
     let own = page.url.and_then(Url::host_str)?;
     // Most links are relative or name the page's host, and parsing is expensive.
@@ -99,7 +99,7 @@ pub(super) fn other_site(page: &Page<'_>, href: &str) -> Option<String> {
         None => host,
     };
     let domain = registrable_domain(own).unwrap_or(own);
-    let is_shared = address.query().is_some_and(|query| query.contains(domain));
+    let is_shared = address.query_pairs().any(|(_, value)| value.contains("//") && value.contains(domain));
     (name(host) != name(own) && !is_shared).then(|| name(host).to_owned())
 }
 

@@ -221,7 +221,7 @@ impl Memory {
         self.held.iter().filter(move |(_, held)| held.host == host).map(|(id, held)| (*id, *held))
     }
 
-    /// Drops URLs that were read ahead with the project of before.
+    /// Drops URLs that were read ahead with the earlier project.
     pub(super) fn forget_ahead(&mut self) {
         self.ahead = ReadAhead::default();
     }
