@@ -9,9 +9,9 @@ use crate::codes;
 use crawl_model::{ContentHash, DomainStore, HostKey, Outcome, StoreError, UrlKey};
 use uuid::Uuid;
 
-/// Claims a content; returns its first claimant.
-const CLAIM: &str = "WITH new AS (INSERT INTO contents (hash, claimant) VALUES ($1, $2) ON CONFLICT DO NOTHING \
-                     RETURNING claimant) \
+/// Claims a content; returns its first claimant. A claim that comes after its round is none: the next one may have the content.
+const CLAIM: &str = "WITH new AS (INSERT INTO contents (hash, claimant) SELECT $1, $2 FROM crawls WHERE round = $3 \
+                     ON CONFLICT DO NOTHING RETURNING claimant) \
                      SELECT claimant FROM new UNION ALL SELECT claimant FROM contents WHERE hash = $1";
 
 impl DomainStore for PgStore {
@@ -73,8 +73,9 @@ impl DomainStore for PgStore {
 
     fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError> {
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
+        let (round, _) = self.side.round();
         let first = self.aside(|db| {
-            if let Some(row) = db.row(CLAIM, &[&hash, &claimant])? {
+            if let Some(row) = db.row(CLAIM, &[&hash, &claimant, &int(round)])? {
                 return get(&row, 0);
             }
             // another worker claimed it at the same moment
@@ -87,8 +88,10 @@ impl DomainStore for PgStore {
 
     fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError> {
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
-        let delete = "DELETE FROM contents WHERE hash = $1 AND claimant = $2";
-        self.aside(|db| db.execute(delete, &[&hash, &claimant])).map(|_| ())
+        let (round, _) = self.side.round();
+        let delete = "DELETE FROM contents WHERE hash = $1 AND claimant = $2 \
+                      AND EXISTS (SELECT 1 FROM crawls WHERE round = $3)";
+        self.aside(|db| db.execute(delete, &[&hash, &claimant, &int(round)])).map(|_| ())
     }
 
     /// A URL that this round enqueued has no earlier outcome; one with an earlier outcome rests.

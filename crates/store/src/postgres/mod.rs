@@ -162,6 +162,8 @@ impl PgStore {
         let target = Target::new(&options.url, &options.crawl)?;
         let mut db = target.connect()?;
         rights::check(&mut db, &target, Access::Write)?;
+        // before the worker registers: a refused connection leaves no hosts with a worker that is not there
+        let side = target.connect()?;
         db.transaction(|db| migrate::migrate(db, &target))?;
         let spool = Spool::open(options.spool.as_deref())?;
         let (lease, renewed) = (Lease { time: options.url.lease() }, instant());
@@ -172,7 +174,7 @@ impl PgStore {
         let workers = hosts::live(&mut db, worker)?;
         let alone = workers == 1;
         let (pause, share, read_only, lost) = (options.pause, None, false, None);
-        let mut inner = Inner {
+        let inner = Inner {
             db,
             memory,
             spool,
@@ -191,13 +193,10 @@ impl PgStore {
             proposed: None,
             is_lost: Arc::default(),
         };
-        inner.write(Commit::Later, &[], |db, memory, _| hosts::resume(db, memory))?;
-        inner.acquire()?;
-        let held = &inner.memory.held;
-        inner.spool.retain(|id| held.contains_key(&id))?;
-        // before anybody takes a permit: the opening may have taken longer than the lease
-        inner.renew()?;
-        Ok(Self::new(inner, Some(target.connect()?)))
+        // from here on an error gives the hosts back
+        let store = Self::new(inner, Some(side));
+        store.ready()?.start()?;
+        Ok(store)
     }
 
     fn new(inner: Inner, side: Option<Db>) -> Self {
@@ -323,6 +322,16 @@ impl Inner {
     ) -> Result<T, StoreError> {
         let done = self.attempt(commit, hosts, work);
         done.inspect_err(|error| self.lose(error))
+    }
+
+    /// Takes the first hosts of a worker that has registered.
+    fn start(&mut self) -> Result<(), StoreError> {
+        self.write(Commit::Later, &[], |db, memory, _| hosts::resume(db, memory))?;
+        self.acquire()?;
+        let held = &self.memory.held;
+        self.spool.retain(|id| held.contains_key(&id))?;
+        // before anybody takes a permit: the opening may have taken longer than the lease
+        self.renew()
     }
 
     fn attempt<T>(

@@ -35,13 +35,13 @@ const LIKE: &str = "WITH shared AS (\
 const CONFIRM: &str = "UPDATE texts SET round = $2 WHERE place = $1 AND content IS NOT DISTINCT FROM $3 \
                        AND bands = $4 AND shingles = $5";
 
+/// Adds a text at a given place.
 const PUT: &str = "WITH new AS (INSERT INTO texts (place, round, page, content, signature, bands, shingles) \
-                   VALUES (coalesce($1, nextval(pg_get_serial_sequence('texts', 'place'))), $2, $3, $4, $5, $6, $7) \
-                   RETURNING place) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING place) \
                    INSERT INTO bands (hash, place) SELECT hash, place FROM new CROSS JOIN unnest($6::bigint[]) AS hash \
                    ON CONFLICT DO NOTHING";
 
-/// Adds texts of new pages in their order. `$7` has the bands of all texts, and `$5` and `$6` the first and last band of each.
+/// Adds texts at the next places, in their order. Only the owner of a sequence may name it, so the column takes its default. `$7` has the bands of all texts, and `$5` and `$6` the first and last band of each.
 const PUT_ALL: &str = "WITH new AS (INSERT INTO texts (round, page, content, signature, bands, shingles) \
                        SELECT $1, page, content, signature, ($7::bigint[])[first:last], shingles \
                        FROM unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::int[], $6::int[], $8::bytea[]) \
@@ -140,7 +140,7 @@ pub(super) fn put_all(
     known.into_iter().try_for_each(|text| put(db, round, text))
 }
 
-/// Adds texts of pages without one.
+/// Adds texts of pages that have none.
 fn put_new(db: &mut Db, round: u32, texts: &[&NewText]) -> Result<(), StoreError> {
     if texts.is_empty() {
         return Ok(());
@@ -173,18 +173,21 @@ fn bytes_of(signature: &[u32]) -> Vec<u8> {
 /// Adds a text. It replaces the text of its page, in the same position if requested.
 fn put(db: &mut Db, round: u32, text: &NewText) -> Result<(), StoreError> {
     let Sketch { content, shingles, signature, bands } = &text.sketch;
-    let (page, bands, round) = (Uuid::from_bytes(text.page.0), signed(bands), int(round));
+    let (page, bands) = (Uuid::from_bytes(text.page.0), signed(bands));
     let content = content.map(|hash| hash.0.to_vec());
     let row = db.row("SELECT place FROM texts WHERE page = $1", &[&page])?;
     let known: Option<i64> = row.map(|row| get(&row, 0)).transpose()?;
     let place = text.place.filter(|place| known == Some(*place));
-    if place.is_some() && db.execute(CONFIRM, &[&place, &round, &content, &bands, shingles])? == 1 {
+    if place.is_some() && db.execute(CONFIRM, &[&place, &int(round), &content, &bands, shingles])? == 1 {
         return Ok(());
     }
     if known.is_some() {
         forget(db, &[text.page])?;
     }
-    let signature = bytes_of(signature);
+    if place.is_none() {
+        return put_new(db, round, &[text]);
+    }
+    let (signature, round) = (bytes_of(signature), int(round));
     db.execute(PUT, &[&place, &round, &page, &content, &signature, &bands, shingles]).map(|_| ())
 }
 

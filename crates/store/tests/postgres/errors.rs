@@ -1,6 +1,7 @@
 //! Errors of the server and of the operator: clear words and the right kind.
 
 use crate::*;
+use crawl_model::{ContentHash, DomainStore, NewText, Sketch, TextIndex};
 use crawl_store::PgUrl;
 
 fn error_of(server: &Server, url: &PgUrl) -> StoreError {
@@ -34,6 +35,66 @@ fn what_the_operator_can_mend_is_said() {
     assert_eq!(store.begin_round().unwrap(), 1, "an owned schema is all that a user needs");
 }
 
+/// The `GRANT` of the message for a user that may read and write, as an administrator runs it.
+fn grant(server: &Server, role: &str) {
+    server.client().batch_execute(&format!("CREATE ROLE {role} LOGIN")).unwrap();
+    let words = error_of(server, &server.url_of(role)).to_string();
+    let (_, grants) = words.split_once("an administrator can allow it: ").unwrap();
+    server.client().batch_execute(grants).unwrap();
+}
+
+fn open_as(server: &Server, role: &str, worker: &str) -> Result<PgStore, StoreError> {
+    let mut options = server.options("c", worker);
+    options.url = server.url_of(role);
+    PgStore::open(&options)
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn the_grant_of_the_message_is_enough_for_a_worker() {
+    let (server, owner) = begun("owner");
+    drop(owner);
+    grant(&server, "guest");
+    let store = open_as(&server, "guest", "w").unwrap();
+    store.enqueue(&urls(&["https://a/1", "https://b/1"])).unwrap();
+    let text = |content: u8| NewText {
+        page: UrlKey::of("https://a/1"),
+        sketch: Sketch {
+            content: Some(ContentHash([content; 32])),
+            shingles: vec![content; 8],
+            signature: vec![u32::from(content)],
+            bands: vec![u64::from(content)],
+        },
+        place: None,
+    };
+    store.settle_with_texts(&records(&lease(&store, "a", 9)), &[mark("o", 1)], &[text(1)]).unwrap();
+    store.begin_recrawl(false).unwrap();
+    store.revisit(&urls(&["https://a/1"])).unwrap();
+    store.settle_with_texts(&records(&lease(&store, "a", 9)), &[mark("o", 2)], &[text(2)]).unwrap();
+    let found = store.texts_like(&text(2).sketch, 9).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].sketch.content, Some(ContentHash([2; 32])));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_worker_without_its_second_connection_takes_no_hosts() {
+    let (server, owner) = begun("owner");
+    owner.enqueue(&urls(&["https://a/1", "https://b/1"])).unwrap();
+    drop(owner);
+    grant(&server, "guest");
+    server.client().batch_execute("ALTER ROLE guest CONNECTION LIMIT 1").unwrap();
+    eventually(&server, "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE usename = 'guest')");
+    let error = open_as(&server, "guest", "refused").err().unwrap();
+    assert!(matches!(error, StoreError::Busy(_)), "{error}");
+    let count = |what: &str| {
+        let select = format!("SELECT count(*) FROM crawl_c.{what}");
+        server.client().query_one(&select, &[]).unwrap().get::<_, i64>(0)
+    };
+    assert_eq!((count("workers WHERE name = 'refused'"), count("hosts WHERE owner IS NOT NULL")), (0, 0));
+    assert_eq!(ready(&open(&server, "next")), ["a", "b"], "another worker has them at once");
+}
+
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn a_schema_of_a_newer_program_is_left_alone() {
@@ -65,6 +126,66 @@ fn a_terminated_connection_loses_nothing_that_was_settled() {
     let store = open(&server, "w");
     assert_eq!((store.counts().unwrap().records, store.output_mark("o").unwrap()), (1, Some(1)));
     assert_eq!(lease(&store, "a", 9).len(), 1);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn the_end_of_the_second_connection_alone_ends_the_session() {
+    let (server, store) = begun("w");
+    store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
+    let out = lease(&store, "a", 2);
+    store.settle(&records(&out[..1]), &[mark("o", 1)]).unwrap();
+    let (hash, key) = (ContentHash([1; 32]), UrlKey::of("https://a/2"));
+    assert_eq!(store.claim_content(&hash, key).unwrap(), key);
+    let terminate = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity \
+                     WHERE application_name = 'crawl' AND query LIKE '%INTO contents%'";
+    assert_eq!(server.client().execute(terminate, &[]).unwrap(), 1);
+    let error = store.claim_content(&hash, key).unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    // the first connection is sound, but the page has no claim
+    let error = store.settle(&records(&out[1..]), &[mark("o", 2)]).unwrap_err();
+    assert!(
+        matches!(&error, StoreError::Unavailable(words) if words.contains("changes were lost")),
+        "{error}"
+    );
+    drop(store);
+    let store = open(&server, "w");
+    assert_eq!((store.counts().unwrap().records, store.output_mark("o").unwrap()), (1, Some(1)));
+    assert_eq!(store.claim_content(&hash, key).unwrap(), key);
+}
+
+/// Lets settlements of URLs fail, or end their connection: the statement is not the last one that its transaction sends together.
+fn break_settlements(server: &Server, action: &str) {
+    server
+        .client()
+        .batch_execute(&format!(
+            "CREATE FUNCTION crawl_c.break() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {action}; RETURN NEW; END $$; \
+             CREATE TRIGGER break BEFORE UPDATE OF outcome ON crawl_c.urls FOR EACH ROW EXECUTE FUNCTION crawl_c.break()"
+        ))
+        .unwrap();
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_statement_that_is_sent_ahead_and_fails_is_the_error_of_its_transaction() {
+    for (action, word) in [
+        ("RAISE EXCEPTION 'broken'", "broken"),
+        ("PERFORM pg_terminate_backend(pg_backend_pid())", "the connection to PostgreSQL failed"),
+    ] {
+        let (server, store) = begun("w");
+        store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
+        let out = lease(&store, "a", 2);
+        break_settlements(&server, action);
+        let error = store.settle(&records(&out), &[mark("o", 1)]).unwrap_err();
+        assert!(error.to_string().contains(word), "{error}");
+        assert!(store.counts().is_err(), "memory may be ahead of the database");
+        drop(store);
+        server.client().batch_execute("DROP TRIGGER break ON crawl_c.urls").unwrap();
+        let store = open(&server, "w");
+        let counts = store.counts().unwrap();
+        assert_eq!((counts.records, counts.pending, store.output_mark("o").unwrap()), (0, 2, None));
+        assert_eq!(lease(&store, "a", 9).len(), 2);
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod chaos;
 mod domains;
 mod errors;
 mod free_hosts;
+mod read_ahead;
 mod reopen;
 mod round_settings;
 #[path = "../support/postgres.rs"]
@@ -90,6 +91,19 @@ fn records(requests: &[CrawlRequest]) -> Vec<Settlement> {
 fn mark(name: &str, offset: u64) -> OutputMark {
     OutputMark { name: name.to_owned(), offset }
 }
+
+/// Waits until a query returns true.
+fn eventually(server: &Server, query: &str) {
+    let mut client = server.client();
+    let until = Instant::now() + Duration::from_secs(20);
+    while !client.query_one(query, &[]).unwrap().get::<_, bool>(0) {
+        assert!(Instant::now() < until, "not true within 20 s: {query}");
+        client.batch_execute("SELECT pg_sleep(0.02)").unwrap();
+    }
+}
+
+/// True once a connection of a worker or a command waits for a lock.
+const WAITS: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'crawl' AND wait_event_type = 'Lock')";
 
 /// Ends the lease of a worker's hosts, as a minute without renewal does.
 fn expire(server: &Server, worker: &str) {
