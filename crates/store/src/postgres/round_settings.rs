@@ -24,6 +24,13 @@ const IS_UNUSED: &str = "SELECT round <= 1 AND NOT EXISTS (SELECT 1 FROM held) \
                          WHERE w.id <> $1 AND w.lease_until > clock_timestamp() \
                          AND s.value = convert_to(w.epoch::text, 'UTF8')) FROM crawls";
 
+/// Takes the hosts of all other workers: pages that they have fetched by other settings are not settled. Hosts of a stopped worker
+/// rest for a pause after its lease, during which a request of it may still begin.
+const REVOKE: &str = "UPDATE hosts SET owner = NULL, epoch = hosts.epoch + 1, \
+                      not_before = greatest(not_before, least(w.lease_until, clock_timestamp()) \
+                      + make_interval(secs => greatest($2, pause))) \
+                      FROM workers w WHERE w.id = hosts.owner AND w.id <> $1";
+
 impl PgStore {
     /// Settings of the current round; `None` before a worker has stored its own.
     ///
@@ -51,6 +58,7 @@ impl PgStore {
     pub fn agree_on(&self, settings: &RoundSettings) -> Result<Agreement, StoreError> {
         let mut inner = self.ready()?;
         let epoch = inner.start.as_ref().map_or(0, |start| start.epoch).to_string();
+        let pause = inner.pause.as_secs_f64();
         inner.write(Commit::Now, &[], |db, memory, _| {
             // one worker at a time
             db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
@@ -62,6 +70,7 @@ impl PgStore {
                 if !get::<bool>(&db.one(IS_UNUSED, &[&memory.worker])?, 0)? {
                     return Ok(Agreement::Differs(differences));
                 }
+                db.execute(REVOKE, &[&memory.worker, &pause])?;
                 store(db, memory, settings)?;
             }
             put_note(db, memory.worker, JOINED, &epoch)?;

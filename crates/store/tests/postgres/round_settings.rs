@@ -85,6 +85,29 @@ fn a_first_start_without_a_visit_fixes_no_settings() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
+fn a_worker_whose_settings_were_replaced_settles_nothing() {
+    let server = Server::start();
+    let (one, other) = (settings("1s", "a"), settings("2s", "b"));
+    let stopped = open(&server, "stopped");
+    assert_eq!(begin(&stopped, &one), Agreement::Same);
+    stopped.revisit(&urls(&["https://a/1"])).unwrap();
+    let fetched = lease(&stopped, "a", 9);
+    assert_eq!(fetched.len(), 1);
+    let mut options = server.options("c", "next");
+    // the hosts of the stopped worker rest for longer than this test
+    options.pause = Duration::from_secs(600);
+    let next = PgStore::open(&options).unwrap();
+    expire(&server, "stopped");
+    assert_eq!(next.agree(&other).unwrap(), Agreement::Same);
+    let error = stopped.settle(&records(&fetched), &[mark("o", 1)]).unwrap_err();
+    assert!(matches!(error, StoreError::Busy(_)), "{error}");
+    let resting =
+        "SELECT owner IS NULL AND not_before > clock_timestamp() + interval '500 s' FROM crawl_c.hosts";
+    eventually(&server, resting);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
 fn a_round_of_a_program_without_checksums_compares_the_version_of_the_rules() {
     let server = Server::start();
     let store = open(&server, "a");
