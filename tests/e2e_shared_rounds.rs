@@ -173,7 +173,10 @@ fn failed_pages_are_fetched_again_beside_workers() {
     let again = run(&mut worker(&["retry-errors"], "b")).expect(0);
     assert!(again.stderr.contains("that failed are fetched again"), "{}", again.stderr);
     first.wait().expect(0);
-    run(&mut worker(&["retry-errors"], "b"));
+    // pages may have failed between the query of the command and the new answers of the site
+    let left = count(failed);
+    let rest = run(&mut worker(&["retry-errors"], "b")).expect(0);
+    assert!(left > 0 || rest.stderr.contains("nothing failed"), "{}", rest.stderr);
     assert_eq!(count(failed), 0);
     assert_eq!(count("SELECT count(*) FROM crawl_c.urls WHERE outcome = 1"), 8);
     assert_eq!(count("SELECT sum(failed)::int8 FROM crawl_c.tallies"), 0);

@@ -147,9 +147,8 @@ pub fn is_finished<S: Frontier + RunStore + ?Sized>(store: &S) -> Result<bool, S
 /// # Errors
 /// When storage fails.
 pub fn note_end<S: Frontier + RunStore + ?Sized>(store: &S) -> Result<bool, StoreError> {
-    let ended = store.drained()? && store.counts()?.held == 0;
+    let ended = store.put_at_end(ENDED_KEY, &store.round()?.to_string())?;
     if ended {
-        store.put(ENDED_KEY, &store.round()?.to_string())?;
         wanted::end_round(store)?;
     }
     // the round has ended: an error from here on must not call for the same command again, which begins another round

@@ -25,6 +25,13 @@ pub trait RunStore: Send + Sync {
     /// When storage fails.
     fn put(&self, name: &str, value: &str) -> Result<(), StoreError>;
 
+    /// Sets a named value if nothing of the crawl is pending, leased or held. Returns false, and changes nothing, otherwise. URLs
+    /// that come at the same moment come after the value, or keep it from being set.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn put_at_end(&self, name: &str, value: &str) -> Result<bool, StoreError>;
+
     /// Names that begin with `prefix`, in order, with their values.
     ///
     /// # Errors

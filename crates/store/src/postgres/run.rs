@@ -31,6 +31,19 @@ impl RunStore for PgStore {
         self.ready()?.put(name, value)
     }
 
+    /// The lock of the crawl's row waits for commands that put URLs back, and later ones wait for it.
+    fn put_at_end(&self, name: &str, value: &str) -> Result<bool, StoreError> {
+        self.ready()?.write(Commit::Now, &[], |db, memory, _| {
+            let round = uint(get(&db.one("SELECT round FROM crawls FOR UPDATE", &[])?, 0)?);
+            let open = "SELECT EXISTS (SELECT 1 FROM inbox) OR EXISTS (SELECT 1 FROM queue) OR EXISTS (SELECT 1 FROM held)";
+            let is_at_end = round == memory.round && !get::<bool>(&db.one(open, &[])?, 0)?;
+            if is_at_end {
+                put_note(db, memory.worker, name, value)?;
+            }
+            Ok(is_at_end)
+        })
+    }
+
     fn entries(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
         let select =
             "SELECT name, value FROM settings WHERE starts_with(name, $1) ORDER BY name COLLATE \"C\"";

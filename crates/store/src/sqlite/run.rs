@@ -1,7 +1,7 @@
 //! [`RunStore`] on SQLite, and the history of a single URL.
 
 use super::{
-    SqliteStore,
+    Inner, SqliteStore,
     checksum::{checksum, read_checked},
     error::sql,
     recrawl::{HISTORY, history, read_history},
@@ -36,6 +36,17 @@ impl Run {
     }
 }
 
+impl Inner {
+    fn put(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.write(|conn, _| {
+            conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)")
+                .and_then(|mut insert| insert.execute((name, value)))
+                .map_err(sql)
+        })?;
+        self.commit()
+    }
+}
+
 impl RunStore for SqliteStore {
     fn set_project(&self, project: &str, source_group: Option<&str>) -> Result<(), StoreError> {
         let mut inner = self.ready()?;
@@ -53,13 +64,16 @@ impl RunStore for SqliteStore {
     }
 
     fn put(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.ready()?.put(name, value)
+    }
+
+    fn put_at_end(&self, name: &str, value: &str) -> Result<bool, StoreError> {
         let mut inner = self.ready()?;
-        inner.write(|conn, _| {
-            conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)")
-                .and_then(|mut insert| insert.execute((name, value)))
-                .map_err(sql)
-        })?;
-        inner.commit()
+        let is_at_end = inner.memory.ledger.total().total() == 0;
+        if is_at_end {
+            inner.put(name, value)?;
+        }
+        Ok(is_at_end)
     }
 
     fn entries(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {

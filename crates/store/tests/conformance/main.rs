@@ -135,6 +135,7 @@ conformance!(
     claims_name_the_first,
     host_states_are_kept_for_a_round,
     settings_and_robots_are_kept,
+    a_value_of_the_end_needs_the_end,
     each_lane_is_leased_by_its_own_workers,
     levels_are_those_of_both_lanes,
     a_shorter_way_to_a_url_does_not_change_its_lane,

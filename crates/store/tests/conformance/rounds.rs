@@ -167,6 +167,24 @@ pub fn claims_name_the_first(store: &impl Store) {
     assert_eq!(store.claim_content(&hash, b).unwrap(), b, "claims are a round's");
 }
 
+pub fn a_value_of_the_end_needs_the_end(store: &impl Store) {
+    store.begin_round().unwrap();
+    enqueue(store, &["https://a/1", "https://a/2"]);
+    let is_set = |value: &str| {
+        let done = store.put_at_end("ended", value).unwrap();
+        assert_eq!(store.get("ended").unwrap().as_deref() == Some(value), done);
+        done
+    };
+    assert!(!is_set("queued"));
+    let leased = lease(store, "a", 2);
+    assert!(!is_set("leased"));
+    settle(store, &leased[..1], Outcome::Record);
+    store.hold((&leased[1]).into(), &host("a"), b"page").unwrap().unwrap();
+    assert!(!is_set("held"));
+    settle(store, &leased[1..], Outcome::Record);
+    assert!(is_set("1") && is_set("2"));
+}
+
 pub fn host_states_are_kept_for_a_round(store: &impl Store) {
     assert_eq!(store.load_host(&host("a")).unwrap(), None);
     store.save_host(&host("a"), b"one").unwrap();

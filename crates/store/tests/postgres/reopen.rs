@@ -1,8 +1,9 @@
 //! Another visit of URLs that failed, which no worker is disturbed by.
 
 use crate::*;
-use crawl_model::RulesVersion;
+use crawl_model::{RulesVersion, RunStore};
 use crawl_store::{Database, RoundSettings, Upkeep};
+use std::thread;
 
 fn fail(store: &PgStore, name: &str) {
     let failed: Vec<Settlement> = lease(store, name, 9)
@@ -64,4 +65,104 @@ fn a_round_with_urls_that_were_put_back_does_not_end() {
     drop(store);
     let next = open(&server, "next");
     assert_eq!(ready(&next), ["a"], "another worker finds it");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_command_waits_for_no_worker_while_it_has_urls() {
+    let (server, store) = begun("a");
+    store.enqueue(&urls(&["https://a/1", "https://b/1"])).unwrap();
+    fail(&store, "a");
+    fail(&store, "b");
+    let date = |url: &str| format!("UPDATE crawl_c.urls SET sitemap_lastmod = '2026' WHERE url = '{url}'");
+    // a worker stores dates of sitemaps one by one: it has the first URL, and wants the other
+    let mut client = server.client();
+    let mut worker = client.transaction().unwrap();
+    worker.batch_execute(&format!("SET LOCAL deadlock_timeout = '50ms'; {}", date("https://a/1"))).unwrap();
+    thread::scope(|scope| {
+        let command = scope.spawn(|| server.url().reopen_failed("c", None));
+        eventually(&server, "SELECT count(*) = 1 FROM crawl_c.inbox");
+        eventually(&server, WAITS);
+        // meanwhile another worker joins, and a round could begin
+        server
+            .client()
+            .batch_execute("SET lock_timeout = '5s'; SELECT round FROM crawl_c.crawls FOR UPDATE")
+            .unwrap();
+        worker.batch_execute(&date("https://b/1")).unwrap();
+        worker.commit().unwrap();
+        assert_eq!(command.join().unwrap().unwrap(), 2);
+    });
+    assert_eq!(store.counts().unwrap().failed, 0);
+    eventually(&server, "SELECT count(*) = 2 AND count(DISTINCT key) = 2 FROM crawl_c.inbox");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_few_urls_are_found_by_their_keys() {
+    let (server, store) = begun("a");
+    store.enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1"])).unwrap();
+    fail(&store, "a");
+    fail(&store, "b");
+    drop(store);
+    let mut client = server.client();
+    let ended = "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'crawl')";
+    eventually(&server, ended);
+    client.batch_execute("SELECT pg_stat_reset()").unwrap();
+    assert_eq!(server.url().reopen_failed("c", Some(&[UrlKey::of("https://a/2")])).unwrap(), 1);
+    eventually(&server, ended);
+    let scans = "FROM pg_stat_user_tables WHERE relname LIKE 'urls_%'";
+    eventually(&server, &format!("SELECT sum(idx_scan) > 0 {scans}"));
+    let full: i64 = client.query_one(&format!("SELECT sum(seq_scan)::int8 {scans}"), &[]).unwrap().get(0);
+    assert_eq!(full, 0);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn more_failed_urls_than_a_batch_are_put_back_once() {
+    let (server, store) = begun("a");
+    let all: Vec<String> = (0..2_500).map(|n| format!("https://a/{n}")).collect();
+    store.enqueue(&all.iter().map(|url| new_url(url)).collect::<Vec<_>>()).unwrap();
+    let failed = "UPDATE crawl_c.urls SET outcome = 2; DELETE FROM crawl_c.queue; UPDATE crawl_c.tallies SET pending = 0, failed = 2500";
+    server.client().batch_execute(failed).unwrap();
+    assert_eq!(server.url().reopen_failed("c", None).unwrap(), 2_500);
+    eventually(&server, "SELECT count(*) = 2500 AND count(DISTINCT key) = 2500 FROM crawl_c.inbox");
+    eventually(&server, "SELECT sum(failed) = 0 FROM crawl_c.tallies");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_worker_of_an_ended_round_puts_nothing_back() {
+    let (server, old) = begun("old");
+    old.enqueue(&urls(&["https://a/1"])).unwrap();
+    fail(&old, "a");
+    let next = open(&server, "next");
+    assert_eq!(next.begin_recrawl(true).unwrap(), 2);
+    assert!(matches!(old.reopen_failed(&[UrlKey::of("https://a/1")]), Err(StoreError::Busy(_))));
+    eventually(&server, "SELECT NOT EXISTS (SELECT 1 FROM crawl_c.inbox)");
+    eventually(&server, "SELECT bool_and(round = 1) FROM crawl_c.urls");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_round_whose_urls_come_back_has_no_end() {
+    let (server, store) = begun("a");
+    assert!(store.put_at_end("ended", "1").unwrap());
+    store.put("ended", "").unwrap();
+    let mut client = server.client();
+    let mut command = client.transaction().unwrap();
+    // a command between its lock and its commit
+    command
+        .batch_execute(
+            "SELECT round FROM crawl_c.crawls FOR KEY SHARE; \
+             INSERT INTO crawl_c.inbox (host, round, depth, discovery, again, key, url) \
+             VALUES (1, 1, 0, 3, true, gen_random_uuid(), 'https://a/1')",
+        )
+        .unwrap();
+    thread::scope(|scope| {
+        let end = scope.spawn(|| store.put_at_end("ended", "1"));
+        eventually(&server, WAITS);
+        command.commit().unwrap();
+        assert!(!end.join().unwrap().unwrap());
+    });
+    assert_eq!(store.get("ended").unwrap().as_deref(), Some(""));
 }
