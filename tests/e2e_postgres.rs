@@ -118,9 +118,8 @@ fn a_database_that_cannot_be_used_is_explained() {
     };
     let named = ["--crawl", "c"];
     let nowhere = "postgres://crawl@/postgres?host=/nonexistent";
-    let place = "postgres://crawl@/nonexistent/postgres";
-    let done = refused(&mut at(nowhere, &named), 3, &[place, "cannot be used", "\"c\""]);
-    assert_eq!(done.stderr.matches(place).count(), 1, "{}", done.stderr);
+    let done = refused(&mut at(nowhere, &named), 3, &[nowhere, "cannot be used", "\"c\""]);
+    assert_eq!(done.stderr.matches(nowhere).count(), 1, "{}", done.stderr);
     let mut without_file = at(&database.text_url("crawl"), &named);
     without_file.env("PGPASSFILE", "/nonexistent/pgpass");
     refused(&mut without_file, 2, &["PGPASSFILE names /nonexistent/pgpass", "No such file"]);
@@ -147,6 +146,10 @@ fn a_database_that_cannot_be_used_is_explained() {
     });
     refused(&mut with_password("s3cret"), 3, &["password authentication failed for user \"guest\""]);
 }
+
+/// Makes a schema look like that of version 8.
+const BACK_TO_8: &str = "SET search_path TO crawl_harbour; UPDATE schema_version SET version = 8; \
+                         DROP INDEX hosts_resting; ALTER TABLE crawls DROP COLUMN suffixes; RESET search_path";
 
 #[test]
 #[ignore = "needs PostgreSQL"]
@@ -176,6 +179,15 @@ fn a_missing_right_is_named_with_its_grant() {
     let crawl = [seed.as_str(), "--allow-address", "127.0.0.0/8", "-o", "a.jsonl"];
     let write = "GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA \"crawl_harbour\" TO \"guest\"";
     refused(&mut command(&crawl, "harbour"), 3, &["may not write the table", write]);
+    // all rights on the tables do not allow to change them
+    client.batch_execute(write).unwrap();
+    client.batch_execute(BACK_TO_8).unwrap();
+    let owner = "run it as the user \"crawl\"; an administrator can allow it: GRANT \"crawl\" TO \"guest\"";
+    refused(&mut command(&["state", "upgrade"], "harbour"), 3, &["does not own", owner]);
+    client.batch_execute("GRANT \"crawl\" TO \"guest\"").unwrap();
+    run(&mut command(&["state", "upgrade"], "harbour")).expect(0);
+    client.batch_execute("REVOKE \"crawl\" FROM \"guest\"").unwrap();
+    assert!(run(&mut command(&["state", "upgrade"], "harbour")).expect(0).stdout.contains("up to date"));
     client.batch_execute("REVOKE CREATE ON DATABASE postgres FROM PUBLIC").unwrap();
     refused(&mut command(&crawl, "new"), 3, &["CREATE SCHEMA \"crawl_new\" AUTHORIZATION \"guest\""]);
     client.batch_execute("CREATE SCHEMA \"crawl_new\" AUTHORIZATION \"guest\"").unwrap();
@@ -232,4 +244,85 @@ fn a_worker_that_does_not_fit_its_crawl_ends_with_2() {
     let mut client = database.client();
     client.batch_execute("UPDATE crawl_harbour.schema_version SET version = 99").unwrap();
     refused(&mut shared(&first, &database, &server.url("/"), &[]), 2, &["version 99"]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn the_directory_of_a_worker_is_named_as_such() {
+    let (server, database, sandbox) =
+        (Server::start(0, harbour()).unwrap(), Database::start(), Sandbox::new());
+    run(&mut shared(&sandbox, &database, &server.url("/"), &["--limit", "1"])).expect(5);
+    let store = database.text_url("crawl");
+    let owner = format!("state belongs to a worker of the crawl \"harbour\" in {store}");
+    let bare = |words: &[&str]| {
+        let mut command = sandbox.bare();
+        command.args(words).args(["--state-dir", "state"]);
+        command
+    };
+    for words in [
+        &["retry-errors", "https://a.test/"][..],
+        &["state", "check"],
+        &["state", "repair"],
+        &["state", "upgrade"],
+        &["status"],
+    ] {
+        refused(&mut bare(words), 2, &[&owner, "with --crawl and --store"]);
+    }
+    for flags in [&FLAGS[..], &[&FLAGS[..], &["--fresh"]].concat()] {
+        refused(&mut sandbox.crawl(&[server.url("/")], flags), 2, &[&owner, "--store"]);
+    }
+    assert!(sandbox.path("state/errors.jsonl").exists() && !sandbox.path("state/crawl.sqlite").exists());
+
+    for words in ["report", "status"] {
+        refused(&mut bare(&[words, "--store", &store, "--crawl", "other"]), 2, &["\"harbour\"", "another"]);
+        run(&mut bare(&[words, "--store", &store, "--crawl", "harbour"])).expect(0);
+    }
+    // an earlier program noted the socket in place of a host
+    let (_, socket) = store.split_once("host=").unwrap();
+    let noted =
+        sandbox.read("state/worker.json").replace(&store, &format!("postgres://crawl@{socket}/postgres"));
+    sandbox.write("state/worker.json", noted);
+    run(&mut shared(&sandbox, &database, &server.url("/"), &["--limit", "1"])).expect(5);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_folder_of_a_worker_is_complete_or_removed() {
+    let (database, sandbox) = (Database::start(), Sandbox::new());
+    let server = Server::start(0, Slow(harbour())).unwrap();
+    let store = database.text_url("crawl");
+    let crawl = || {
+        let mut command = sandbox.crawl(&[server.url("/")], &["--depth", "6", "-o", "pages/*/"]);
+        command.args(["--store", &store, "--crawl", "harbour"]).env("CRAWL_OUTPUT_BATCH", "4");
+        command
+    };
+    let parts = || -> Vec<Value> {
+        let mut command = sandbox.bare();
+        command.args(["outputs", "--json", "--store", &store, "--crawl", "harbour"]);
+        serde_json::from_str(&run(&mut command).expect(0).stdout).unwrap()
+    };
+    kill_after(&server, &mut crawl(), 40);
+    let is_folder = |part: &Value| part["path"].as_str().unwrap().ends_with('/');
+    assert!(parts().iter().all(|part| is_folder(part) && part["isComplete"] == false), "{:?}", parts());
+    // the second start ends the part of the first, the third has no record
+    let mut listed = Vec::new();
+    for _ in 0..2 {
+        run(&mut crawl()).expect(0);
+        let before = std::mem::replace(&mut listed, parts());
+        assert!(before.is_empty() || before == listed, "{before:?} {listed:?}");
+        let manifest: Value = serde_json::from_str(&sandbox.read("pages/manifest.json")).unwrap();
+        assert_eq!(manifest["parts"], Value::Array(listed.clone()));
+    }
+    assert!((1..=2).contains(&listed.len()), "{listed:?}");
+    let mut urls = Vec::new();
+    for part in &listed {
+        assert!(is_folder(part) && part["isComplete"] == true, "{part}");
+        let index = fs::read(Path::new(part["path"].as_str().unwrap()).join("index.jsonl")).unwrap();
+        assert_eq!(part["bytes"], index.len(), "{part}");
+        urls.extend(run::lines(&String::from_utf8(index).unwrap()));
+    }
+    let counts = url_counts(&urls);
+    assert!(counts.len() > 60 && counts.values().all(|n| *n == 1), "{counts:?}");
+    let in_folder = sandbox.path("pages").read_dir().unwrap().count();
+    assert_eq!(in_folder, listed.len() + 1, "parts and the manifest");
 }

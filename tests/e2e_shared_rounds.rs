@@ -10,6 +10,7 @@ mod nights;
 mod run;
 mod support;
 
+use crawl_store::Database as _;
 use database::Server as Database;
 use nights::Changing;
 use run::{Done, Run, Sandbox, eventually, lines, run};
@@ -194,4 +195,42 @@ fn failed_pages_are_fetched_again_beside_workers() {
     urls.sort_unstable();
     urls.dedup();
     assert_eq!((all, urls.len()), (8, 8), "{urls:?}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_refused_retry_changes_nothing_and_pages_that_wait_are_queued() {
+    let crawl = Crawl::new(Some(Database::start()));
+    (1..=3).for_each(|n| crawl.site.set(&format!("/{n}.html"), |page| page.status = Some(500)));
+    run(&mut crawl.command(&[])).expect(0);
+    let database = crawl.database.as_ref().unwrap();
+    let status = |flag: &[&str]| {
+        let mut command = crawl.sandbox.bare();
+        command.arg("status").args(flag).args(["--store", &database.text_url("crawl"), "--crawl", "c"]);
+        run(&mut command).expect(0).stdout
+    };
+    let state = || -> Value { serde_json::from_str(&status(&["--json"])).unwrap() };
+    let before = state();
+    assert_eq!((&before["finished"], &before["frontier"]["failed"]), (&true.into(), &3.into()), "{before}");
+    let with_other_settings = |words: &[&str]| {
+        let mut command = crawl.command(words);
+        command.env("CRAWL_POLITENESS_JITTER", "0.2");
+        command
+    };
+    let refused = run(&mut with_other_settings(&["retry-errors"])).expect(2);
+    for words in ["politeness.jitter = 0.2 here", "continues the round: use its settings"] {
+        assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    }
+    assert!(!refused.stderr.contains("fetched again"), "{}", refused.stderr);
+    assert_eq!(state()["frontier"], before["frontier"]);
+    // the round is not open again, so the next one can have other settings
+    run(&mut with_other_settings(&[])).expect(0);
+    assert_eq!(state()["round"], 2);
+
+    assert_eq!(database.url().reopen_failed("c", None).unwrap(), 3);
+    let opened = state();
+    assert_eq!((&opened["frontier"]["pending"], &opened["frontier"]["failed"]), (&3.into(), &0.into()));
+    assert_eq!((&opened["hosts"][0]["queued"], &opened["hostsAtWork"]), (&3.into(), &1.into()), "{opened}");
+    let words = status(&[]);
+    assert!(words.contains("unfinished") && words.contains("3 queued, 0 in flight"), "{words}");
 }

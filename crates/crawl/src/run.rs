@@ -40,17 +40,25 @@ use tokio_util::sync::CancellationToken;
 use tracing::Level;
 use url::{Host, Url};
 
+/// Work on a crawl in a database before a worker joins it. Returns true if the crawl has something left to do.
+pub type Prepare<'p> = &'p dyn Fn(&SharedCrawl, &Config) -> Result<bool, Failure>;
+
 /// Runs `crawl --seed …`.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    start(args, None)
+    start(args, None, None)
 }
 
 /// Continues the crawl of a state directory.
 pub fn resume(args: &RunArgs, dir: PathBuf) -> Result<Exit, Failure> {
-    start(args, Some(dir))
+    start(args, Some(dir), None)
 }
 
-fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
+/// Continues a crawl in a database after some work on it, which begins once the settings of the run are checked.
+pub fn resume_shared(args: &RunArgs, prepare: Prepare<'_>) -> Result<Exit, Failure> {
+    start(args, None, Some(prepare))
+}
+
+fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> Result<Exit, Failure> {
     let mut config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
     crawl_engine::memory::check_address_space(config.extract.threads)?;
@@ -71,11 +79,7 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
     let temporary = is_temporary.then(state::temporary).transpose()?;
     config.state.report &= temporary.is_none();
     let mut place = match (shared, &temporary, dir) {
-        (Some(_), ..) if args.fresh => {
-            return Err(Failure::usage(
-                "--fresh cannot forget a crawl that other workers may work on: choose another --crawl, or drop its schema",
-            ));
-        }
+        (Some(_), ..) if args.fresh => return Err(cannot_forget()),
         (Some(shared), ..) => Place::Shared(shared),
         (None, Some(temporary), _) => Place::Directory(temporary.path().to_owned()),
         (None, None, Some(dir)) => Place::Directory(dir),
@@ -90,6 +94,11 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
         check_owner(&config, dir)?;
     }
     check_browser(&config)?;
+    if let (Place::Shared(crawl), Some(prepare)) = (&place, prepare)
+        && !prepare(crawl, &config)?
+    {
+        return Ok(Exit::Done);
+    }
     let early = args.fresh.then(|| runtime.block_on(Metrics::open(&config.metrics))).transpose()?;
     let mut state = place.open(&config, args.fresh)?;
     state.is_temporary = temporary.is_some();
@@ -100,6 +109,13 @@ fn start(args: &RunArgs, dir: Option<PathBuf>) -> Result<Exit, Failure> {
     let named = Named { seeds: shown_names(&names), command: command_line(words), ..Named::default() };
     let job = Job { config, seeds: &seeds, place, named, notifier, quiet: args.quiet };
     runtime.block_on(job.run(state, metrics))
+}
+
+/// The refusal of `--fresh` for a crawl in a database.
+fn cannot_forget() -> Failure {
+    Failure::usage(
+        "--fresh cannot forget a crawl that other workers may work on: choose another --crawl, or drop its schema",
+    )
 }
 
 /// A crawl and the place of its state.

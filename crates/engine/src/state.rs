@@ -12,7 +12,7 @@ pub use outputs::{
     replace_by_nothing,
 };
 pub use paths::{base, default_dir};
-pub use shared::{SharedCrawl, WORKER_FILE};
+pub use shared::{SharedCrawl, WORKER_FILE, refuse_worker};
 pub use wanted::Wanted;
 
 use crate::{
@@ -214,6 +214,7 @@ impl State {
             private::tighten(&base);
         }
         let lock = StateLock::acquire(dir)?;
+        refuse_worker(dir)?;
         if fresh {
             forget(dir)?;
         }
@@ -283,8 +284,10 @@ fn forget(dir: &Path) -> Result<(), Failure> {
 /// Fails if a state directory has lost its database: a new crawl would write all records again behind those in the output.
 ///
 /// # Errors
-/// When the error log of a crawl is there, and its database is missing or empty (exit 7).
+/// When the error log of a crawl is there, and its database is missing or empty (exit 7). When the directory is that of a worker
+/// (exit 2).
 pub fn require_database(dir: &Path) -> Result<(), Failure> {
+    refuse_worker(dir)?;
     if crawl_store::state::exists(dir) || !dir.join(ERROR_LOG).exists() {
         return Ok(());
     }

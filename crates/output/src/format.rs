@@ -44,6 +44,14 @@ pub trait Format: Sync {
         Ok(fs::metadata(path)?.len() == 0)
     }
 
+    /// Removes an output without a record.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    fn remove_empty(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
     /// Puts an output in order after a round. `note` is called with its new length before the length changes.
     ///
     /// # Errors

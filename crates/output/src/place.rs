@@ -81,6 +81,25 @@ impl Place {
         self.format.is_empty(&self.path).map_err(fail)
     }
 
+    /// Returns true if the output is a folder of files.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        self.format.ending() == "/"
+    }
+
+    /// Removes an output without a record, if it is there.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove_empty(&self) -> Result<(), OutputError> {
+        match self.format.remove_empty(&self.path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(OutputError::Write { name: self.path.display().to_string(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Puts the output in order after a round. Called when its end is noted in the store, so that nothing has to be cut back.
     ///
     /// # Errors

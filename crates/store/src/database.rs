@@ -9,8 +9,11 @@ use std::{
     time::Duration,
 };
 
-/// A database with the states of crawls. Its [`Display`](fmt::Display) form holds no password.
+/// A database with the states of crawls. Its [`Display`](fmt::Display) form can be given again, and holds no password.
 pub trait Database: fmt::Debug + fmt::Display + Send + Sync {
+    /// The form in which earlier programs noted the database: it names directories of workers.
+    fn earlier_form(&self) -> String;
+
     /// Opens a crawl as one of its workers, and keeps the lease of its hosts until the store is dropped. Creates
     /// the crawl if absent.
     ///

@@ -81,6 +81,15 @@ pub trait Upkeep {
         Ok(Agreement::Same)
     }
 
+    /// Differences of settings to those of the current round, for which [`agree`](Self::agree) would refuse a worker. Changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn compare(&self, _settings: &RoundSettings) -> Result<Vec<SettingDifference>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// This worker of a crawl that several share; `None` for a state of one process, and for a reader.
     ///
     /// # Errors

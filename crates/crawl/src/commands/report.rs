@@ -4,9 +4,9 @@ use crate::{cli::ReportArgs, logging::say, report::Report};
 use crawl_engine::{
     config,
     exit::{Exit, Failure},
-    state,
+    state::{self, SharedCrawl},
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let settings =
@@ -17,7 +17,12 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
                 "each worker leaves a report of its own: name its directory with --state-dir",
             ));
         }
-        dir if settings.state.is_shared() => PathBuf::from(dir),
+        dir if settings.state.is_shared() => {
+            if let Some(crawl) = SharedCrawl::of(&settings)? {
+                crawl.check_dir(Path::new(dir))?;
+            }
+            PathBuf::from(dir)
+        }
         _ => state::dir(&settings, &args.state.all_seeds())?,
     };
     let report = Report::read(&dir).map_err(|e| {

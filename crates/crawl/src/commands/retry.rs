@@ -42,9 +42,10 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("name the seeds of the crawl: crawl retry-errors --seed urls.txt"));
     }
     check_kinds(&args.kind)?;
-    if let Some(crawl) = SharedCrawl::of(&settings)? {
-        let found = reopen_shared(&crawl, &settings, &args.kind)?;
-        return if found.is_worth_a_run(args, &crawl.place()) { run::run(&args.run) } else { Ok(Exit::Done) };
+    if SharedCrawl::of(&settings)?.is_some() {
+        return run::resume_shared(&args.run, &|crawl, config| {
+            Ok(reopen_shared(crawl, config, &args.kind)?.is_worth_a_run(args, &crawl.place()))
+        });
     }
     let dir = state::dir(&settings, &seeds)?;
     let found = reopen(&dir, &args.kind).map_err(|e| e.in_state(&dir))?;
@@ -90,7 +91,11 @@ impl Found {
 /// Puts back what failed in the last round of a crawl in a database: pages of all workers. Kinds are those that the error log of
 /// one worker names.
 fn reopen_shared(crawl: &SharedCrawl, settings: &Config, kinds: &[String]) -> Result<Found, Failure> {
-    let unfinished = is_unfinished(&*crawl.read()?)?;
+    let store = crawl.read()?;
+    // a refused command changes nothing
+    crawl.check_settings(&*store, settings)?;
+    let unfinished = is_unfinished(&*store)?;
+    drop(store);
     if kinds.is_empty() {
         return Ok(Found { reopened: crawl.reopen_failed(None)?, unfinished });
     }
@@ -99,7 +104,9 @@ fn reopen_shared(crawl: &SharedCrawl, settings: &Config, kinds: &[String]) -> Re
             "--kind reads errors.jsonl of one worker: name its directory with --state-dir, or leave out --kind",
         ));
     }
-    let failed = failed_in(Path::new(&settings.state.dir), kinds)?;
+    let dir = Path::new(&settings.state.dir);
+    crawl.check_dir(dir)?;
+    let failed = failed_in(dir, kinds)?;
     let mut reopened = 0;
     for batch in failed.chunks(BATCH) {
         reopened += crawl.reopen_failed(Some(batch))?;

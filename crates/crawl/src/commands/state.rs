@@ -47,6 +47,7 @@ pub(super) fn usage(error: StoreError) -> Failure {
 }
 
 fn check(dir: &Path) -> Result<Exit, Failure> {
+    state::refuse_worker(dir)?;
     if let Some(holder) = StateLock::holder(dir) {
         return Err(Failure::new(Exit::Held, format!("{} is in use: {holder}", dir.display())));
     }
@@ -80,6 +81,7 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
     if !dir.is_dir() {
         return Err(Failure::usage(format!("{} holds no state of a crawl", dir.display())));
     }
+    state::refuse_worker(dir)?;
     let _lock = StateLock::acquire(dir)?;
     let report = crawl_store::state::repair(dir).map_err(|error| match error {
         StoreError::Corrupt(words) => Failure::new(

@@ -121,6 +121,9 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
         config::load(args.state.config.as_deref(), config::environment()?, args.state.overrides())?;
     let status = match SharedCrawl::of(&settings)? {
         Some(shared) => {
+            if !settings.state.dir.is_empty() {
+                shared.check_dir(Path::new(&settings.state.dir))?;
+            }
             let store = shared.read()?;
             let status = Status::of(&*store, &shared.place(), args, &settings);
             // each worker has an error log of its own
@@ -151,6 +154,7 @@ impl Status {
             StoreError::Other(words) => Failure::usage(words),
             error => error.into(),
         };
+        state::refuse_worker(dir)?;
         let running = StateLock::holder(dir);
         let store = crawl_store::state::open_read_only(dir).map_err(usage)?;
         let last_errors = last_lines(&dir.join("errors.jsonl"), args.errors);

@@ -89,6 +89,7 @@ pub(super) fn upgrade(args: &StateArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let dir = dir_of(args)?;
+    state::refuse_worker(&dir)?;
     if !crawl_store::state::exists(&dir) {
         return Err(Failure::usage(format!("{} holds no state of a crawl", dir.display())));
     }

@@ -182,10 +182,10 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
                 (None, Some(_)) => rotation::current(&*state.store, given)?,
                 (None, None) => given.to_owned(),
             };
-            let place = Place::of(&path);
-            if part.is_some() {
-                parts::begin(state, given, &place, fields.as_ref())?;
-            }
+            let place = match &part {
+                Some(part) => parts::begin(state, given, part, fields.as_ref())?,
+                None => Place::of(&path),
+            };
             // records of earlier rounds stay, unless the user has removed them or wants other fields
             let keeps = output.holds_state() && context.recrawl.on && part.is_none();
             let is_there = !state.new_round || place.marked().exists();

@@ -54,18 +54,20 @@ pub(super) fn folder_of(pattern: &Path) -> PathBuf {
     PathBuf::from(folder)
 }
 
-/// Prepares the first part of this start of the worker: its folder, and the parts of earlier starts.
+/// Prepares the first part of this start of the worker: its folder, and the parts of earlier starts. Returns its place.
 pub(super) fn begin(
     state: &State,
     pattern: &Path,
-    place: &Place,
+    part: &Path,
     fields: Option<&Fields>,
-) -> Result<(), Failure> {
+) -> Result<Place, Failure> {
     check_manifest(&*state.store, pattern)?;
     make_folder(pattern)?;
+    // a place in the folder is resolved once the folder is there
+    let place = Place::of(part);
     end_earlier(state, fields)?;
-    add(state, place)?;
-    Ok(())
+    add(state, &place)?;
+    Ok(place)
 }
 
 /// Makes the folder of the parts of a pattern, if it is missing.
@@ -171,13 +173,26 @@ fn add(state: &State, place: &Place) -> Result<(), StoreError> {
     note(&*state.store, place, (start, 0, state.round))
 }
 
+/// The name of a part in lists. That of a folder ends with a slash, as the name that selects its format.
+fn listed(place: &Place) -> String {
+    let path = place.path.to_string_lossy();
+    if place.is_folder() { format!("{}/", path.trim_end_matches('/')) } else { path.into_owned() }
+}
+
+/// The place of a part that is listed. An earlier program listed folders without a slash.
+fn place_of(part: &OutputPart) -> Place {
+    let place = Place::of(Path::new(&part.path));
+    let folder = Place::of(Path::new(&format!("{}/", part.path.trim_end_matches('/'))));
+    if part.mark == folder.name() { folder } else { place }
+}
+
 fn note(
     store: &dyn StateStore,
     place: &Place,
     (start, seq, round): (WorkerStart, u32, u32),
 ) -> Result<(), StoreError> {
     store.add_part(&OutputPart {
-        path: place.path.to_string_lossy().into_owned(),
+        path: listed(place),
         bytes: 0,
         is_complete: false,
         worker: start.name,
@@ -195,24 +210,27 @@ fn end_earlier(state: &State, fields: Option<&Fields>) -> Result<(), Failure> {
         if part.worker != start.name || part.is_complete || part.epoch == start.epoch {
             continue;
         }
-        let path = Path::new(&part.path);
-        let place = Place::of(path);
+        let place = place_of(&part);
         if part.bytes > 0 || place.written().exists() {
-            let mut opened = place.open(state.before(&place, path, false)?, fields.cloned())?;
+            let before = state.before(&place, Path::new(&part.path), false)?;
+            let mut opened = place.open(before, fields.cloned())?;
             state.note_damage(&opened)?;
             let reach = opened.output.finish()?;
             let mark = reach.map(|offset| OutputMark { name: part.mark.clone(), offset });
             state.store.settle(&[], &Vec::from_iter(mark))?;
         }
-        end(&*state.store, &place)?;
+        end_listed(&*state.store, &place, &part.path)?;
     }
     Ok(())
 }
 
 /// Notes that a part is complete, and removes one without a record.
 pub(super) fn end(store: &dyn StateStore, place: &Place) -> Result<(), OutputError> {
+    end_listed(store, place, &listed(place))
+}
+
+fn end_listed(store: &dyn StateStore, place: &Place, name: &str) -> Result<(), OutputError> {
     state::output_closed(store, &place.name())?;
-    let name = place.path.to_string_lossy();
     let bytes = match fs::metadata(&place.path) {
         // a compressed file or a table without a record has some bytes too
         Ok(found) if found.is_file() && place.is_empty()? => 0,
@@ -220,12 +238,8 @@ pub(super) fn end(store: &dyn StateStore, place: &Place) -> Result<(), OutputErr
         Ok(found) => found.len(),
         Err(_) => 0,
     };
-    store.end_part(&name, bytes)?;
-    if bytes == 0 && place.path.is_file() {
-        fs::remove_file(&place.path)
-            .map_err(|source| OutputError::Write { name: name.into_owned(), source })?;
-    }
-    Ok(())
+    store.end_part(name, bytes)?;
+    if bytes == 0 { place.remove_empty() } else { Ok(()) }
 }
 
 /// Writes the manifest beside the parts of a pattern, and repeats that until it equals the store's.

@@ -1,7 +1,7 @@
 //! States in a database that several workers share. Each worker has a directory of its own, for its lock, its error log
 //! and its waiting pages.
 
-use super::{ERROR_LOG, State, base, check_is_directory};
+use super::{ERROR_LOG, State, Wanted, base, check_is_directory};
 use crate::{
     config::Config,
     exit::{Exit, Failure},
@@ -62,12 +62,19 @@ pub(super) fn agree(
     (crawl, round): (&str, u32),
 ) -> Result<(), Failure> {
     let Agreement::Differs(differences) = store.agree(settings)? else { return Ok(()) };
+    Err(other_settings(
+        (crawl, round),
+        &differences,
+        "use those of the round, or start another --crawl; settings can change once the round has ended, or before its first \
+         page once no worker is on",
+    ))
+}
+
+/// The refusal of a worker whose settings are not those of its round.
+fn other_settings((crawl, round): (&str, u32), differences: &[SettingDifference], ways: &str) -> Failure {
     let shown: Vec<String> = differences.iter().map(shown_difference).collect();
-    Err(Failure::usage(format!(
-        "round {round} of the crawl \"{crawl}\" has other settings: {}; use those of the round, or start another --crawl; \
-         settings can change once the round has ended, or before its first page once no worker is on",
-        shown.join("; ")
-    )))
+    let shown = shown.join("; ");
+    Failure::usage(format!("round {round} of the crawl \"{crawl}\" has other settings: {shown}; {ways}"))
 }
 
 fn shown_difference(difference: &SettingDifference) -> String {
@@ -238,6 +245,28 @@ impl SharedCrawl {
         self.database.upgrade(&self.crawl).map_err(usage).map_err(|e| self.in_store(e))
     }
 
+    /// Checks that a worker of these settings can continue the current round, and changes nothing.
+    ///
+    /// # Errors
+    /// When it cannot (exit 2), or storage fails.
+    pub fn check_settings(&self, store: &dyn StateStore, config: &Config) -> Result<(), Failure> {
+        let round = store.round()?;
+        if round == 0 {
+            return Ok(());
+        }
+        if store.settings_of_round()?.is_none() {
+            return Wanted::of(config).admit(store, &self.place(), Some(round)).map(|_| ());
+        }
+        let rules = rules_version::of(config);
+        let settings = RoundSettings { settings: settings(config), rules, notes: Vec::new() };
+        let differences = store.compare(&settings)?;
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let ways = "this command continues the round: use its settings; the next round can have others";
+        Err(other_settings((&self.crawl, round), &differences, ways))
+    }
+
     /// Lets the workers fetch URLs again that failed in the current round, all of them or those of some keys. Returns their
     /// number.
     ///
@@ -281,7 +310,7 @@ impl SharedCrawl {
             return locked(dir);
         }
         let base = base()?;
-        let hash = UrlKey::of(&format!("{} {}", self.database, self.crawl)).to_string();
+        let hash = UrlKey::of(&format!("{} {}", self.database.earlier_form(), self.crawl)).to_string();
         let mut busy = None;
         for n in 1..=MOST_WORKERS {
             let ending = if n == 1 { String::new() } else { format!("-{n}") };
@@ -311,7 +340,7 @@ impl SharedCrawl {
             Err(e) => return Err(at(&e)),
         };
         let worker: Worker = serde_json::from_slice(&text).map_err(|e| at(&e))?;
-        if worker.crawl == self.crawl && worker.store == self.database.to_string() {
+        if worker.crawl == self.crawl && self.is_named(&worker.store) {
             return Ok(Some(worker));
         }
         Err(Failure::usage(format!(
@@ -320,6 +349,19 @@ impl SharedCrawl {
             worker.crawl,
             worker.store
         )))
+    }
+
+    /// Checks that a directory does not belong to a worker of another crawl.
+    ///
+    /// # Errors
+    /// When it does (exit 2), or cannot be read.
+    pub fn check_dir(&self, dir: &Path) -> Result<(), Failure> {
+        self.worker(dir).map(|_| ())
+    }
+
+    /// Returns true if a worker noted this database, also in the form of an earlier program.
+    fn is_named(&self, store: &str) -> bool {
+        store == self.database.to_string() || store == self.database.earlier_form()
     }
 
     fn new_worker(&self) -> Worker {
@@ -343,6 +385,22 @@ fn new_name() -> String {
     let mut host = host.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     host.truncate(24);
     format!("{host}-{:08x}", crawl_model::random() & u64::from(u32::MAX))
+}
+
+/// Refuses the directory of a worker where a command needs the state of a crawl.
+///
+/// # Errors
+/// When the directory belongs to a worker and holds no state (exit 2).
+pub fn refuse_worker(dir: &Path) -> Result<(), Failure> {
+    if crawl_store::state::exists(dir) {
+        return Ok(());
+    }
+    let Ok(text) = fs::read(dir.join(WORKER_FILE)) else { return Ok(()) };
+    let Ok(Worker { crawl, store, .. }) = serde_json::from_slice(&text) else { return Ok(()) };
+    Err(Failure::usage(format!(
+        "{} belongs to a worker of the crawl \"{crawl}\" in {store}: name both, with --crawl and --store",
+        dir.display()
+    )))
 }
 
 fn locked(dir: &Path) -> Result<(PathBuf, StateLock), Failure> {

@@ -60,6 +60,14 @@ impl Format for MarkdownFolders {
         path.join(INDEX)
     }
 
+    /// Pages without a line of the index were not settled.
+    fn remove_empty(&self, path: &Path) -> io::Result<()> {
+        match fs::metadata(path.join(INDEX)) {
+            Ok(index) if index.len() > 0 => Ok(()),
+            _ => fs::remove_dir_all(path),
+        }
+    }
+
     fn tidy(
         &self,
         path: &Path,

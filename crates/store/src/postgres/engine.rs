@@ -26,6 +26,10 @@ impl DatabaseEngine for PostgresEngine {
 }
 
 impl Database for PgUrl {
+    fn earlier_form(&self) -> String {
+        Self::earlier_form(self)
+    }
+
     fn open(&self, worker: &SharedWorker) -> Result<Arc<dyn StateStore>, StoreError> {
         let SharedWorker { crawl, worker, spool, pause, begins_run } = worker.clone();
         let mut store =

@@ -3,6 +3,7 @@
 use super::{
     Commit, PgStore,
     db::{get, unsigned},
+    inbox,
     lease::{LeaseRequest, Retry},
     memory::Wait,
     own,
@@ -271,11 +272,15 @@ impl Frontier for PgStore {
         get(&row, 0)
     }
 
-    /// Counts over all workers. Leased URLs are those of this worker; those of others count as pending.
+    /// Counts over all workers. Leased URLs are those of this worker; those of others count as pending. For a reader, so do URLs
+    /// that wait for the owner of their host.
     fn counts(&self) -> Result<FrontierCounts, StoreError> {
         let mut inner = self.ready()?;
         let round = inner.memory.round;
-        let (counts, _) = tally::total(&mut inner.db, round)?;
+        let (mut counts, has_links) = tally::total(&mut inner.db, round)?;
+        if has_links && inner.start.is_none() {
+            counts.pending += inbox::unread(&mut inner.db, round)?.iter().map(|(_, urls)| urls).sum::<u64>();
+        }
         let leased = inner.memory.ledger.total().get(UrlState::Leased);
         Ok(FrontierCounts { pending: counts.pending.saturating_sub(leased), leased, ..counts })
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Commit, Inner,
-    db::{Db, get, int, small, text, uint},
+    db::{Db, get, int, small, text, uint, unsigned},
     enqueue::enqueue,
     memory::Memory,
     url_rows::{Link, redirects, split_redirects},
@@ -13,6 +13,17 @@ use uuid::Uuid;
 
 /// Links that one transaction takes.
 const BATCH: i64 = 2_000;
+
+/// URLs that the owner of their host has not read yet, and will queue: new ones, and those that are visited again.
+const UNREAD: &str = "SELECT h.name, count(DISTINCT i.key) FROM inbox i JOIN hosts h ON h.id = i.host \
+                      WHERE i.round = $1 AND NOT EXISTS (SELECT 1 FROM urls u WHERE u.key = i.key AND u.host = i.host \
+                      AND (u.round >= i.round OR NOT i.again)) GROUP BY h.name";
+
+/// URLs of each host that wait for its owner.
+pub(super) fn unread(db: &mut Db, round: u32) -> Result<Vec<(HostKey, u64)>, StoreError> {
+    let rows = db.rows(UNREAD, &[&int(round)])?;
+    rows.iter().map(|row| Ok((HostKey::from_stored(get::<&str>(row, 0)?), unsigned(row, 1)?))).collect()
+}
 
 /// Leaves URLs for the owner of their host.
 pub(super) fn send(

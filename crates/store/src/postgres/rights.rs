@@ -91,6 +91,44 @@ pub(super) fn check_create(db: &mut Db, target: &Target) -> Result<(), StoreErro
     ))
 }
 
+/// The first table that the user does not own, and its owner.
+const FOREIGN: &str = "SELECT relname::text, pg_get_userbyid(relowner)::text FROM pg_class c \
+                       JOIN pg_namespace s ON s.oid = c.relnamespace WHERE nspname = $1 AND relkind IN ('r', 'p') \
+                       AND NOT pg_has_role(relowner, 'USAGE') ORDER BY relname LIMIT 1";
+
+/// The owner of the tables of a crawl.
+const OWNER: &str = "SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid = 'crawls'::regclass";
+
+/// Checks the rights to change the tables of a crawl. From there on the connection acts as their owner, who owns new tables too.
+///
+/// # Errors
+/// [`StoreError::Unavailable`] without one of them.
+pub(super) fn act_as_owner(db: &mut Db, target: &Target) -> Result<(), StoreError> {
+    let schema = quoted(target.schema());
+    let user: String = get(&db.one("SELECT current_user::text", &[])?, 0)?;
+    if let Some(row) = db.row(FOREIGN, &[&target.schema()])? {
+        let (table, owner, role): (&str, String, _) = (get(&row, 0)?, quoted(get(&row, 1)?), quoted(&user));
+        return Err(missing(
+            &format!(
+                "an upgrade changes the tables of the schema {schema}, and the user {role} does not own {table}: run it as \
+                 the user {owner}"
+            ),
+            &format!("GRANT {owner} TO {role}"),
+        ));
+    }
+    let owner: String = get(&db.one(OWNER, &[])?, 0)?;
+    if owner != user {
+        db.batch(&format!("SET ROLE {}", quoted(&owner)))?;
+    }
+    let Some(row) = db.row(SCHEMA, &[&target.schema()])? else { return Ok(()) };
+    if get(&row, 2)? {
+        return Ok(());
+    }
+    let role = quoted(&owner);
+    let what = format!("the user {role} may not create tables in the schema {schema}");
+    Err(missing(&what, &format!("GRANT CREATE ON SCHEMA {schema} TO {role}")))
+}
+
 fn missing(what: &str, remedy: &str) -> StoreError {
     StoreError::Unavailable(format!("{what}; an administrator can allow it: {remedy}"))
 }

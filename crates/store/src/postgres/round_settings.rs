@@ -40,6 +40,21 @@ impl PgStore {
         Ok(stored(&mut self.ready()?.db)?.map(|(settings, _)| settings))
     }
 
+    /// Differences of settings to those of the current round, for which a worker could not join it. Changes nothing.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn compare_settings(&self, settings: &RoundSettings) -> Result<Vec<SettingDifference>, StoreError> {
+        let mut inner = self.ready()?;
+        let super::Inner { db, memory, .. } = &mut *inner;
+        let differences = match stored(db)? {
+            None => Vec::new(),
+            Some((of_round, rules)) => differences(settings, &of_round, rules),
+        };
+        let is_fixed = !differences.is_empty() && !get::<bool>(&db.one(IS_UNUSED, &[&memory.worker])?, 0)?;
+        Ok(if is_fixed { differences } else { Vec::new() })
+    }
+
     /// Settings that [`begin_round`](crawl_model::Frontier::begin_round) and
     /// [`begin_recrawl`](crawl_model::Frontier::begin_recrawl) store, if this worker begins the round.
     ///

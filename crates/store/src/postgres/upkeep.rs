@@ -5,12 +5,15 @@ use super::{
     db::{get, int, small, unsigned},
     enqueue::room,
     hosts::activate,
-    own,
+    inbox, own,
 };
 use crate::{
     codes,
     ledger::{Room, UrlState},
-    upkeep::{Agreement, HostCounts, OutputPart, RoundSettings, StoreSize, Upkeep, WorkerStart, WorkerState},
+    upkeep::{
+        Agreement, HostCounts, OutputPart, RoundSettings, SettingDifference, StoreSize, Upkeep, WorkerStart,
+        WorkerState,
+    },
 };
 use crawl_model::{
     Discovery, HostBound, HostBounds, HostKey, KnownUrl, Outcome, RequestId, StoreError, UrlKey,
@@ -20,7 +23,8 @@ use url::Url;
 use uuid::Uuid;
 
 impl Upkeep for PgStore {
-    /// Hosts of all workers. Leased URLs are those of this worker; those of others count as queued.
+    /// Hosts of all workers. Leased URLs are those of this worker; those of others count as queued. For a reader, so do URLs
+    /// that wait for the owner of their host.
     fn hosts(&self) -> Result<Vec<HostCounts>, StoreError> {
         let mut inner = self.ready()?;
         let rows = inner.db.rows(
@@ -42,6 +46,10 @@ impl Upkeep for PgStore {
             waiting = own.map_or(waiting, |own| own.get(UrlState::Waiting));
             let queued = all.saturating_sub(waiting).saturating_sub(leased);
             places.push(HostCounts { host, queued, waiting, leased, held: unsigned(row, 3)? });
+        }
+        if inner.start.is_none() {
+            let round = inner.memory.round;
+            add_queued(&mut places, inbox::unread(&mut inner.db, round)?);
         }
         places.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));
         Ok(places)
@@ -151,6 +159,10 @@ impl Upkeep for PgStore {
         self.agree_on(settings)
     }
 
+    fn compare(&self, settings: &RoundSettings) -> Result<Vec<SettingDifference>, StoreError> {
+        self.compare_settings(settings)
+    }
+
     fn worker(&self) -> Result<Option<WorkerStart>, StoreError> {
         self.started()
     }
@@ -177,5 +189,14 @@ impl Upkeep for PgStore {
 
     fn abandon(&self, why: &StoreError) {
         self.abandon(why);
+    }
+}
+
+fn add_queued(places: &mut Vec<HostCounts>, unread: Vec<(HostKey, u64)>) {
+    for (host, urls) in unread {
+        match places.iter_mut().find(|place| place.host == host) {
+            Some(place) => place.queued += urls,
+            None => places.push(HostCounts { host, queued: urls, waiting: 0, leased: 0, held: 0 }),
+        }
     }
 }

@@ -38,6 +38,9 @@ pub struct PgUrl {
 /// Time for which hosts are leased, unless the URL gives another one.
 const LEASE: Duration = Duration::from_secs(60);
 
+/// Directory of the socket of a URL without a host.
+const SOCKETS: &str = "/var/run/postgresql";
+
 /// Seconds for which hosts may be leased.
 const LEASES: RangeInclusive<u64> = 2..=3_600;
 
@@ -67,7 +70,7 @@ impl FromStr for PgUrl {
         let url = if kept.is_empty() { base.to_owned() } else { format!("{base}?{kept}") };
         let mut config = Config::from_str(&url).map_err(|e| refused(chain(&e)))?;
         if config.get_hosts().is_empty() {
-            config.host_path("/var/run/postgresql");
+            config.host_path(SOCKETS);
         }
         let local = config.get_hosts().iter().all(is_local);
         let tls = tls.unwrap_or(if local { TlsMode::Disable } else { TlsMode::VerifyFull });
@@ -118,28 +121,76 @@ impl PgUrl {
         };
         [host, self.config.get_ports().first().unwrap_or(&5432).to_string(), database, user]
     }
+
+    /// The form that earlier programs noted: the path of a socket is in place of a host.
+    pub(crate) fn earlier_form(&self) -> String {
+        let mut out = String::from("postgres://");
+        if let Some(user) = self.config.get_user() {
+            let _ = write!(out, "{user}@");
+        }
+        let hosts = self.config.get_hosts().iter().map(|host| match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) => path.display().to_string(),
+        });
+        out.push_str(&hosts.collect::<Vec<_>>().join(","));
+        if let [port] = self.config.get_ports() {
+            let _ = write!(out, ":{port}");
+        }
+        let _ = write!(out, "/{}", self.config.get_dbname().unwrap_or_default());
+        out
+    }
 }
 
+/// The form that can be given again, without its parameters apart from those of a Unix socket.
 impl fmt::Display for PgUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("postgres://")?;
         if let Some(user) = self.config.get_user() {
-            write!(f, "{user}@")?;
+            write!(f, "{}@", encoded(user))?;
         }
-        for (n, host) in self.config.get_hosts().iter().enumerate() {
-            if n > 0 {
-                f.write_char(',')?;
+        let (hosts, ports) = (self.config.get_hosts(), self.config.get_ports());
+        let names = hosts.iter().filter_map(|host| match host {
+            Host::Tcp(name) => Some(name.as_str()),
+            Host::Unix(_) => None,
+        });
+        let has_names = names.clone().next().is_some();
+        for (n, name) in names.enumerate() {
+            f.write_str(if n > 0 { "," } else { "" })?;
+            // an address of IPv6
+            if name.contains(':') { write!(f, "[{name}]") } else { f.write_str(name) }?;
+            // one port may stand for all hosts
+            if let Some(port) = ports.get(n).or(ports.last()) {
+                write!(f, ":{port}")?;
             }
-            match host {
-                Host::Tcp(name) => f.write_str(name)?,
-                Host::Unix(path) => write!(f, "{}", path.display())?,
-            }
         }
-        if let [port] = self.config.get_ports() {
-            write!(f, ":{port}")?;
+        write!(f, "/{}", encoded(self.config.get_dbname().unwrap_or_default()))?;
+        let sockets = hosts.iter().filter_map(|host| match host {
+            Host::Unix(path) if path != Path::new(SOCKETS) => Some(path),
+            _ => None,
+        });
+        let mut separator = '?';
+        for path in sockets {
+            write!(f, "{separator}host={}", encoded(&path.to_string_lossy()))?;
+            separator = '&';
         }
-        write!(f, "/{}", self.config.get_dbname().unwrap_or_default())
+        match ports {
+            [port] if !has_names => write!(f, "{separator}port={port}"),
+            _ => Ok(()),
+        }
     }
+}
+
+/// A part of a URL, whose unusual characters are escaped.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
 }
 
 impl fmt::Debug for PgUrl {
@@ -208,6 +259,22 @@ mod tests {
         for text in ["postgres://h:x/d", "postgres://h/d?a=b"] {
             assert!(text.parse::<PgUrl>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_printed_url_can_be_given_again() {
+        for text in [
+            "postgres:///crawls",
+            "postgres:///crawls?port=5466",
+            "postgres:///crawls?host=/tmp/n6/sock&port=5466",
+            "postgres://me@/crawls?host=/tmp/a%20b%26c",
+            "postgres://me@a.example:5433,b.example:5434/crawls",
+            "postgres://m%40e@[::1]:5432/d%3F",
+        ] {
+            assert_eq!(postgres(text).to_string(), text);
+        }
+        let socket = postgres("postgres:///crawls?host=/tmp/n6/sock&port=5466");
+        assert_eq!(socket.earlier_form(), "postgres:///tmp/n6/sock:5466/crawls");
     }
 
     #[test]

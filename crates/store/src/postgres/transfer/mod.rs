@@ -108,6 +108,10 @@ pub(super) fn upgrade(crawl: &PgOptions) -> Result<(u32, u32), StoreError> {
     let mut db = target.connect()?;
     rights::check(&mut db, &target, Access::Write)?;
     let before = migrate::version(&mut db, &target)?;
+    if before == migrate::newest() {
+        return Ok((before, before));
+    }
+    rights::act_as_owner(&mut db, &target)?;
     migrate::upgrade(&mut db, &target, |db| refuse_workers(db, &target))?;
     Ok((before, migrate::newest()))
 }
