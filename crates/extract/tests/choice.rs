@@ -275,9 +275,13 @@ fn lists_of_links_to_other_sites_are_content() {
     let text = PROSE.replace("Sundays", "Tuesdays");
     assert!(has_list(["maps.test"; 2], &text));
     // the site, its name under another suffix, and a button that shares the page
-    for own in ["harbour.example", "www.harbour.test", "share.test/?of=harbour.example"] {
+    for own in ["harbour.example", "www.harbour.test", "share.test/?of=https://harbour.example"] {
         assert!(!has_list([own; 2], &text), "{own}");
     }
+    assert!(
+        has_list(["maps.test/?utm_source=harbour.example"; 2], &text),
+        "a tag of the source shares nothing"
+    );
     // behind the text: offers of one shop, and sources
     let no_prose = "<p>Every map is kept in the tower.</p>";
     assert!(!has_list(["shop.test"; 2], no_prose));
