@@ -15,6 +15,7 @@ mod linear;
 mod media;
 mod metadata;
 mod metadata_dates;
+mod metadata_titles;
 mod mutated;
 mod ratchet;
 mod score;

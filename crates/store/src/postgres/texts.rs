@@ -41,7 +41,8 @@ const PUT: &str = "WITH new AS (INSERT INTO texts (place, round, page, content, 
                    INSERT INTO bands (hash, place) SELECT hash, place FROM new CROSS JOIN unnest($6::bigint[]) AS hash \
                    ON CONFLICT DO NOTHING";
 
-/// Adds texts at the next places, in their order. Only the owner of a sequence may name it, so the column takes its default. `$7` has the bands of all texts, and `$5` and `$6` the first and last band of each.
+/// Adds texts at the next places, in their order. The column `place` takes its default, since only its owner
+/// may name the sequence. `$7` has the bands of all texts, `$5` and `$6` the first and last band of each.
 const PUT_ALL: &str = "WITH new AS (INSERT INTO texts (round, page, content, signature, bands, shingles) \
                        SELECT $1, page, content, signature, ($7::bigint[])[first:last], shingles \
                        FROM unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::int[], $6::int[], $8::bytea[]) \
