@@ -227,7 +227,7 @@ fn a_refused_retry_changes_nothing_and_pages_that_wait_are_queued() {
     run(&mut with_other_settings(&[])).expect(0);
     assert_eq!(state()["round"], 2);
 
-    assert_eq!(database.url().reopen_failed("c", None).unwrap(), 3);
+    assert_eq!(database.url().reopen_failed("c", 2, None).unwrap(), 3);
     let opened = state();
     assert_eq!((&opened["frontier"]["pending"], &opened["frontier"]["failed"]), (&3.into(), &0.into()));
     assert_eq!((&opened["hosts"][0]["queued"], &opened["hostsAtWork"]), (&3.into(), &1.into()), "{opened}");

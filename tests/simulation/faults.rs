@@ -169,8 +169,8 @@ impl DomainStore for Watched {
         save_host(host: &HostKey, state: &[u8]) -> ();
         load_lessons(host: &HostKey) -> Option<Vec<u8>>;
         save_lessons(host: &HostKey, lessons: &[u8]) -> ();
-        claim_content(hash: &ContentHash, claimant: UrlKey) -> UrlKey;
-        release_content(hash: &ContentHash, claimant: UrlKey) -> ();
+        claim_content(hash: &ContentHash, claimant: UrlKey, page: LeaseRef) -> UrlKey;
+        release_content(hash: &ContentHash, claimant: UrlKey, page: LeaseRef) -> ();
         became_page(url: UrlKey) -> bool;
     }
 }

@@ -127,7 +127,9 @@ fn crawl(case: Case, store: &dyn Store) -> [(&'static str, Duration); 6] {
                 let key = UrlKey::of(request.url.as_str());
                 clock.time(2, || store.enqueue(&found).unwrap());
                 clock.time(3, || {
-                    store.claim_content(&ContentHash::of(request.url.as_str()), key).unwrap();
+                    store
+                        .claim_content(&ContentHash::of(request.url.as_str()), key, (&request).into())
+                        .unwrap();
                     store.became_page(key).unwrap();
                 });
                 if case.hold {

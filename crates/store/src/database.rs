@@ -48,12 +48,12 @@ pub trait Database: fmt::Debug + fmt::Display + Send + Sync {
     /// [`StoreError::Other`] when the database has no such crawl, [`StoreError::Busy`] while a worker crawls.
     fn upgrade(&self, crawl: &str) -> Result<(u32, u32), StoreError>;
 
-    /// Lets the workers of a crawl fetch URLs again that failed in the current round: all of them, or those of some keys.
-    /// Returns their number. Workers need not be ended.
+    /// Lets the workers of a crawl fetch URLs again that failed in a round: all of them, or those of some keys. Returns their
+    /// number. Workers need not be ended.
     ///
     /// # Errors
-    /// [`StoreError::Other`] when the database has no such crawl.
-    fn reopen_failed(&self, crawl: &str, urls: Option<&[UrlKey]>) -> Result<usize, StoreError>;
+    /// [`StoreError::Busy`] when another round is the current one. [`StoreError::Other`] when the database has no such crawl.
+    fn reopen_failed(&self, crawl: &str, round: u32, urls: Option<&[UrlKey]>) -> Result<usize, StoreError>;
 }
 
 /// Result of a copy between a directory and a database.

@@ -93,11 +93,11 @@ impl Found {
 fn reopen_shared(crawl: &SharedCrawl, settings: &Config, kinds: &[String]) -> Result<Found, Failure> {
     let store = crawl.read()?;
     // a refused command changes nothing
-    crawl.check_settings(&*store, settings)?;
+    let round = crawl.check_settings(&*store, settings)?;
     let unfinished = is_unfinished(&*store)?;
     drop(store);
     if kinds.is_empty() {
-        return Ok(Found { reopened: crawl.reopen_failed(None)?, unfinished });
+        return Ok(Found { reopened: crawl.reopen_failed(round, None)?, unfinished });
     }
     if settings.state.dir.is_empty() {
         return Err(Failure::usage(
@@ -109,7 +109,7 @@ fn reopen_shared(crawl: &SharedCrawl, settings: &Config, kinds: &[String]) -> Re
     let failed = failed_in(dir, kinds)?;
     let mut reopened = 0;
     for batch in failed.chunks(BATCH) {
-        reopened += crawl.reopen_failed(Some(batch))?;
+        reopened += crawl.reopen_failed(round, Some(batch))?;
     }
     Ok(Found { reopened, unfinished })
 }

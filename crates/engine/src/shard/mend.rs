@@ -88,7 +88,8 @@ impl Shard {
         let visit = Visit { host, url, is_known, words_before: None };
         context.reading.sites.note_mended(&*context.store, &visit, &new)?;
         if let Some(exact) = self.claim(page)?.exact {
-            context.store.release_content(&exact, UrlKey::of(page.final_url.as_str()))?;
+            let key = UrlKey::of(page.final_url.as_str());
+            context.store.release_content(&exact, key, (&page.request).into())?;
         }
         for warning in std::mem::take(&mut page.extraction.warnings) {
             if warning != Warning::AllBoilerplate && !new.warnings.contains(&warning) {

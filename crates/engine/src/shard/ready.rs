@@ -50,7 +50,7 @@ impl Shard {
         let context = Arc::clone(&self.context);
         if let Some(before) = page.request.before.as_deref().filter(|b| b.content_hash != claim.hash) {
             let key = UrlKey::of(page.final_url.as_str());
-            context.store.release_content(&before.content_hash, key)?;
+            context.store.release_content(&before.content_hash, key, (&page.request).into())?;
         }
         let error_profile = &mut self.loaded(host)?.error_profile;
         error_profile.ask(&context, page)?;
@@ -70,7 +70,7 @@ impl Shard {
         let key = UrlKey::of(page.final_url.as_str());
         let (hash, exact) = crawl_dedup::hashes(&page.extraction.content);
         let first = match exact {
-            Some(exact) => self.context.store.claim_content(&exact, key)?,
+            Some(exact) => self.context.store.claim_content(&exact, key, (&page.request).into())?,
             None => key,
         };
         Ok(Claim { first, hash, exact })

@@ -245,35 +245,34 @@ impl SharedCrawl {
         self.database.upgrade(&self.crawl).map_err(usage).map_err(|e| self.in_store(e))
     }
 
-    /// Checks that a worker of these settings can continue the current round, and changes nothing.
+    /// Checks that a worker of these settings can continue the current round, and changes nothing. Returns the round.
     ///
     /// # Errors
     /// When it cannot (exit 2), or storage fails.
-    pub fn check_settings(&self, store: &dyn StateStore, config: &Config) -> Result<(), Failure> {
+    pub fn check_settings(&self, store: &dyn StateStore, config: &Config) -> Result<u32, Failure> {
         let round = store.round()?;
         if round == 0 {
-            return Ok(());
+            return Ok(round);
         }
         if store.settings_of_round()?.is_none() {
-            return Wanted::of(config).admit(store, &self.place(), Some(round)).map(|_| ());
+            return Wanted::of(config).admit(store, &self.place(), Some(round)).map(|_| round);
         }
         let rules = rules_version::of(config);
         let settings = RoundSettings { settings: settings(config), rules, notes: Vec::new() };
         let differences = store.compare(&settings)?;
         if differences.is_empty() {
-            return Ok(());
+            return Ok(round);
         }
         let ways = "this command continues the round: use its settings; the next round can have others";
         Err(other_settings((&self.crawl, round), &differences, ways))
     }
 
-    /// Lets the workers fetch URLs again that failed in the current round, all of them or those of some keys. Returns their
-    /// number.
+    /// Lets the workers fetch URLs again that failed in a round, all of them or those of some keys. Returns their number.
     ///
     /// # Errors
-    /// When the server cannot be used (exit 3), or has no such crawl (exit 2).
-    pub fn reopen_failed(&self, urls: Option<&[UrlKey]>) -> Result<usize, Failure> {
-        self.database.reopen_failed(&self.crawl, urls).map_err(usage).map_err(|e| self.in_store(e))
+    /// When the server cannot be used (exit 3), has no such crawl (exit 2), or another round has begun (exit 6).
+    pub fn reopen_failed(&self, round: u32, urls: Option<&[UrlKey]>) -> Result<usize, Failure> {
+        self.database.reopen_failed(&self.crawl, round, urls).map_err(usage).map_err(|e| self.in_store(e))
     }
 
     /// Database and name of the crawl, for people.

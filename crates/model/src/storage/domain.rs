@@ -1,6 +1,6 @@
 //! The trait of fingerprints, lessons and claims of contents.
 
-use super::StoreError;
+use super::{LeaseRef, StoreError};
 use crate::{ContentHash, HostKey, UrlKey};
 
 /// State of hosts and claims of contents, kept across pages.
@@ -50,17 +50,25 @@ pub trait DomainStore: Send + Sync {
 
     /// Claims a content and returns the URL of its first claimant, in this round or in an earlier one that is
     /// kept. That is `claimant` if nobody claimed it before, or if `claimant` itself did before a crash.
-    /// Atomic.
+    /// Atomic. A store of several workers claims nothing if the lease of the page has ended: another worker
+    /// may read the page anew.
     ///
     /// # Errors
     /// When storage fails.
-    fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError>;
+    fn claim_content(
+        &self,
+        hash: &ContentHash,
+        claimant: UrlKey,
+        page: LeaseRef,
+    ) -> Result<UrlKey, StoreError>;
 
-    /// Withdraws a claim of [`DomainStore::claim_content`] whose claimant no longer has this content.
+    /// Withdraws a claim of [`DomainStore::claim_content`] whose claimant no longer has this content. `page` is the
+    /// lease of the claimant, as in that call.
     ///
     /// # Errors
     /// When storage fails.
-    fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError>;
+    fn release_content(&self, hash: &ContentHash, claimant: UrlKey, page: LeaseRef)
+    -> Result<(), StoreError>;
 
     /// Returns true if a URL became a page in this round. It is held, is a record, or was a page before and
     /// is unchanged or rests.

@@ -363,11 +363,11 @@ impl DomainStore for MemoryStore {
         Ok(())
     }
 
-    fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError> {
+    fn claim_content(&self, hash: &ContentHash, claimant: UrlKey, _: LeaseRef) -> Result<UrlKey, StoreError> {
         Ok(*self.lock().this_round.contents.entry(*hash).or_insert(claimant))
     }
 
-    fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError> {
+    fn release_content(&self, hash: &ContentHash, claimant: UrlKey, _: LeaseRef) -> Result<(), StoreError> {
         let contents = &mut self.lock().this_round.contents;
         if contents.get(hash) == Some(&claimant) {
             contents.remove(hash);

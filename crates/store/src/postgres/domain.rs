@@ -2,17 +2,28 @@
 
 use super::{
     Commit, Inner, PgStore, acquire,
-    db::{Db, get, int, small, uint},
+    db::{Db, Values, get, int, small, uint},
     memory::Memory,
+    page_fences::PageFence,
 };
 use crate::codes;
-use crawl_model::{ContentHash, DomainStore, HostKey, Outcome, StoreError, UrlKey};
+use crawl_model::{ContentHash, DomainStore, HostKey, LeaseRef, Outcome, StoreError, UrlKey};
 use uuid::Uuid;
 
-/// Claims a content; returns its first claimant. A claim that comes after its round is none: the next one may have the content.
-const CLAIM: &str = "WITH new AS (INSERT INTO contents (hash, claimant) SELECT $1, $2 FROM crawls WHERE round = $3 \
+/// Claims a content; returns its first claimant. A claim is none after its round, or once another worker has the host of the page:
+/// the visit that replaces it may find another content. The lock is that of the fence, so a rival takes the host before the claim
+/// or after it. A content that is claimed already needs no lock.
+const CLAIM: &str = "WITH mine AS (SELECT FROM hosts WHERE id = $4 AND owner = $5 AND epoch = $6 \
+                     AND NOT EXISTS (SELECT 1 FROM contents WHERE hash = $1) FOR SHARE OF hosts), \
+                     new AS (INSERT INTO contents (hash, claimant) SELECT $1, $2 FROM mine, crawls WHERE round = $3 \
                      ON CONFLICT DO NOTHING RETURNING claimant) \
                      SELECT claimant FROM new UNION ALL SELECT claimant FROM contents WHERE hash = $1";
+
+/// Withdraws a claim, behind the same fence.
+const RELEASE: &str = "WITH mine AS (SELECT FROM hosts WHERE id = $4 AND owner = $5 AND epoch = $6 FOR SHARE) \
+                       DELETE FROM contents USING mine, crawls WHERE hash = $1 AND claimant = $2 AND round = $3";
+
+const CLAIMANT: &str = "SELECT claimant FROM contents WHERE hash = $1";
 
 impl DomainStore for PgStore {
     fn load_host(&self, host: &HostKey) -> Result<Option<Vec<u8>>, StoreError> {
@@ -71,27 +82,39 @@ impl DomainStore for PgStore {
         })
     }
 
-    fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError> {
+    fn claim_content(
+        &self,
+        hash: &ContentHash,
+        claimant: UrlKey,
+        page: LeaseRef,
+    ) -> Result<UrlKey, StoreError> {
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
-        let (round, _) = self.side.round();
         let first = self.aside(|db| {
-            if let Some(row) = db.row(CLAIM, &[&hash, &claimant, &int(round)])? {
-                return get(&row, 0);
+            if let Some(PageFence { host, epoch, .. }) = self.side.fences.of(page) {
+                let (round, worker) = (int(self.side.round().0), self.side.worker);
+                let values: Values<'_> = &[&hash, &claimant, &round, &host, &worker, &epoch];
+                if let Some(row) = db.row(CLAIM, values)? {
+                    return get(&row, 0);
+                }
             }
-            // another worker claimed it at the same moment
-            let row = db.row("SELECT claimant FROM contents WHERE hash = $1", &[&hash])?;
+            // another worker claimed it at the same moment, or has the host of the page
+            let row = db.row(CLAIMANT, &[&hash])?;
             // a claim that was released in between is as good as one's own
             row.map_or(Ok(claimant), |row| get(&row, 0))
         })?;
         Ok(UrlKey(first.into_bytes()))
     }
 
-    fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError> {
+    fn release_content(
+        &self,
+        hash: &ContentHash,
+        claimant: UrlKey,
+        page: LeaseRef,
+    ) -> Result<(), StoreError> {
+        let Some(PageFence { host, epoch, .. }) = self.side.fences.of(page) else { return Ok(()) };
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
-        let (round, _) = self.side.round();
-        let delete = "DELETE FROM contents WHERE hash = $1 AND claimant = $2 \
-                      AND EXISTS (SELECT 1 FROM crawls WHERE round = $3)";
-        self.aside(|db| db.execute(delete, &[&hash, &claimant, &int(round)])).map(|_| ())
+        let (round, worker) = (int(self.side.round().0), self.side.worker);
+        self.aside(|db| db.execute(RELEASE, &[&hash, &claimant, &round, &host, &worker, &epoch])).map(|_| ())
     }
 
     /// A URL that this round enqueued has no earlier outcome; one with an earlier outcome rests.

@@ -54,8 +54,8 @@ impl Database for PgUrl {
         transfer::upgrade(&without_worker(self, crawl))
     }
 
-    fn reopen_failed(&self, crawl: &str, urls: Option<&[UrlKey]>) -> Result<usize, StoreError> {
-        reopen::reopen(&without_worker(self, crawl), urls)
+    fn reopen_failed(&self, crawl: &str, round: u32, urls: Option<&[UrlKey]>) -> Result<usize, StoreError> {
+        reopen::reopen(&without_worker(self, crawl), round, urls)
     }
 }
 

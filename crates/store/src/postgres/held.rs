@@ -50,7 +50,8 @@ impl Inner {
             memory.next_order += 1;
             memory.end_lease(lease.id.0);
             let (token, key, bytes) = (lease.token.0, out.key, out.bytes);
-            memory.held.insert(lease.id.0, Held { token, host: out.host, held_for: target, key, bytes });
+            let held = Held { token, host: out.host, held_for: target, key, bytes };
+            memory.begin_hold(lease.id.0, held);
             memory.tally.add(-1, 1);
             // in this order, since a host without URLs is dropped
             memory.ledger.add(target, held_for, UrlState::Held, 1);
@@ -168,7 +169,7 @@ fn put_back(db: &mut Db, memory: &mut Memory, id: i64, held: Held) -> Result<(),
         "INSERT INTO queue (host, lane, depth, id) VALUES ($1, $2, $3, $4)",
         &[&host, &lane, &int(depth), &id],
     )?;
-    memory.held.remove(&id);
+    memory.end_hold(id);
     memory.ahead.forget(held.host);
     memory.tally.add(1, -1);
     memory.ledger.take(held.held_for, UrlState::Held, 1);

@@ -174,7 +174,7 @@ fn load_held(db: &mut Db, memory: &mut Memory, hosts: &[i32]) -> Result<(), Stor
         memory.next_order = memory.next_order.max(get::<i64>(&row, 2)? + 1);
         let name = HostKey::from_stored(get::<&str>(&row, 5)?);
         memory.ledger.add(held.held_for, &name, UrlState::Held, 1);
-        memory.held.insert(get(&row, 0)?, held);
+        memory.begin_hold(get(&row, 0)?, held);
     }
     Ok(())
 }

@@ -179,6 +179,7 @@ fn begin_leases(
         let (lane, depth, deadline) = (lease_request.lane, request.depth, lease_request.deadline_ms);
         memory.set_busy(host, request.id.0);
         memory.out.insert(request.id.0, Out { token, host, lane, depth, deadline, key, bytes });
+        memory.fence_page(request.id.0, token, host);
         requests.push(request);
         sum += bytes;
     }

@@ -3,6 +3,7 @@
 use super::{
     db::{Db, get, uint},
     hosts::Host,
+    page_fences::PageFences,
     read_ahead::ReadAhead,
     tally::Tally,
 };
@@ -57,6 +58,8 @@ pub(super) struct Memory {
     pub(super) ahead: ReadAhead,
     /// Leased URLs.
     pub(super) out: FxHashMap<i64, Out>,
+    /// Fences of the URLs that are leased or held.
+    pub(super) fences: PageFences,
     /// URLs that wait for a retry, by number and by time.
     pub(super) waits: FxHashMap<i64, Wait>,
     pub(super) waiting: BTreeSet<(i64, i64)>,
@@ -133,6 +136,7 @@ impl Memory {
             probed: i64::MIN,
             ahead: ReadAhead::default(),
             out: FxHashMap::default(),
+            fences: PageFences::default(),
             waits: FxHashMap::default(),
             waiting: BTreeSet::new(),
             busy: FxHashMap::default(),
@@ -145,9 +149,11 @@ impl Memory {
         })
     }
 
-    /// Takes over the reserved numbers of the round before.
-    pub(super) fn keep_ids(&mut self, before: &mut Self) {
+    /// Takes over the reserved numbers of the round before, and the place of its fences.
+    pub(super) fn succeed(&mut self, before: &mut Self) {
         self.ids = std::mem::take(&mut before.ids);
+        self.fences = before.fences.clone();
+        self.fences.clear();
     }
 
     /// A number that no URL has.
@@ -230,7 +236,20 @@ impl Memory {
     pub(super) fn end_lease(&mut self, id: i64) {
         if let Some(out) = self.out.remove(&id) {
             self.set_idle(out.host, id);
+            self.fences.remove(id);
         }
+    }
+
+    /// Holds a page; the caller updates the ledger.
+    pub(super) fn begin_hold(&mut self, id: i64, held: Held) {
+        self.held.insert(id, held);
+        self.fence_page(id, held.token, held.host);
+    }
+
+    /// Removes a held page; the caller updates the ledger.
+    pub(super) fn end_hold(&mut self, id: i64) {
+        self.held.remove(&id);
+        self.fences.remove(id);
     }
 
     /// Lets a URL wait for a retry.
@@ -271,6 +290,7 @@ impl Memory {
         let held = self.held_pages_of(host).map(|(id, held)| (id, held.token));
         let revoked: Vec<(i64, i64)> = leased.chain(held).collect();
         self.revoked.extend(revoked);
+        self.fences.remove_host(host);
         self.out.retain(|_, out| out.host != host);
         self.waits.retain(|_, wait| wait.host != host);
         let waits = &self.waits;

@@ -25,6 +25,7 @@ mod lease;
 mod memory;
 mod migrate;
 mod own;
+mod page_fences;
 mod parts;
 mod password;
 mod quota;
@@ -202,7 +203,7 @@ impl PgStore {
     fn new(inner: Inner, side: Option<Db>) -> Self {
         let permits = Arc::clone(&inner.permits);
         let is_lost = Arc::clone(&inner.is_lost);
-        let side = Side::new(side, inner.memory.round, inner.memory.recrawl);
+        let side = Side::new(side, &inner.memory);
         Self { inner: Arc::new(Mutex::new(inner)), side, is_lost, permits, heartbeat: None }
     }
 

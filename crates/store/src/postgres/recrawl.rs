@@ -145,6 +145,10 @@ impl Inner {
                 if proposed.is_some() {
                     refuse_pending(db)?;
                 }
+                // before the hosts, as a claim locks them
+                if !(recrawl && keep_sites) {
+                    db.batch("TRUNCATE contents")?;
+                }
                 // the hosts first: the fences of other workers end before their rows are removed
                 db.batch(
                     "UPDATE hosts SET owner = NULL, epoch = epoch + 1, active = false WHERE owner IS NOT NULL OR active; \
@@ -152,7 +156,7 @@ impl Inner {
                      DELETE FROM addresses WHERE next_at < clock_timestamp()",
                 )?;
                 if !(recrawl && keep_sites) {
-                    db.batch("TRUNCATE host_states, contents")?;
+                    db.batch("TRUNCATE host_states")?;
                 }
                 if !recrawl {
                     texts::forget_before(db, memory.round)?;
@@ -164,7 +168,7 @@ impl Inner {
             }
             let (bounds, worker) = (memory.bounds, memory.worker);
             let mut next = Memory::load(db, worker)?;
-            next.keep_ids(memory);
+            next.succeed(memory);
             *memory = next;
             Tally::create(db, worker, memory.round)?;
             memory.bounds = bounds;

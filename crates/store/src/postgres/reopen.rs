@@ -12,6 +12,7 @@ use super::{
 use crate::codes;
 use crawl_model::{Outcome, StoreError, UrlKey};
 use rustc_hash::FxHashSet;
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 /// URLs that one transaction puts back.
@@ -38,13 +39,14 @@ const REOPEN: &str = "WITH failed AS (SELECT key, host FROM urls WHERE round = $
 /// Number of no worker: its part of the counts is that of commands.
 const NO_WORKER: i32 = 0;
 
-/// Puts failed URLs of the current round back, all of them or those of the keys. Returns their number.
-pub(super) fn reopen(crawl: &PgOptions, urls: Option<&[UrlKey]>) -> Result<usize, StoreError> {
+/// Puts failed URLs of a round back, all of them or those of the keys, if the round is the current one. Returns their number.
+pub(super) fn reopen(crawl: &PgOptions, round: u32, urls: Option<&[UrlKey]>) -> Result<usize, StoreError> {
     let target = Target::new(&crawl.url, &crawl.crawl)?;
     let mut db = target.connect()?;
     rights::check(&mut db, &target, Access::Write)?;
     migrate::verify(&mut db, &target)?;
-    let round = uint(get(&db.one("SELECT round FROM crawls", &[])?, 0)?);
+    // without a failed URL of the round, no transaction has it checked
+    expect_round(round, &db.one("SELECT round FROM crawls", &[])?)?;
     let keys = match urls {
         Some(urls) => uuids(urls),
         None => keys(&mut db, FAILED, round, None)?,
@@ -58,12 +60,7 @@ pub(super) fn reopen(crawl: &PgOptions, urls: Option<&[UrlKey]>) -> Result<usize
             db.transaction(|db| {
                 db.batch("SET LOCAL synchronous_commit = on")?;
                 // no round begins meanwhile
-                let now = uint(get(&db.one("SELECT round FROM crawls FOR KEY SHARE", &[])?, 0)?);
-                if now != round {
-                    return Err(StoreError::Busy(format!(
-                        "round {now} began while URLs of round {round} were put back"
-                    )));
-                }
+                expect_round(round, &db.one("SELECT round FROM crawls FOR KEY SHARE", &[])?)?;
                 let reopened = send(db, round, keys)?;
                 db.execute(
                     "INSERT INTO tallies (worker, round, failed) VALUES ($1, $2, $3) \
@@ -74,6 +71,18 @@ pub(super) fn reopen(crawl: &PgOptions, urls: Option<&[UrlKey]>) -> Result<usize
             })
         },
     )
+}
+
+/// Fails unless a round is the current one.
+fn expect_round(round: u32, current: &Row) -> Result<(), StoreError> {
+    let now = uint(get(current, 0)?);
+    if now == round {
+        return Ok(());
+    }
+    Err(StoreError::Busy(format!(
+        "a worker began round {now} since this command read the settings of round {round}: \
+         the same command tries round {now}"
+    )))
 }
 
 /// Puts URLs back by one transaction a batch, until none of them is left. `put_back` returns the keys of those that it put back.

@@ -47,12 +47,10 @@ impl PgStore {
     pub fn compare_settings(&self, settings: &RoundSettings) -> Result<Vec<SettingDifference>, StoreError> {
         let mut inner = self.ready()?;
         let super::Inner { db, memory, .. } = &mut *inner;
-        let differences = match stored(db)? {
-            None => Vec::new(),
-            Some((of_round, rules)) => differences(settings, &of_round, rules),
-        };
-        let is_fixed = !differences.is_empty() && !get::<bool>(&db.one(IS_UNUSED, &[&memory.worker])?, 0)?;
-        Ok(if is_fixed { differences } else { Vec::new() })
+        Ok(match OfRound::read(db, memory, settings)? {
+            OfRound::Fixed(differences) => differences,
+            OfRound::Missing | OfRound::Same | OfRound::Replaceable => Vec::new(),
+        })
     }
 
     /// Settings that [`begin_round`](crawl_model::Frontier::begin_round) and
@@ -77,20 +75,40 @@ impl PgStore {
         inner.write(Commit::Now, &[], |db, memory, _| {
             // one worker at a time
             db.one("SELECT round FROM crawls FOR UPDATE", &[])?;
-            let differences = match stored(db)? {
-                None => store(db, memory, settings).map(|()| Vec::new())?,
-                Some((of_round, rules)) => differences(settings, &of_round, rules),
-            };
-            if !differences.is_empty() {
-                if !get::<bool>(&db.one(IS_UNUSED, &[&memory.worker])?, 0)? {
-                    return Ok(Agreement::Differs(differences));
+            match OfRound::read(db, memory, settings)? {
+                OfRound::Same => {}
+                OfRound::Missing => store(db, memory, settings)?,
+                OfRound::Replaceable => {
+                    db.execute(REVOKE, &[&memory.worker, &pause])?;
+                    store(db, memory, settings)?;
                 }
-                db.execute(REVOKE, &[&memory.worker, &pause])?;
-                store(db, memory, settings)?;
+                OfRound::Fixed(differences) => return Ok(Agreement::Differs(differences)),
             }
             put_note(db, memory.worker, JOINED, &epoch)?;
             Ok(Agreement::Same)
         })
+    }
+}
+
+/// Settings of the current round, compared with those of a worker.
+enum OfRound {
+    Missing,
+    Same,
+    /// Other settings, which those of the worker may replace.
+    Replaceable,
+    /// Other settings, which stay.
+    Fixed(Vec<SettingDifference>),
+}
+
+impl OfRound {
+    fn read(db: &mut Db, memory: &Memory, settings: &RoundSettings) -> Result<Self, StoreError> {
+        let Some((of_round, rules)) = stored(db)? else { return Ok(Self::Missing) };
+        let differences = differences(settings, &of_round, rules);
+        if differences.is_empty() {
+            return Ok(Self::Same);
+        }
+        let is_unused = get(&db.one(IS_UNUSED, &[&memory.worker])?, 0)?;
+        Ok(if is_unused { Self::Replaceable } else { Self::Fixed(differences) })
     }
 }
 

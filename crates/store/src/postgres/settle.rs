@@ -149,7 +149,7 @@ fn settle_all(db: &mut Db, memory: &mut Memory, ended: &[(&Settlement, Current)]
                 queued.push((out, id));
             }
             Current::Held(page) => {
-                memory.held.remove(&id);
+                memory.end_hold(id);
                 memory.tally.add(0, -1);
                 memory.ledger.take(page.held_for, UrlState::Held, 1);
                 held.push(id);

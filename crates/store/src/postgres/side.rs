@@ -1,9 +1,9 @@
-//! Second connection of a worker, for statements without a fence: claims of contents and searches for similar texts. They do
-//! not wait for settlements and new links, whose transactions have the first connection.
+//! Second connection of a worker, for claims of contents and searches for similar texts. They do not wait for settlements and
+//! new links, whose transactions have the first connection. A claim is one statement, which has the fence of its page.
 //!
 //! The log of the server is one: a durable transaction of either connection makes the earlier changes of both durable.
 
-use super::{PgStore, db::Db};
+use super::{PgStore, db::Db, memory::Memory, page_fences::PageFences};
 use crawl_model::StoreError;
 use std::sync::{
     Mutex,
@@ -16,11 +16,22 @@ pub(super) struct Side {
     db: Option<Mutex<Db>>,
     round: AtomicU32,
     is_recrawl: AtomicBool,
+    /// This worker.
+    pub(super) worker: i32,
+    /// Fences of its pages.
+    pub(super) fences: PageFences,
 }
 
 impl Side {
-    pub(super) fn new(db: Option<Db>, round: u32, is_recrawl: bool) -> Self {
-        Self { db: db.map(Mutex::new), round: round.into(), is_recrawl: is_recrawl.into() }
+    pub(super) fn new(db: Option<Db>, memory: &Memory) -> Self {
+        let Memory { worker, round, recrawl, fences, .. } = memory;
+        Self {
+            db: db.map(Mutex::new),
+            round: (*round).into(),
+            is_recrawl: (*recrawl).into(),
+            worker: *worker,
+            fences: fences.clone(),
+        }
     }
 
     /// The round, and true if URLs of earlier rounds rest in it.
@@ -30,7 +41,7 @@ impl Side {
 }
 
 impl PgStore {
-    /// Runs work that needs no fence. A failure loses the store, as that of a transaction does.
+    /// Runs work of one statement. A failure loses the store, as that of a transaction does.
     pub(super) fn aside<T>(
         &self,
         work: impl FnOnce(&mut Db) -> Result<T, StoreError>,

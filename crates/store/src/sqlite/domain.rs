@@ -8,7 +8,7 @@ use super::{
     memory::Memory,
     url_keys::id_of,
 };
-use crawl_model::{ContentHash, DomainStore, HostKey, Outcome, StoreError, UrlKey};
+use crawl_model::{ContentHash, DomainStore, HostKey, LeaseRef, Outcome, StoreError, UrlKey};
 use rusqlite::{Connection, OptionalExtension, ToSql, types::FromSql};
 
 impl DomainStore for SqliteStore {
@@ -92,12 +92,12 @@ impl DomainStore for SqliteStore {
         })
     }
 
-    fn claim_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<UrlKey, StoreError> {
+    fn claim_content(&self, hash: &ContentHash, claimant: UrlKey, _: LeaseRef) -> Result<UrlKey, StoreError> {
         let first = self.ready()?.write(|conn, _| claim(conn, CONTENTS, hash.0, claimant.0).map_err(sql))?;
         Ok(first.map_or(claimant, UrlKey))
     }
 
-    fn release_content(&self, hash: &ContentHash, claimant: UrlKey) -> Result<(), StoreError> {
+    fn release_content(&self, hash: &ContentHash, claimant: UrlKey, _: LeaseRef) -> Result<(), StoreError> {
         self.ready()?.write(|conn, _| {
             conn.prepare_cached("DELETE FROM contents WHERE hash = ?1 AND claimant = ?2")
                 .and_then(|mut delete| delete.execute((hash.0, claimant.0)))

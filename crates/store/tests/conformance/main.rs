@@ -25,7 +25,10 @@ use frontier::*;
 use random::*;
 use recrawl::*;
 use rounds::*;
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 use strategies::*;
 use texts::*;
 use url::Url;
@@ -192,6 +195,13 @@ fn one(store: &impl Store, name: &str) -> CrawlRequest {
     let mut leased = lease(store, name, 1);
     assert_eq!(leased.len(), 1, "{name} has something to lease");
     leased.remove(0)
+}
+
+/// A leased page of another host.
+fn other_page(store: &impl Store) -> LeaseRef {
+    static PAGES: AtomicU32 = AtomicU32::new(0);
+    enqueue(store, &[&format!("https://other/{}", PAGES.fetch_add(1, Relaxed))]);
+    (&one(store, "other")).into()
 }
 
 fn paths(requests: &[CrawlRequest]) -> Vec<&str> {

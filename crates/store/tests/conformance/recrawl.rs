@@ -185,10 +185,12 @@ pub fn pages_that_rest_or_are_unchanged_are_pages(store: &impl Store) {
 pub fn what_is_known_of_sites_is_kept_if_asked(store: &impl Store) {
     first_round(store, &["https://a/1"]);
     let (hash, first, second) = (ContentHash::of("text"), UrlKey::of("1"), UrlKey::of("2"));
+    let claim = |hash, claimant| store.claim_content(hash, claimant, other_page(store)).unwrap();
+    let release = |hash, claimant| store.release_content(hash, claimant, other_page(store)).unwrap();
     let fill = || {
         store.save_host(&host("a"), b"state").unwrap();
         assert_eq!(store.load_earlier_host(&host("a")).unwrap(), None, "it is of this round");
-        store.claim_content(&hash, first).unwrap();
+        claim(&hash, first);
     };
     let states = || (store.load_host(&host("a")).unwrap(), store.load_earlier_host(&host("a")).unwrap());
     fill();
@@ -196,16 +198,16 @@ pub fn what_is_known_of_sites_is_kept_if_asked(store: &impl Store) {
         store.begin_recrawl(true).unwrap();
         assert_eq!(states(), (None, Some(b"state".to_vec())), "kept for as long as it is not replaced");
     }
-    assert_eq!(store.claim_content(&hash, second).unwrap(), first);
-    store.release_content(&hash, second).unwrap();
-    assert_eq!(store.claim_content(&hash, second).unwrap(), first, "it is not the claimant's to give");
-    store.release_content(&hash, first).unwrap();
-    assert_eq!(store.claim_content(&hash, second).unwrap(), second);
-    store.release_content(&hash, second).unwrap();
+    assert_eq!(claim(&hash, second), first);
+    release(&hash, second);
+    assert_eq!(claim(&hash, second), first, "it is not the claimant's to give");
+    release(&hash, first);
+    assert_eq!(claim(&hash, second), second);
+    release(&hash, second);
     fill();
     store.begin_recrawl(false).unwrap();
     assert_eq!(states(), (None, None));
-    assert_eq!(store.claim_content(&hash, second).unwrap(), second);
+    assert_eq!(claim(&hash, second), second);
     fill_and_begin_anew(store, &hash);
 }
 
@@ -215,5 +217,5 @@ fn fill_and_begin_anew(store: &impl Store, hash: &ContentHash) {
     store.begin_round().unwrap();
     assert_eq!(store.load_earlier_host(&host("a")).unwrap(), None);
     let third = UrlKey::of("3");
-    assert_eq!(store.claim_content(hash, third).unwrap(), third);
+    assert_eq!(store.claim_content(hash, third, other_page(store)).unwrap(), third);
 }

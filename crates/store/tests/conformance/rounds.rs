@@ -159,12 +159,15 @@ pub fn a_page_is_one_when_it_is_held_or_a_record(store: &impl Store) {
 pub fn claims_name_the_first(store: &impl Store) {
     let (a, b) = (UrlKey::of("a"), UrlKey::of("b"));
     let hash = ContentHash::of("text");
-    assert_eq!(store.claim_content(&hash, a).unwrap(), a);
-    assert_eq!(store.claim_content(&hash, b).unwrap(), a);
-    assert_eq!(store.claim_content(&hash, a).unwrap(), a, "the claimant may come again");
-    assert_eq!(store.claim_content(&ContentHash::of("other"), b).unwrap(), b);
+    let claim =
+        |hash: &ContentHash, claimant| store.claim_content(hash, claimant, other_page(store)).unwrap();
     store.begin_round().unwrap();
-    assert_eq!(store.claim_content(&hash, b).unwrap(), b, "claims are a round's");
+    assert_eq!(claim(&hash, a), a);
+    assert_eq!(claim(&hash, b), a);
+    assert_eq!(claim(&hash, a), a, "the claimant may come again");
+    assert_eq!(claim(&ContentHash::of("other"), b), b);
+    store.begin_round().unwrap();
+    assert_eq!(claim(&hash, b), b, "claims are a round's");
 }
 
 pub fn a_value_of_the_end_needs_the_end(store: &impl Store) {

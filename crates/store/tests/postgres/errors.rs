@@ -136,11 +136,12 @@ fn the_end_of_the_second_connection_alone_ends_the_session() {
     let out = lease(&store, "a", 2);
     store.settle(&records(&out[..1]), &[mark("o", 1)]).unwrap();
     let (hash, key) = (ContentHash([1; 32]), UrlKey::of("https://a/2"));
-    assert_eq!(store.claim_content(&hash, key).unwrap(), key);
+    let page = (&out[1]).into();
+    assert_eq!(store.claim_content(&hash, key, page).unwrap(), key);
     let terminate = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity \
                      WHERE application_name = 'crawl' AND query LIKE '%INTO contents%'";
     assert_eq!(server.client().execute(terminate, &[]).unwrap(), 1);
-    let error = store.claim_content(&hash, key).unwrap_err();
+    let error = store.claim_content(&hash, key, page).unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     // the first connection is sound, but the page has no claim
     let error = store.settle(&records(&out[1..]), &[mark("o", 2)]).unwrap_err();
@@ -151,7 +152,7 @@ fn the_end_of_the_second_connection_alone_ends_the_session() {
     drop(store);
     let store = open(&server, "w");
     assert_eq!((store.counts().unwrap().records, store.output_mark("o").unwrap()), (1, Some(1)));
-    assert_eq!(store.claim_content(&hash, key).unwrap(), key);
+    assert_eq!(store.claim_content(&hash, key, page).unwrap(), key, "the claim was made before");
 }
 
 /// Lets settlements of URLs fail, or end their connection: the statement is not the last one that its transaction sends together.

@@ -8,6 +8,7 @@
 )]
 
 mod chaos;
+mod claims;
 mod domains;
 mod errors;
 mod free_hosts;

@@ -2,8 +2,8 @@
 
 use crate::*;
 use crawl_model::{
-    CachedRobots, ContentHash, DomainStore, NewText, Origin, RequestId, RulesVersion, RunStore, Sketch,
-    Strategy, TextIndex,
+    CachedRobots, ContentHash, DomainStore, LeaseRef, LeaseToken, NewText, Origin, RequestId, RulesVersion,
+    RunStore, Sketch, Strategy, TextIndex,
 };
 use crawl_store::{Agreement, Database, RoundSettings, SqliteStore, Upkeep};
 
@@ -37,7 +37,7 @@ fn state_in(dir: &std::path::Path) -> SqliteStore {
     store.requeue((&out[2]).into(), 50, 1, Some(Strategy::Chrome)).unwrap();
     store.save_host(&host("b"), b"state of b").unwrap();
     store.save_lessons(&host("a"), b"lessons of a").unwrap();
-    store.claim_content(&ContentHash([8; 32]), UrlKey::of("https://a/1")).unwrap();
+    store.claim_content(&ContentHash([8; 32]), UrlKey::of("https://a/1"), (&out[0]).into()).unwrap();
     store.put("a note", "v\0").unwrap();
     store.put("round:/out/pages.jsonl", "1").unwrap();
     store.put("retry_after", r#"{"b":4102444800000}"#).unwrap();
@@ -54,7 +54,8 @@ fn check<S: Frontier + DomainStore + RunStore + TextIndex>(store: &S) {
     assert_eq!(store.get("a note").unwrap().as_deref(), Some("v\0"));
     assert_eq!(store.load_host(&host("b")).unwrap().as_deref(), Some(&b"state of b"[..]));
     assert_eq!(store.load_lessons(&host("a")).unwrap().as_deref(), Some(&b"lessons of a"[..]));
-    let first = store.claim_content(&ContentHash([8; 32]), UrlKey::of("https://b/1")).unwrap();
+    let no_lease = LeaseRef { id: RequestId(0), token: LeaseToken(0) };
+    let first = store.claim_content(&ContentHash([8; 32]), UrlKey::of("https://b/1"), no_lease).unwrap();
     assert_eq!(first, UrlKey::of("https://a/1"));
     let sketch = Sketch { content: None, shingles: Vec::new(), signature: vec![3, 4], bands: vec![u64::MAX] };
     let like = store.texts_like(&sketch, 9).unwrap();

@@ -1,7 +1,7 @@
 //! Hosts that change hands.
 
 use crate::*;
-use crawl_model::{ContentHash, DomainStore, Quota, RunStore};
+use crawl_model::{DomainStore, Quota, RunStore};
 use crawl_store::Upkeep;
 use std::net::IpAddr;
 
@@ -139,21 +139,6 @@ fn a_round_begins_once() {
     assert_eq!(a.begin_round().unwrap(), 2, "it joins");
     assert_eq!((a.counts().unwrap().records, a.output_mark("a").unwrap()), (0, None));
     assert_eq!(a.enqueue(&urls(&[&format!("https://{own}/1")])).unwrap().new, 1);
-}
-
-#[test]
-#[ignore = "needs PostgreSQL"]
-fn a_claim_of_an_ended_round_is_none() {
-    let (server, old) = begun("old");
-    let next = open(&server, "next");
-    assert_eq!(next.begin_recrawl(false).unwrap(), 2);
-    let (one, other) = (ContentHash([1; 32]), ContentHash([2; 32]));
-    let (late, new) = (UrlKey::of("https://a/late"), UrlKey::of("https://a/new"));
-    assert_eq!(old.claim_content(&one, late).unwrap(), late, "its page is not settled any more");
-    assert_eq!(next.claim_content(&one, new).unwrap(), new);
-    assert_eq!(next.claim_content(&other, new).unwrap(), new);
-    old.release_content(&other, new).unwrap();
-    assert_eq!(next.claim_content(&other, late).unwrap(), new);
 }
 
 #[test]
