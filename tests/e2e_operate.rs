@@ -265,6 +265,15 @@ fn what_failed_is_fetched_again() {
     run(crawl().env("CRAWL_FETCH_RETRIES", "0")).expect(0);
     assert_eq!((sandbox.records("out.jsonl").len(), sandbox.errors().len()), (2, 2));
     mended.store(true, Ordering::Release);
+    let mut elsewhere = sandbox.bare();
+    elsewhere.args(["retry-errors", &server.url("/"), "--state-dir", "new", "--kind", "http_status"]);
+    let elsewhere = run(&mut elsewhere).expect(2);
+    assert!(
+        elsewhere.stderr.contains("new has no errors.jsonl, the list of failed pages"),
+        "{}",
+        elsewhere.stderr
+    );
+    assert!(!sandbox.path("new").exists());
     assert!(again(&["--fresh"]).expect(2).stderr.contains("--fresh"));
     let unknown = again(&["--kind", "dns", "--kind", "foo"]).expect(2);
     assert!(

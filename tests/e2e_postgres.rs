@@ -13,7 +13,13 @@ use database::Server as Database;
 use kills::kill_after;
 use run::{Done, Sandbox, run, url_counts};
 use serde_json::Value;
-use std::{collections::BTreeMap, fs, path::Path, process::Command, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 use support::{
     server::{Handler, Request, Response, Server},
     site::Site,
@@ -41,6 +47,13 @@ fn shared(sandbox: &Sandbox, database: &Database, seed: &str, flags: &[&str]) ->
     let mut command = sandbox.crawl(&[seed.to_owned()], &[FLAGS.as_slice(), flags].concat());
     command.args(["--store", &store, "--crawl", "harbour"]);
     command
+}
+
+/// Files that `crawl outputs` lists.
+fn outputs(sandbox: &Sandbox, database: &Database) -> Vec<Value> {
+    let mut command = sandbox.bare();
+    command.args(["outputs", "--json", "--store", &database.text_url("crawl"), "--crawl", "harbour"]);
+    serde_json::from_str(&run(&mut command).expect(0).stdout).unwrap()
 }
 
 /// URL and text of each record; each URL is there once.
@@ -89,7 +102,16 @@ fn a_killed_worker_resumes_and_has_each_record_once() {
     for more in [3, 9, 14, 20] {
         kill_after(&server, &mut crawl(), more);
     }
+    let length = || fs::metadata(sandbox.path("out.jsonl")).unwrap().len();
+    let only = |listed: &[Value], is_complete: bool| {
+        let [file] = listed else { panic!("one file and no error log: {listed:?}") };
+        assert!(file["path"].as_str().unwrap().ends_with("/out.jsonl"), "{file}");
+        assert_eq!((&file["round"], &file["isComplete"]), (&1.into(), &is_complete.into()), "{file}");
+        file["bytes"].as_u64().unwrap()
+    };
+    assert!(only(&outputs(&sandbox, &database), false) <= length());
     run(&mut crawl()).expect(0);
+    assert_eq!(only(&outputs(&sandbox, &database), true), length());
     let counts = url_counts(&sandbox.records("out.jsonl"));
     assert!(counts.values().all(|n| *n == 1), "{counts:?}");
     assert_eq!(counts.into_keys().collect::<Vec<_>>(), expected);
@@ -273,6 +295,15 @@ fn the_directory_of_a_worker_is_named_as_such() {
     }
     assert!(sandbox.path("state/errors.jsonl").exists() && !sandbox.path("state/crawl.sqlite").exists());
 
+    let idle = "INSERT INTO crawl_harbour.workers (name, lease_until) VALUES ('idle', clock_timestamp() - interval '5 min')";
+    database.client().batch_execute(idle).unwrap();
+    let in_database = ["--store", &store, "--crawl", "harbour"];
+    let workers = |flags: &[&str]| run(sandbox.bare().arg("workers").args(in_database).args(flags)).expect(0);
+    let (listed, all) = (workers(&[]), workers(&["--all"]));
+    assert!(!listed.stdout.contains("idle") && listed.stderr.contains("1 more"), "{}", listed.stdout);
+    assert!(all.stdout.contains("ended 5 min ago") && all.stderr.is_empty(), "{}", all.stdout);
+    assert_eq!((listed.stdout.lines().count(), all.stdout.lines().count()), (2, 3));
+
     for words in ["report", "status"] {
         refused(&mut bare(&[words, "--store", &store, "--crawl", "other"]), 2, &["\"harbour\"", "another"]);
         run(&mut bare(&[words, "--store", &store, "--crawl", "harbour"])).expect(0);
@@ -283,6 +314,15 @@ fn the_directory_of_a_worker_is_named_as_such() {
         sandbox.read("state/worker.json").replace(&store, &format!("postgres://crawl@{socket}/postgres"));
     sandbox.write("state/worker.json", noted);
     run(&mut shared(&sandbox, &database, &server.url("/"), &["--limit", "1"])).expect(5);
+}
+
+/// Number of Markdown files in a folder and its folders.
+fn pages_in(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let pages = |path: PathBuf| {
+        if path.is_dir() { pages_in(&path) } else { usize::from(path.extension().is_some_and(|e| e == "md")) }
+    };
+    entries.map(pages).sum()
 }
 
 #[test]
@@ -296,11 +336,7 @@ fn a_folder_of_a_worker_is_complete_or_removed() {
         command.args(["--store", &store, "--crawl", "harbour"]).env("CRAWL_OUTPUT_BATCH", "4");
         command
     };
-    let parts = || -> Vec<Value> {
-        let mut command = sandbox.bare();
-        command.args(["outputs", "--json", "--store", &store, "--crawl", "harbour"]);
-        serde_json::from_str(&run(&mut command).expect(0).stdout).unwrap()
-    };
+    let parts = || outputs(&sandbox, &database);
     kill_after(&server, &mut crawl(), 40);
     let is_folder = |part: &Value| part["path"].as_str().unwrap().ends_with('/');
     assert!(parts().iter().all(|part| is_folder(part) && part["isComplete"] == false), "{:?}", parts());
@@ -319,7 +355,13 @@ fn a_folder_of_a_worker_is_complete_or_removed() {
         assert!(is_folder(part) && part["isComplete"] == true, "{part}");
         let index = fs::read(Path::new(part["path"].as_str().unwrap()).join("index.jsonl")).unwrap();
         assert_eq!(part["bytes"], index.len(), "{part}");
-        urls.extend(run::lines(&String::from_utf8(index).unwrap()));
+        let (folder, index) = (part["path"].as_str().unwrap(), String::from_utf8(index).unwrap());
+        assert_eq!(
+            pages_in(Path::new(folder)),
+            index.lines().count(),
+            "a page that was not settled has no file"
+        );
+        urls.extend(run::lines(&index));
     }
     let counts = url_counts(&urls);
     assert!(counts.len() > 60 && counts.values().all(|n| *n == 1), "{counts:?}");

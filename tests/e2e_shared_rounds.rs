@@ -136,6 +136,12 @@ fn three_rounds_have_the_outcomes_of_a_crawl_in_a_directory() {
         let none = run(&mut crawl.command(&["retry-errors", "--kind", "timeout"])).expect(0);
         assert!(none.stderr.contains("nothing failed as timeout"), "{}", none.stderr);
     }
+    let given = crawls[1].command(&["retry-errors", "--kind", "timeout"]);
+    let mut elsewhere = crawls[1].sandbox.bare();
+    elsewhere.args(given.get_args().map(|word| if word == "state" { "new".as_ref() } else { word }));
+    given.get_envs().for_each(|(key, value)| _ = elsewhere.env(key, value.unwrap()));
+    let none = run(&mut elsewhere).expect(2).stderr;
+    assert!(none.contains("new has no errors.jsonl") && none.contains("leave out --kind"), "{none}");
 }
 
 #[test]

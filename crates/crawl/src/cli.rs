@@ -20,7 +20,7 @@ pub use jobs::{
 };
 pub use operate::{
     ConfigArgs, CopyArgs, ReportArgs, RetryArgs, SchemaArgs, StateArgs, StateJob, StateJobArgs, StatusArgs,
-    StoreArgs,
+    StoreArgs, WorkersArgs,
 };
 use overrides::Overrides;
 pub use projects::{AnalyzeArgs, DatabaseArgs, McpArgs, ProjectsArgs, ProjectsWhat, ServeArgs};
@@ -117,7 +117,9 @@ pub enum Command {
     /// The crawl is in a database: `crawl outputs --store postgres://user@host/database --crawl NAME`.
     Outputs(StoreArgs),
     /// List the workers of a crawl in a database.
-    Workers(StoreArgs),
+    ///
+    /// They run, or have visited a URL of the current round.
+    Workers(WorkersArgs),
     /// Fetch again the pages that failed in the last round.
     ///
     /// The round then continues: `crawl retry-errors --seed urls.txt -o pages.jsonl`.

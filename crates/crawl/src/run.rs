@@ -22,6 +22,7 @@ use crawl_engine::{
     session::{Session, check_browser, check_outputs, check_owner, close_outputs},
     stage_error::StageError,
     state::{self, SharedCrawl, State},
+    stats::Stats,
     threads,
 };
 use crawl_fetch::{Seed, is_public};
@@ -107,7 +108,8 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
     upkeep::remove_old(&config.state, &state.dir, args.quiet);
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let named = Named { seeds: shown_names(&names), command: command_line(words), ..Named::default() };
-    let job = Job { config, seeds: &seeds, place, named, notifier, quiet: args.quiet };
+    let (samples, quiet) = (Arc::default(), args.quiet);
+    let job = Job { config, seeds: &seeds, place, named, notifier, samples, quiet };
     runtime.block_on(job.run(state, metrics))
 }
 
@@ -125,7 +127,17 @@ struct Job<'s> {
     place: Place,
     named: Named,
     notifier: Option<Notifier>,
+    samples: Arc<Samples>,
     quiet: bool,
+}
+
+/// Result of one session of a run.
+struct Attempt {
+    outcome: Result<Exit, Failure>,
+    /// The summary after an error that another attempt follows.
+    summary: Option<Summary>,
+    /// Counts for that attempt.
+    stats: Option<Stats>,
 }
 
 impl Job<'_> {
@@ -133,7 +145,7 @@ impl Job<'_> {
     async fn run(mut self, mut state: State, mut metrics: Metrics) -> Result<Exit, Failure> {
         let mut patience = Patience::new(self.config.fetch.max_outage);
         loop {
-            let (outcome, summary) = self.attempt(&state, metrics).await;
+            let Attempt { outcome, summary, stats } = self.attempt(&state, metrics).await;
             let failure = match outcome.map_err(|failure| self.place.explain(failure)) {
                 Err(failure) if self.place.is_shared() && is_passing(&failure) => failure,
                 outcome => {
@@ -152,13 +164,14 @@ impl Job<'_> {
                 summary.say();
             }
             (state, metrics) = next?;
+            state.earlier = stats;
         }
     }
 
-    /// Crawls until the end or an error. The summary is that of an error after which another attempt follows.
-    async fn attempt(&self, state: &State, metrics: Metrics) -> (Result<Exit, Failure>, Option<Summary>) {
+    /// Crawls until the end or an error.
+    async fn attempt(&self, state: &State, metrics: Metrics) -> Attempt {
         let named = self.named.clone();
-        let beside = (metrics, self.notifier.as_ref());
+        let beside = (metrics, self.notifier.as_ref(), &self.samples);
         crawl(self.config.clone(), self.seeds, (state, named), beside, self.quiet).await
     }
 }
@@ -194,19 +207,21 @@ async fn crawl(
     config: Config,
     seeds: &[Seed],
     (state, mut named): (&State, Named),
-    (metrics, notifier): (Metrics, Option<&Notifier>),
+    (metrics, notifier, samples): (Metrics, Option<&Notifier>, &Arc<Samples>),
     quiet: bool,
-) -> (Result<Exit, Failure>, Option<Summary>) {
+) -> Attempt {
     let is_shared = config.state.is_shared();
     let session = Session::open(config, seeds, state, &Platform::default(), |context| {
         print_round_notes(context, state, quiet);
     });
     let session = match session {
         Ok(session) => session,
-        Err(failure) => return (Err(failure), None),
+        Err(failure) => {
+            let stats = state.earlier.as_ref().map(Stats::carried);
+            return Attempt { outcome: Err(failure), summary: None, stats };
+        }
     };
-    let samples = Arc::new(Samples::default());
-    let mut tasks = BackgroundTasks::start(&session.context, &samples, metrics, quiet);
+    let mut tasks = BackgroundTasks::start(&session.context, samples, metrics, quiet);
     let context = Arc::clone(&session.context);
     (named.output, named.errors) = session.names();
     let outcome = session.run().await;
@@ -222,11 +237,11 @@ async fn crawl(
         // the report of a later attempt replaces it
         let counts = FrontierCounts::default();
         let code = outcome.as_ref().map_or_else(Exit::of, |()| Exit::Done);
-        let report = leave_report((&context, &samples, &named), state, (why, code), &counts);
+        let report = leave_report((&context, samples, &named), state, (why, code), &counts);
         let summary = Summary::of(&context, why, &counts, &places_of(state, &named, report.as_deref()));
         (outcome.map(|()| Exit::Done).map_err(Failure::from), (!quiet).then_some(summary))
     } else {
-        (finish((&context, &samples), state, &named, outcome, quiet), None)
+        (finish((&context, samples), state, &named, outcome, quiet), None)
     };
     let code = exit.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
     if let Err(error) = context.in_storage(move |context| context.note_exit(code)).await {
@@ -238,7 +253,7 @@ async fn crawl(
         notifier.run_ended(&run_end(&context, state, &named, &exit)).await;
     }
     tasks.end().await;
-    (exit, summary)
+    Attempt { outcome: exit, summary, stats: Some(context.stats.carried()) }
 }
 
 /// The summary of a run, as it is shown.

@@ -18,8 +18,9 @@ impl Bound {
     /// Returns the first bound that a run has reached. URLs in flight are still finished.
     #[must_use]
     pub fn reached(settings: &CrawlSection, stats: &Stats) -> Option<Self> {
-        let time = settings.max_time.is_some_and(|most| stats.started.elapsed() + stats.run_age >= most);
-        let bytes = settings.max_bytes.is_some_and(|most| stats.wire_bytes.get() >= most.as_u64());
+        let time =
+            settings.max_time.is_some_and(|most| stats.session_started.elapsed() + stats.run_age >= most);
+        let bytes = settings.max_bytes.is_some_and(|most| stats.session_bytes() >= most.as_u64());
         match () {
             () if !settings.limit.allows(stats.claimed()) => Some(Self::Records),
             () if time => Some(Self::Time),
@@ -62,7 +63,7 @@ mod tests {
         let bytes = |most| settings(&[("crawl.max_bytes", most)]);
         assert_eq!(Bound::reached(&bytes("1 KiB"), &stats), Some(Bound::Bytes));
         assert_eq!(Bound::reached(&bytes("1025 B"), &stats), None);
-        stats.started = Instant::now().checked_sub(Duration::from_secs(60)).unwrap();
+        stats.session_started = Instant::now().checked_sub(Duration::from_secs(60)).unwrap();
         let time = |most| settings(&[("crawl.max_time", most)]);
         assert_eq!(Bound::reached(&time("1m"), &stats), Some(Bound::Time));
         assert_eq!(Bound::reached(&time("1h"), &stats), None);

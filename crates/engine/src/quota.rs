@@ -47,7 +47,7 @@ impl Limits {
             self.settings.limit = Limit(Some(part));
         }
         if let (Some(limit), Some(part)) = (crawl.max_bytes, self.settings.max_bytes) {
-            let used = stats.wire_bytes.get();
+            let used = stats.session_bytes();
             let part = self.next(context, Quota::Bytes, (limit.as_u64(), part.as_u64(), used))?;
             self.settings.max_bytes = Some(ByteSize(part));
         }

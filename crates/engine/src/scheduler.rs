@@ -425,7 +425,7 @@ impl Scheduler {
 /// Cancels requests in flight two seconds after `crawl.max_time`. Never returns.
 async fn end_requests(context: &Context) {
     let left = context.config.crawl.max_time.map(|time| time.saturating_sub(context.stats.run_age));
-    if let Some(end) = left.and_then(|left| context.stats.started.checked_add(left)) {
+    if let Some(end) = left.and_then(|left| context.stats.session_started.checked_add(left)) {
         tokio::time::sleep_until(end + GRACE_AFTER_LIMIT).await;
         context.control.requests.cancel();
     }

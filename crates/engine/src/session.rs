@@ -169,6 +169,9 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     let mut context = context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
     context.records.keeper = keeper;
     share_addresses(&mut context);
+    if let Some(earlier) = &state.earlier {
+        context.stats = earlier.carried();
+    }
     context.stats.run_age = state.store.run_age()?;
     context.recrawl.whole = state.new_round;
     context.recrawl.writes_all = state.writes_all;

@@ -20,6 +20,7 @@ use crate::{
     exit::{Exit, Failure},
     rules_version,
     scratch::Scratch,
+    stats::Stats,
 };
 use crawl_model::{Frontier, FrontierCounts, RequestId, RulesVersion, RunStore, StoreError};
 use crawl_projects::DEFAULT_PROJECT;
@@ -47,6 +48,8 @@ pub struct State {
     pub other_links: bool,
     /// The directory is removed after the run.
     pub is_temporary: bool,
+    /// Counts of earlier sessions of this process.
+    pub earlier: Option<Stats>,
     /// Every page of the round becomes a record with its text, changed or not.
     pub writes_all: bool,
     /// The records of the round have other fields than those of the output, so none of the earlier ones stays.
@@ -259,6 +262,7 @@ impl State {
             writes_all: admitted.writes_all,
             replaces_records: admitted.replaces_records,
             is_temporary: false,
+            earlier: None,
             _lock: lock,
         })
     }

@@ -61,8 +61,12 @@ pub struct HostFigures {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Start of the run.
+    /// Start of the run in this process.
     pub started: Instant,
+    /// Start of this session of a worker, which is later after a loss of the database.
+    pub session_started: Instant,
+    /// Counts of earlier sessions that `records` and `wire_bytes` contain.
+    earlier: Earlier,
     /// Age of the run when this process joined it; zero if no other worker was there.
     pub run_age: Duration,
     /// Leases handed to the fetch stage.
@@ -120,7 +124,13 @@ pub struct Stats {
     pub changed: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Earlier {
+    records: u64,
+    wire_bytes: u64,
+}
+
+#[derive(Clone, Debug, Default)]
 struct Tables {
     statuses: BTreeMap<u16, u64>,
     strategies: BTreeMap<Strategy, u64>,
@@ -161,8 +171,11 @@ impl Tables {
 
 impl Default for Stats {
     fn default() -> Self {
+        let now = Instant::now();
         Self {
-            started: Instant::now(),
+            started: now,
+            session_started: now,
+            earlier: Earlier::default(),
             run_age: Duration::ZERO,
             leased: Count::default(),
             requeued: Count::default(),
@@ -199,6 +212,41 @@ impl Stats {
     fn tables(&self) -> MutexGuard<'_, Tables> {
         // a panic under the lock leaves usable counts
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts for the next session of a worker: results go on, leases and pages in flight begin anew.
+    #[must_use]
+    pub fn carried(&self) -> Self {
+        let earlier = Earlier { records: self.records.get(), wire_bytes: self.wire_bytes.get() };
+        let next = Self { started: self.started, earlier, ..Self::default() };
+        for (to, from) in [
+            (&next.records, &self.records),
+            (&next.failed, &self.failed),
+            (&next.pages, &self.pages),
+            (&next.wire_bytes, &self.wire_bytes),
+            (&next.body_bytes, &self.body_bytes),
+            (&next.written_bytes, &self.written_bytes),
+            (&next.content_bytes, &self.content_bytes),
+            (&next.removed_bytes, &self.removed_bytes),
+            (&next.duplicates, &self.duplicates),
+            (&next.near_duplicates, &self.near_duplicates),
+            (&next.all_boilerplate, &self.all_boilerplate),
+            (&next.pages_new, &self.pages_new),
+            (&next.pages_changed, &self.pages_changed),
+            (&next.pages_unchanged, &self.pages_unchanged),
+            (&next.pages_gone, &self.pages_gone),
+            (&next.soft_404s, &self.soft_404s),
+            (&next.by_site, &self.by_site),
+        ] {
+            to.add(from.get());
+        }
+        *next.tables() = self.tables().clone();
+        next
+    }
+
+    /// Bytes over the wire in this session.
+    pub fn session_bytes(&self) -> u64 {
+        self.wire_bytes.get().saturating_sub(self.earlier.wire_bytes)
     }
 
     /// A response came.
@@ -352,7 +400,8 @@ impl Stats {
 
     /// URLs between their lease and their end; held pages are not among them.
     pub fn in_flight(&self) -> u64 {
-        let out = self.requeued.get() + self.ended.get() + self.records.get() + self.held.get();
+        let records = self.records.get().saturating_sub(self.earlier.records);
+        let out = self.requeued.get() + self.ended.get() + records + self.held.get();
         (self.leased.get() + self.released.get()).saturating_sub(out)
     }
 }
@@ -370,4 +419,28 @@ pub struct Example {
     /// A page or sitemap that names the URL.
     #[serde(default)]
     pub found_on: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_go_on_in_the_next_session_and_leases_begin_anew() {
+        let first = Stats::default();
+        first.leased.add(5);
+        first.records.add(3);
+        first.wire_bytes.add(70);
+        first.answered(&HostKey::from_stored("a"), 200, 5);
+        let next = first.carried().carried();
+        assert_eq!((next.records.get(), next.wire_bytes.get(), next.started), (3, 70, first.started));
+        assert_eq!((next.claimed(), next.in_flight(), next.session_bytes()), (0, 0, 0));
+        next.leased.add(2);
+        next.records.add(1);
+        next.wire_bytes.add(9);
+        assert_eq!((next.claimed(), next.in_flight(), next.session_bytes()), (2, 1, 9));
+        next.answered(&HostKey::from_stored("a"), 404, 5);
+        assert_eq!(next.statuses().into_iter().collect::<Vec<_>>(), [(200, 1), (404, 1)]);
+        assert_eq!(next.latency().count(), 2);
+    }
 }

@@ -52,6 +52,15 @@ pub trait Format: Sync {
         fs::remove_file(path)
     }
 
+    /// Removes what a killed process wrote beside its settled records, in an output that holds no files of others. An open
+    /// output has been cut back already, so only a folder has more to remove.
+    ///
+    /// # Errors
+    /// When it cannot be read or removed.
+    fn remove_unsettled(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Puts an output in order after a round. `note` is called with its new length before the length changes.
     ///
     /// # Errors

@@ -114,12 +114,20 @@ pub trait Upkeep {
         Ok(())
     }
 
-    /// The files of the output of all workers; none for a state of one process.
+    /// The parts of the output of all workers; none for a state of one process.
     ///
     /// # Errors
     /// When storage fails.
     fn parts(&self) -> Result<Vec<OutputPart>, StoreError> {
         Ok(Vec::new())
+    }
+
+    /// Parts, and files of the output that one worker writes without parts; none for a state of one process.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn outputs(&self) -> Result<Vec<OutputPart>, StoreError> {
+        self.parts()
     }
 
     /// All workers by name; none for a state of one process.
@@ -203,6 +211,16 @@ pub struct WorkerState {
     pub records: i64,
     /// Failures that it settled in this round.
     pub failed: i64,
+    /// URLs that it settled in this round, with any outcome.
+    pub settled: i64,
+}
+
+impl WorkerState {
+    /// Returns true if the worker has a lease, or settled a URL of this round.
+    #[must_use]
+    pub const fn is_of_round(&self) -> bool {
+        self.lease_ms > 0 || self.settled > 0
+    }
 }
 
 /// A file of the output of one worker.

@@ -74,6 +74,17 @@ impl StoreArgs {
     }
 }
 
+/// `crawl workers`
+#[derive(Debug, Args)]
+pub struct WorkersArgs {
+    /// The crawl
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// List workers of earlier rounds too, and those that have visited no URL
+    #[arg(long)]
+    pub all: bool,
+}
+
 /// `crawl status`
 #[derive(Debug, Args)]
 pub struct StatusArgs {
@@ -155,6 +166,8 @@ pub struct ConfigArgs {
 #[derive(Debug, Args)]
 pub struct RetryArgs {
     /// Only those of this kind, as the error log names it (repeatable; see docs/errors.md)
+    ///
+    /// Of a crawl in a database, these are failed pages of one worker, whose directory --state-dir names.
     #[arg(long, value_name = "KIND")]
     pub kind: Vec<String>,
     /// The crawl, as it was begun

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::{fmt::Write as _, sync::Arc};
 
 pub fn run(args: &StoreArgs) -> Result<Exit, Failure> {
-    let mut parts = open(args)?.parts()?;
+    let mut parts = open(args)?.outputs()?;
     parts.retain(|part| part.bytes > 0);
     if args.json { print(&parts) } else { write_text(&in_words(&parts)).map(|()| Exit::Done) }
 }

@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use std::{
     fs::File,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, ErrorKind},
     path::Path,
 };
 
@@ -106,7 +106,7 @@ fn reopen_shared(crawl: &SharedCrawl, settings: &Config, kinds: &[String]) -> Re
     }
     let dir = Path::new(&settings.state.dir);
     crawl.check_dir(dir)?;
-    let failed = failed_in(dir, kinds)?;
+    let failed = failed_in(dir, kinds, true)?;
     let mut reopened = 0;
     for batch in failed.chunks(BATCH) {
         reopened += crawl.reopen_failed(round, Some(batch))?;
@@ -120,9 +120,12 @@ fn is_unfinished(store: &dyn StateStore) -> Result<bool, StoreError> {
 }
 
 /// URLs that the error log of a directory names, all of them or those of some kinds.
-fn failed_in(dir: &Path, kinds: &[String]) -> Result<Vec<UrlKey>, Failure> {
+fn failed_in(dir: &Path, kinds: &[String], is_shared: bool) -> Result<Vec<UrlKey>, Failure> {
     let log = dir.join(state::ERROR_LOG);
-    let fail = |e: std::io::Error| Failure::input(&log, &e);
+    let fail = |e: std::io::Error| match e.kind() {
+        ErrorKind::NotFound => missing_log(dir, is_shared),
+        _ => Failure::input(&log, &e),
+    };
     // a URL may have failed more than once
     let mut failed = FxHashSet::default();
     for line in BufReader::new(File::open(&log).map_err(fail)?).lines() {
@@ -135,9 +138,20 @@ fn failed_in(dir: &Path, kinds: &[String]) -> Result<Vec<UrlKey>, Failure> {
     Ok(failed.into_iter().collect())
 }
 
+/// The refusal of a directory in which no run has written an error log.
+fn missing_log(dir: &Path, is_shared: bool) -> Failure {
+    let (log, dir) = (state::ERROR_LOG, dir.display());
+    let ways = if is_shared {
+        "--kind reads that of one worker: name the directory of a worker with --state-dir, or leave out --kind"
+    } else {
+        "name the crawl as it was begun, with its seeds and its --state-dir"
+    };
+    Failure::usage(format!("{dir} has no {log}, the list of failed pages; {ways}"))
+}
+
 /// Puts back what the error log of the last round names.
 fn reopen(dir: &Path, kinds: &[String]) -> Result<Found, Failure> {
-    let failed = failed_in(dir, kinds)?;
+    let failed = failed_in(dir, kinds, false)?;
     let _lock = StateLock::acquire(dir)?;
     state::require_database(dir)?;
     let store = crawl_store::open(dir)?;

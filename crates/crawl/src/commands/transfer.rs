@@ -41,7 +41,8 @@ pub(super) fn copy(args: &CopyArgs) -> Result<Exit, Failure> {
         }
         _ => {
             return Err(Failure::usage(
-                "a copy is from sqlite:DIR to postgres://…, or back: copy a directory with cp, a database with pg_dump",
+                "one of both must be postgres://USER@HOST/DATABASE, the other sqlite:DIR: copy a directory with cp -a once its \
+                 process has ended, and a database with pg_dump",
             ));
         }
     };

@@ -4,39 +4,61 @@ use super::{
     outputs::{open, print},
     write_text,
 };
-use crate::cli::StoreArgs;
+use crate::{cli::WorkersArgs, logging::say};
 use crawl_engine::exit::{Exit, Failure};
 use crawl_model::rfc3339;
 use crawl_store::WorkerState;
 use std::fmt::Write as _;
 
-pub fn run(args: &StoreArgs) -> Result<Exit, Failure> {
-    let workers = open(args)?.workers()?;
-    if args.json { print(&workers) } else { write_text(&in_words(&workers)).map(|()| Exit::Done) }
+pub fn run(args: &WorkersArgs) -> Result<Exit, Failure> {
+    let mut workers = open(&args.store)?.workers()?;
+    let known = workers.len();
+    workers.retain(|worker| args.all || worker.is_of_round());
+    if args.store.json {
+        return print(&workers);
+    }
+    write_text(&in_words(&workers))?;
+    let left_out = known - workers.len();
+    if left_out > 0 {
+        say(&format!("{left_out} more have visited no URL of this round: --all lists them"));
+    }
+    Ok(Exit::Done)
 }
 
 fn in_words(workers: &[WorkerState]) -> String {
     let widest = workers.iter().map(|worker| worker.name.len()).max().unwrap_or(0).max(6);
     let mut out = format!(
-        "{:widest$}  {:20}  {:>7}  {:>6}  {:>8}  {:>8}\n",
+        "{:widest$}  {:24}  {:>16}  {:>6}  {:>8}  {:>8}\n",
         "worker", "since", "lease", "hosts", "records", "failed"
     );
     for worker in workers {
-        let lease = match worker.lease_ms {
-            left if left > 0 => format!("{} s", left / 1_000),
-            _ => "ended".to_owned(),
-        };
         let _ = writeln!(
             out,
-            "{:widest$}  {:20}  {lease:>7}  {:>6}  {:>8}  {:>8}",
+            "{:widest$}  {:24}  {:>16}  {:>6}  {:>8}  {:>8}",
             worker.name,
             rfc3339(worker.since_ms),
+            lease(worker.lease_ms),
             worker.hosts,
             worker.records,
             worker.failed
         );
     }
     out
+}
+
+/// Time until the end of a lease, or since then.
+fn lease(left_ms: i64) -> String {
+    if left_ms > 0 {
+        return format!("{} s", left_ms / 1_000);
+    }
+    let seconds = left_ms.unsigned_abs() / 1_000;
+    let (time, unit) = match seconds {
+        0..60 => (seconds, "s"),
+        60..3_600 => (seconds / 60, "min"),
+        3_600..86_400 => (seconds / 3_600, "h"),
+        _ => (seconds / 86_400, "d"),
+    };
+    format!("ended {time} {unit} ago")
 }
 
 #[cfg(test)]
@@ -53,10 +75,17 @@ mod tests {
             hosts: 3,
             records: 12,
             failed: 1,
+            settled: 14,
         };
-        let text = in_words(&[worker("longer-name", 59_900), worker("b", -5)]);
+        let ended = [-5, -60_000, -86_399_000, -200_000_000].map(|ms| worker("b", ms));
+        let text = in_words(&[&[worker("longer-name", 59_900)][..], &ended].concat());
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[1], ["longer-name", "1970-01-01T00:00:00.000Z", "59", "s", "3", "12", "1"]);
-        assert_eq!(lines[2][2..], ["ended", "3", "12", "1"]);
+        assert_eq!(lines[2][2..], ["ended", "0", "s", "ago", "3", "12", "1"]);
+        assert_eq!(lines[3][2..5], ["ended", "1", "min"]);
+        assert_eq!(lines[4][2..5], ["ended", "23", "h"]);
+        assert_eq!(lines[5][2..5], ["ended", "2", "d"]);
+        let ends: Vec<usize> = text.lines().map(str::len).collect();
+        assert!(ends.iter().all(|end| *end == ends[0]), "columns stand below each other: {text}");
     }
 }

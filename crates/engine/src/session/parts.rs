@@ -218,6 +218,10 @@ fn end_earlier(state: &State, fields: Option<&Fields>) -> Result<(), Failure> {
             let reach = opened.output.finish()?;
             let mark = reach.map(|offset| OutputMark { name: part.mark.clone(), offset });
             state.store.settle(&[], &Vec::from_iter(mark))?;
+            // an index without its settled lines names fewer files than were settled
+            if opened.damage.is_none() {
+                place.remove_unsettled()?;
+            }
         }
         end_listed(&*state.store, &place, &part.path)?;
     }

@@ -10,8 +10,8 @@ use crate::codes;
 use crawl_model::{ContentHash, DomainStore, HostKey, LeaseRef, Outcome, StoreError, UrlKey};
 use uuid::Uuid;
 
-/// Claims a content; returns its first claimant. A claim is none after its round, or once another worker has the host of the page:
-/// the visit that replaces it may find another content. The lock is that of the fence, so a rival takes the host before the claim
+/// Claims a content; returns its first claimant. A claim is none after its round, or once another worker has the host of the page.
+/// The visit that replaces it may find another content. The lock is that of the fence, so a rival takes the host before the claim
 /// or after it. A content that is claimed already needs no lock.
 const CLAIM: &str = "WITH mine AS (SELECT FROM hosts WHERE id = $4 AND owner = $5 AND epoch = $6 \
                      AND NOT EXISTS (SELECT 1 FROM contents WHERE hash = $1) FOR SHARE OF hosts), \

@@ -15,10 +15,26 @@ const PARTS: &str = "SELECT p.path, w.name, p.epoch, p.seq, p.round, p.mark, coa
                      FROM parts p JOIN workers w ON w.id = p.worker LEFT JOIN outputs o ON o.name = p.mark \
                      ORDER BY p.round, w.name, p.epoch, p.seq, p.path";
 
+/// Files of one worker, whose names have no star: outputs that are no part, and none that was removed without a record. The mark
+/// of a folder is that of its index. A file that was moved is listed under its last name.
+const PLAIN: &str = "SELECT DISTINCT ON (w.id, coalesce(nullif(file.value, ''), convert_to(o.path, 'UTF8'))) \
+                     o.path, w.name, w.epoch, coalesce(convert_from(round.value, 'UTF8')::int, 0), o.reach, \
+                     coalesce(open.value <> '1', true) \
+                     FROM workers w CROSS JOIN LATERAL (SELECT 'worker ' || w.id || ' ' AS prefix) p \
+                     CROSS JOIN LATERAL (SELECT substr(name, length(prefix) + 1) AS path, reach FROM outputs \
+                     WHERE starts_with(name, prefix) AND reach > 0 \
+                     AND NOT EXISTS (SELECT 1 FROM parts WHERE mark = outputs.name)) o \
+                     LEFT JOIN settings file ON file.name = prefix || 'file:' || path \
+                     LEFT JOIN settings round ON round.name = prefix || 'round:' || path \
+                     LEFT JOIN settings open ON open.name = prefix || 'open:' || path \
+                     WHERE path LIKE '/%' AND path NOT LIKE '%/errors.jsonl' AND strpos(path, 'part-' || w.name || '-') = 0 \
+                     ORDER BY w.id, coalesce(nullif(file.value, ''), convert_to(o.path, 'UTF8')), open.value DESC, o.reach DESC";
+
 const WORKERS: &str = "SELECT w.name, w.epoch, (extract(epoch FROM w.since) * 1000)::int8, \
                        (extract(epoch FROM w.lease_until - clock_timestamp()) * 1000)::int8, \
                        (SELECT count(*) FROM hosts h WHERE h.owner = w.id), \
-                       coalesce(t.records, 0)::int8, coalesce(t.failed, 0)::int8 \
+                       coalesce(t.records, 0)::int8, coalesce(t.failed, 0)::int8, \
+                       coalesce(t.records + t.failed + t.skipped + t.redirected + t.unchanged + t.gone, 0)::int8 \
                        FROM workers w LEFT JOIN tallies t ON t.worker = w.id AND t.round = $1 ORDER BY w.name";
 
 impl PgStore {
@@ -78,6 +94,29 @@ impl PgStore {
         self.ready()?.parts()
     }
 
+    /// The files of all workers, those included that are no part of several.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn all_outputs(&self) -> Result<Vec<OutputPart>, StoreError> {
+        let mut inner = self.ready()?;
+        let mut outputs = inner.parts()?;
+        for row in &inner.db.rows(PLAIN, &[])? {
+            let path: String = get(row, 0)?;
+            outputs.push(OutputPart {
+                mark: path.clone(),
+                path,
+                worker: get(row, 1)?,
+                epoch: get(row, 2)?,
+                seq: 0,
+                round: uint(get(row, 3)?),
+                bytes: unsigned(row, 4)?,
+                is_complete: get(row, 5)?,
+            });
+        }
+        Ok(outputs)
+    }
+
     /// All workers by name.
     ///
     /// # Errors
@@ -96,6 +135,7 @@ impl PgStore {
                 hosts: unsigned(row, 4)?,
                 records: get(row, 5)?,
                 failed: get(row, 6)?,
+                settled: get(row, 7)?,
             });
         }
         Ok(workers)

@@ -179,6 +179,10 @@ impl Upkeep for PgStore {
         self.all_parts()
     }
 
+    fn outputs(&self) -> Result<Vec<OutputPart>, StoreError> {
+        self.all_outputs()
+    }
+
     fn workers(&self) -> Result<Vec<WorkerState>, StoreError> {
         self.all_workers()
     }

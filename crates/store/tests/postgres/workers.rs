@@ -143,6 +143,25 @@ fn a_round_begins_once() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
+fn a_worker_is_of_the_round_in_which_it_runs_or_has_visited_a_url() {
+    let (server, a) = begun("a");
+    a.enqueue(&urls(&["https://a/1"])).unwrap();
+    a.settle(&records(&lease(&a, "a", 1)), &[]).unwrap();
+    drop((a, open(&server, "idle")));
+    let of_round = || {
+        let reader = PgStore::open_read_only(&server.options("c", "reader")).unwrap();
+        let workers = reader.all_workers().unwrap().into_iter().filter(crawl_store::WorkerState::is_of_round);
+        workers.map(|worker| worker.name).collect::<Vec<_>>()
+    };
+    assert_eq!(of_round(), ["a"], "its lease has ended");
+    let next = open(&server, "next");
+    assert_eq!(of_round(), ["a", "next"]);
+    next.begin_recrawl(true).unwrap();
+    assert_eq!(of_round(), ["next"]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
 fn readers_change_nothing() {
     let (server, store) = begun("a");
     store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
