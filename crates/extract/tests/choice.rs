@@ -56,6 +56,22 @@ fn news_in_front_of_the_title_is_left_out_of_an_article() {
 }
 
 #[test]
+fn empty_boxes_between_comments_are_no_other_boxes() {
+    let comment = |n: u32| {
+        format!(
+            "<div class=form></div><div class=entry><b>Reader {n}</b> <i>14.05.2026</i><p>Bread number {n} is baked with \
+            salt, with water and with patience.</p></div><div class=answers></div>"
+        )
+    };
+    let comments = (1..=4).map(comment).collect::<String>();
+    let head = "<meta property='og:type' content='article'>";
+    let page =
+        format!("{head}<body><h1>The timetable</h1><div>{}<div>{comments}</div></div>", PROSE.repeat(3));
+    let content = extract(&page).content;
+    assert!(content.contains("bicycles") && !content.contains("Bread"), "{content}");
+}
+
+#[test]
 fn boxes_with_a_time_each_are_left_out_of_an_article() {
     for stamp in ["2026-05-14 19:23", "14.05.2026", "at 7:37", "3 days ago", "vor 3 Tagen"] {
         let page = format!(
@@ -236,6 +252,48 @@ fn headings_that_link_to_other_sites_are_no_teasers() {
         let content = extract(&page(own)).content;
         assert!(!content.contains("Boats of kind"), "{own}: {content}");
     }
+}
+
+#[test]
+fn teasers_behind_the_text_of_an_article_are_left_out_at_any_share() {
+    let teaser = |n: u32| {
+        format!(
+            "<li><h3><a href='/quay-{n}'>Quay number {n}</a></h3><p>{}</p></li>",
+            "Boats leave here. ".repeat(12)
+        )
+    };
+    let list = (1..=30).map(teaser).collect::<String>();
+    let text = ["Sundays", "Mondays", "Fridays"].map(|day| PROSE.replace("Sundays", day)).concat();
+    let has_teasers = |heading: &str, text: &str| {
+        let page = format!(
+            "<meta property='og:type' content='article'><body><div>{heading}<div>{text}</div></div><ul>{list}</ul>"
+        );
+        extract(&page).content.contains("Boats leave")
+    };
+    let heading = "<h1>The timetable</h1>";
+    assert!(!has_teasers(heading, &text));
+    assert!(has_teasers(heading, "<p>All quays of the harbour.</p>"), "a list");
+    assert!(has_teasers("", &text), "without a heading");
+}
+
+#[test]
+fn the_canonical_url_names_the_site_of_a_copied_page() {
+    let teaser = |n: u32| {
+        format!(
+            "<section><h2><a href='https://quays.test/quay-{n}'>Quay number {n}</a></h2><p>Boats of kind {n} leave.</p></section>"
+        )
+    };
+    let list = (1..=6).map(teaser).collect::<String>();
+    let content = |canonical: &str| {
+        let head =
+            format!("<link rel=canonical href='{canonical}'><meta property='og:type' content='article'>");
+        extract(&format!("{head}<body><article><h1>Six quays</h1>{}{list}</article>", PROSE.repeat(3)))
+            .content
+    };
+    let copied = content("https://www.quays.test/timetable");
+    assert!(copied.contains("bicycles") && !copied.contains("Boats of kind"), "{copied}");
+    let own = content("https://harbour.example/news/2026/05/ferry-timetable");
+    assert!(own.contains("Boats of kind"), "{own}");
 }
 
 #[test]

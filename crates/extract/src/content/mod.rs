@@ -150,7 +150,7 @@ pub(crate) fn choose(
     if !how.declared {
         copies::mask(page, &mut mask);
     }
-    teasers::mask(page, &mut mask, teaser_share(page, how));
+    teasers::mask(page, &mut mask, teaser_share(page, how), how.article);
     let outside = mask.clone();
     anchor::mask(page, &mut mask);
     let asides = mask_other_news(page, metadata, &mut mask, how, options);

@@ -123,7 +123,7 @@ impl Stamps {
     }
 }
 
-/// Children of an element with one tag, one class and a time each, if they are most of its boxes.
+/// Children of an element with one tag, one class and a time each, if they are most of its boxes with text.
 fn boxes(page: &Page<'_>, parent: u32, mask: &[bool], stamps: &Stamps) -> Vec<u32> {
     let dom = &page.dom;
     let mut out: Vec<u32> = Vec::new();
@@ -131,7 +131,8 @@ fn boxes(page: &Page<'_>, parent: u32, mask: &[bool], stamps: &Stamps) -> Vec<u3
     let mut others = 0;
     for child in dom.children(parent) {
         let tag = dom.tag(child);
-        if mask[child as usize] || !is_box(tag) || !page.is_visible(child) {
+        let is_empty = page.amount(child).words == 0;
+        if mask[child as usize] || !is_box(tag) || is_empty || !page.is_visible(child) {
             continue;
         }
         let class = dom.attr(child, &local_name!("class")).unwrap_or_default();

@@ -3,7 +3,7 @@
 use crate::{
     dom::{NONE, Tag},
     page::Page,
-    selection::kept,
+    selection::{kept, kept_in},
 };
 use crawl_model::registrable_domain;
 use html5ever::local_name;
@@ -14,20 +14,29 @@ pub(super) const MAX_WORDS: u32 = 120;
 /// Minimum share of a heading inside a link.
 const LINKED: f32 = 0.8;
 
-/// Masks teasers, unless they are so much of the page that it is a list of them.
-pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32) {
+/// Masks teasers, unless they are so much of the page that it is a list of them. In an article the share of
+/// those behind the text does not matter.
+pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32, article: bool) {
     let cards = cards(page, mask);
-    if cards.is_empty() {
-        return;
-    }
+    let Some(first) = cards.first() else { return };
     let words: u32 = cards.iter().map(|id| page.amount(*id).words).sum();
     let whole = kept(page, page.body, mask).words;
-    if words as f32 <= whole as f32 * max_share {
-        for id in cards {
-            mask[id as usize] = true;
-            page.trace.mark(id, "a teaser: its heading is a link");
-        }
+    let is_list = words as f32 > whole as f32 * max_share;
+    if is_list && !(article && is_behind_text(page, *first, mask)) {
+        return;
     }
+    for id in cards {
+        mask[id as usize] = true;
+        page.trace.mark(id, "a teaser: its heading is a link");
+    }
+}
+
+/// Returns true if enough prose for a text stands between the heading of the page and the element.
+fn is_behind_text(page: &Page<'_>, id: u32, mask: &[bool]) -> bool {
+    let start = page.heading.map(|heading| page.dom.end(heading));
+    start.is_some_and(|start| {
+        start <= id && kept_in(page, start..id, mask).prose >= page.rules.extraction.prune.teaser_prose
+    })
 }
 
 /// The largest box around each linked heading that holds no other heading.
@@ -84,7 +93,7 @@ fn leaves_site(page: &Page<'_>, href: &str) -> bool {
 /// Name of the other site that a URL leads to.
 ///
 /// A URL whose query has a URL of the page's domain shares the page. Domains of one name under two suffixes
-/// belong to one site.
+/// belong to one site. The site of the canonical URL is the page's own, too.
 pub(super) fn other_site(page: &Page<'_>, href: &str) -> Option<String> {
     let own = page.url.and_then(Url::host_str)?;
     // Most links are relative or name the page's host, and parsing is expensive.
@@ -98,9 +107,11 @@ pub(super) fn other_site(page: &Page<'_>, href: &str) -> Option<String> {
         Some(domain) => domain.split('.').next().unwrap_or(domain),
         None => host,
     };
+    let declared = page.canonical.as_ref().and_then(Url::host_str);
+    let is_own = name(host) == name(own) || declared.is_some_and(|own| name(host) == name(own));
     let domain = registrable_domain(own).unwrap_or(own);
     let is_shared = address.query_pairs().any(|(_, value)| value.contains("//") && value.contains(domain));
-    (name(host) != name(own) && !is_shared).then(|| name(host).to_owned())
+    (!is_own && !is_shared).then(|| name(host).to_owned())
 }
 
 /// Target of a link, if that is another page of the host.

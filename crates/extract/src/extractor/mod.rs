@@ -256,6 +256,7 @@ impl PageExtractor {
         let json = JsonLd::of(page);
         let collected = metadata::collect(page, &json, self.options.raw_metadata);
         extraction.metadata = collected.metadata;
+        page.canonical = extraction.metadata.canonical.as_deref().and_then(|url| Url::parse(url).ok());
         metadata::remove_invisible(&mut extraction.metadata);
         extraction.metadata.hidden_text.characters = page.dom.carriers;
         if collected.is_cut {

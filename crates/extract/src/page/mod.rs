@@ -36,6 +36,8 @@ pub(crate) struct Page<'a> {
     /// URL of the page; relative links are resolved against [`Page::base`].
     pub(crate) url: Option<&'a Url>,
     pub(crate) base: Option<Url>,
+    /// Canonical URL, once the metadata has been read.
+    pub(crate) canonical: Option<Url>,
     /// Roles by node.
     pub(crate) roles: Vec<Roles>,
     /// By node.
@@ -82,6 +84,7 @@ impl<'a> Page<'a> {
             rules,
             url,
             base,
+            canonical: None,
             roles: vec![Roles::NONE; n],
             gone: vec![HiddenReason::No; n],
             raw_words: vec![0; n],

@@ -143,6 +143,7 @@ pub(crate) struct Prune {
     pub(crate) teaser_share: f32,
     pub(crate) article_teaser_share: f32,
     pub(crate) declared_teaser_share: f32,
+    pub(crate) teaser_prose: u32,
     pub(crate) caption_share: f32,
     pub(crate) link_chars: u32,
     pub(crate) article_link_chars: u32,
