@@ -43,6 +43,9 @@ pub struct SharedCrawl {
     dir: Option<PathBuf>,
     /// True once this process has joined the crawl.
     joined: bool,
+    /// Name of this worker if its directory is new. All attempts to join have the same one, since an attempt that
+    /// another worker interrupts leaves its row.
+    new_name: String,
 }
 
 /// The settings that all workers of a round share, with checksums of their rules.
@@ -162,7 +165,7 @@ impl SharedCrawl {
             return Err(Failure::usage(format!("which crawl of {database}? Name it with --crawl")));
         }
         let dir = Some(config.state.dir.as_str()).filter(|dir| !dir.is_empty());
-        Ok(Some(Self { database, crawl: crawl.to_owned(), dir: dir.map(PathBuf::from), joined: false }))
+        Ok(Some(Self { dir: dir.map(PathBuf::from), ..Self::named(database, crawl) }))
     }
 
     /// Opens the crawl as a worker, and begins its next round if the last one has ended.
@@ -217,7 +220,7 @@ impl SharedCrawl {
     /// A crawl by its name.
     #[must_use]
     pub fn named(database: Arc<dyn Database>, crawl: &str) -> Self {
-        Self { database, crawl: crawl.to_owned(), dir: None, joined: false }
+        Self { database, crawl: crawl.to_owned(), dir: None, joined: false, new_name: new_name() }
     }
 
     /// Copies the state of a directory into this crawl, which is new. Hold the lock of the directory.
@@ -364,7 +367,8 @@ impl SharedCrawl {
     }
 
     fn new_worker(&self) -> Worker {
-        Worker { name: new_name(), crawl: self.crawl.clone(), store: self.database.to_string() }
+        let (name, store) = (self.new_name.clone(), self.database.to_string());
+        Worker { name, crawl: self.crawl.clone(), store }
     }
 }
 
@@ -417,17 +421,4 @@ fn usage(error: StoreError) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_values_are_shown_at_their_difference() {
-        assert_eq!(shown_both("1\n", "none"), ("1".to_owned(), "none".to_owned()));
-        let list = |last: &str| format!("[{}{last}]", "\"name\", ".repeat(20));
-        let (own, of_round) = shown_both(&list("\"a\""), &list("\"b\""));
-        assert_ne!(own, of_round);
-        assert!(own.starts_with('…') && own.ends_with("\"a\"]"), "{own}");
-        let (long, short) = shown_both(&list(""), "[]");
-        assert!(long.starts_with("[\"name\"") && long.ends_with('…') && short == "[]", "{long}");
-    }
-}
+mod tests;
