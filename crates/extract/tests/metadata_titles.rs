@@ -130,3 +130,30 @@ fn of_two_headings_the_one_nearest_to_the_title_is_taken() {
         "<h1>Winter crossings on the ferry in Holm and the South Isles</h1><h1>Winter crossings in Holm</h1>";
     assert_eq!(title(head, body), "Winter crossings on the ferry in Holm and the South Isles");
 }
+
+#[test]
+fn the_title_of_a_start_page_keeps_the_name_of_the_site() {
+    let of = |url: &str, title: &str| {
+        let html = format!(
+            "<title>{title}</title><body><h1>Boots for all weathers</h1><p>The ferry leaves at noon."
+        );
+        metadata(url, &html).title.unwrap_or_default()
+    };
+    let start = "https://www.holmharbour.example/";
+    for title in
+        ["Holm Harbour - Boots for all weathers", "Holm Harbour: Boots and ropes", "Home | Holm Harbour"]
+    {
+        assert_eq!(of(start, title), title);
+    }
+    // Elsewhere the name is no part of the title, and a name behind several words only says whose page it is.
+    let page = "https://www.holmharbour.example/boots";
+    for (url, title) in [
+        (page, "Holm Harbour - Boots for all weathers"),
+        (start, "Boots for all weathers | Holm Harbour"),
+        ("https://www.holmharbour.example/?page=2", "Holm Harbour - Boots for all weathers"),
+    ] {
+        assert_eq!(of(url, title), "Boots for all weathers");
+    }
+    // The rest of the title must be a word.
+    assert_eq!(of(start, "Holm Harbour - "), "Boots for all weathers");
+}

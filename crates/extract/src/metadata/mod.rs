@@ -21,6 +21,7 @@ mod scripts;
 mod shown;
 mod sources;
 mod stamped;
+mod start_page;
 mod title;
 
 pub(crate) use dates::{is_bare_date, is_date_line};

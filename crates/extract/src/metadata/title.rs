@@ -6,6 +6,7 @@ use super::{
     headings::{Heading, MAX_NAME, agreeing, headings, part_of, seen, shared, words},
     jsonld, non_empty, own_feed,
     sources::{Field, Rule},
+    start_page,
 };
 use crate::{dom::Tag, text};
 use html5ever::local_name;
@@ -20,7 +21,7 @@ const BAR: &str = " | ";
 /// Further separators before a known name of the site; they also occur within titles.
 const MORE_SEPARATORS: [&str; 4] = [" : ", ": ", " _ ", "｜"];
 
-fn site_separators() -> impl Iterator<Item = &'static str> {
+pub(super) fn site_separators() -> impl Iterator<Item = &'static str> {
     SEPARATORS.into_iter().chain(MORE_SEPARATORS)
 }
 
@@ -59,6 +60,9 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     };
     if let Some(name) = own_feed::shown_name(s, &seen) {
         return Some(noted(s, name, Rule::OwnFeed, &named));
+    }
+    if let Some(name) = start_page::title(s, element.as_deref(), sites) {
+        return Some(noted(s, name, Rule::TitleElement, &named));
     }
     let headings = headings(s, &seen, sites);
     let names = Names {
