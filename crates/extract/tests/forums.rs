@@ -63,3 +63,45 @@ fn the_opening_post_stands_outside_of_the_replies_of_bbpress() {
         assert!(content.contains(part), "{part}: {content}");
     }
 }
+
+/// Three posts of a known program.
+fn thread(posts: [&str; 3]) -> String {
+    let post = |n: usize| {
+        format!(
+            "<div class='bbp-reply type-reply'><a class=bbp-author-name>Reader{n}</a>\
+            <div class=bbp-reply-content><div>{}</div></div></div>",
+            posts[n]
+        )
+    };
+    let posts: String = (0..3).map(post).collect();
+    content(&format!("<body><h1>Ferry on Sundays</h1><div id=bbpress-forums>{posts}</div>"))
+}
+
+#[test]
+fn a_copy_of_a_post_is_left_out() {
+    let post = format!("{QUESTION}{ANSWER}");
+    let copied = thread([&post, &post, "<p>Thank you, the quay was easy to find.</p>"]);
+    assert_eq!(copied.matches("lower deck").count(), 1, "{copied}");
+    assert!(!copied.contains("Reader1") && copied.contains("easy to find"), "{copied}");
+    let short = thread([&post, "<p>Thank you, it was easy.</p>", "<p>Thank you, it was easy.</p>"]);
+    assert_eq!(short.matches("it was easy").count(), 2, "two readers may say the same: {short}");
+}
+
+#[test]
+fn a_quote_by_any_element_is_left_out() {
+    let post = format!("{QUESTION}{ANSWER}");
+    for (open, close) in [
+        ("<blockquote>", "</blockquote>"),
+        ("<div class=shade>", "</div>"),
+        ("<table><tr><td>", "</td></tr></table>"),
+    ] {
+        let reply = format!("{open}{post}{close}<p>Thank you, the quay was easy to find.</p>");
+        let content = thread([&post, &reply, "<p>I take my bicycle along.</p>"]);
+        assert_eq!(content.matches("lower deck").count(), 1, "{open}: {content}");
+        assert!(content.contains("easy to find"), "{open}: {content}");
+    }
+    let changed = ANSWER.replace("forty", "fifty").replace("lower", "upper");
+    let reply = format!("<div>{changed}</div><p>So it says.</p>");
+    let content = thread([&post, &reply, "<p>I take my bicycle along.</p>"]);
+    assert!(content.contains("fifty bicycles"), "another text: {content}");
+}

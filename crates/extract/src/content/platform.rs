@@ -103,10 +103,11 @@ pub(super) fn forum(page: &Page<'_>, metadata: &PageMetadata, favor: Favor) -> O
         .collect();
     // The first program with about the most words: the generic ones at the end of the list include comments.
     let most = found.iter().map(|(words, ..)| *words).max()?;
-    let (_, platform, posts) = found.into_iter().find(|(words, ..)| words * 2 >= most)?;
+    let (_, platform, mut posts) = found.into_iter().find(|(words, ..)| words * 2 >= most)?;
     let mut drop = dropped(page, platform);
     if favor != Favor::Recall {
-        drop_repeated_quotes(page, &posts, &mut drop);
+        drop_repeated(page, &posts, &mut drop);
+        posts.retain(|post| !post.bodies.iter().all(|body| drop[*body as usize]));
     }
     let count = posts.len();
     let mut roots: Vec<u32> = posts
@@ -133,24 +134,35 @@ fn dropped(page: &Page<'_>, platform: u16) -> Vec<bool> {
 
 /// Minimum share of a quote's characters in earlier posts that makes it a repetition.
 const REPEATED: f32 = 0.5;
+/// Minimum share of a box's characters in earlier posts that makes it a copy.
+const COPIED: f32 = 0.9;
+/// Minimum words of a copy; a shorter one may be an answer that two readers give.
+const MIN_COPY: u32 = 20;
 /// Minimum characters of a text run that identifies its source.
 const MIN_RUN: u32 = 12;
 
-/// Drops quotes of earlier posts of the page. Other quotes stay.
+/// Drops quotes and copies of earlier posts of the page. Other quotes stay.
 ///
 /// Text runs are compared by hash, since programs put names, dates and links around quotes.
-fn drop_repeated_quotes(page: &Page<'_>, posts: &[Post], drop: &mut [bool]) {
+fn drop_repeated(page: &Page<'_>, posts: &[Post], drop: &mut [bool]) {
     let dom = &page.dom;
     let mut said: FxHashSet<u64> = FxHashSet::default();
     for post in posts {
         let mut own: Vec<u64> = Vec::new();
         for &body in &post.bodies {
+            let runs = Runs::of(page, body, &said);
             let mut id = body;
             while id < dom.end(body) {
-                let quote = id != body && matches!(dom.tag(id), Tag::Blockquote | Tag::Aside);
-                if quote && is_repeated(page, id, &said) {
+                let reason = if id != body && is_quote(dom.tag(id)) && is_repeated(page, id, &said) {
+                    Some("a quote of an earlier post of the page")
+                } else if (id == body || is_box(dom.tag(id))) && runs.is_copy(id..dom.end(id)) {
+                    Some("a copy of an earlier post of the page")
+                } else {
+                    None
+                };
+                if let Some(reason) = reason {
                     drop[id as usize] = true;
-                    page.trace.mark(id, "a quote of an earlier post of the page");
+                    page.trace.mark(id, reason);
                     id = dom.end(id);
                 } else {
                     own.extend(run_hash(page, id));
@@ -159,6 +171,56 @@ fn drop_repeated_quotes(page: &Page<'_>, posts: &[Post], drop: &mut [bool]) {
             }
         }
         said.extend(own);
+    }
+}
+
+const fn is_quote(tag: Tag) -> bool {
+    matches!(tag, Tag::Blockquote | Tag::Aside)
+}
+
+/// Returns true for elements in which programs show a copy of a post, such as a quote or a preview.
+const fn is_box(tag: Tag) -> bool {
+    matches!(tag, Tag::Div | Tag::Section | Tag::Article | Tag::Fieldset | Tag::Table | Tag::Td | Tag::Li)
+}
+
+/// Cumulative text of a post outside of its quotes by node, so that a box is checked in one step, however many
+/// boxes surround it.
+struct Runs {
+    body: u32,
+    /// Characters, characters that occurred before, and words.
+    sums: Vec<[u32; 3]>,
+}
+
+impl Runs {
+    fn of(page: &Page<'_>, body: u32, said: &FxHashSet<u64>) -> Self {
+        let dom = &page.dom;
+        let mut sums = Vec::new();
+        if said.is_empty() {
+            return Self { body, sums };
+        }
+        let (mut sum, mut quote_end) = ([0; 3], 0);
+        for id in body..dom.end(body) {
+            sums.push(sum);
+            if is_quote(dom.tag(id)) {
+                quote_end = quote_end.max(dom.end(id));
+            }
+            if id >= quote_end && dom.tag(id) == Tag::Text {
+                let amount = page.amount(id);
+                let is_known = run_hash(page, id).is_some_and(|hash| said.contains(&hash));
+                let known = if is_known { amount.chars } else { 0 };
+                sum = [sum[0] + amount.chars, sum[1] + known, sum[2] + amount.words];
+            }
+        }
+        sums.push(sum);
+        Self { body, sums }
+    }
+
+    /// Returns true if nearly all of a box occurred before.
+    fn is_copy(&self, nodes: Range<u32>) -> bool {
+        let at = |node: u32| self.sums.get((node - self.body) as usize);
+        let (Some(start), Some(end)) = (at(nodes.start), at(nodes.end)) else { return false };
+        let [chars, known, words] = [0, 1, 2].map(|part| end[part] - start[part]);
+        words >= MIN_COPY && known as f32 >= chars as f32 * COPIED
     }
 }
 
