@@ -16,19 +16,19 @@ const PARTS: &str = "SELECT p.path, w.name, p.epoch, p.seq, p.round, p.mark, coa
                      ORDER BY p.round, w.name, p.epoch, p.seq, p.path";
 
 /// Files of one worker, whose names have no star: outputs that are no part, and none that was removed without a record. The mark
-/// of a folder is that of its index. A file that was moved is listed under its last name.
-const PLAIN: &str = "SELECT DISTINCT ON (w.id, coalesce(nullif(file.value, ''), convert_to(o.path, 'UTF8'))) \
+/// of a folder is that of its index. A file that was moved is listed under its last name, and one that another worker continued once.
+const PLAIN: &str = "SELECT DISTINCT ON (coalesce(nullif(file.value, ''), convert_to(o.name, 'UTF8'))) \
                      o.path, w.name, w.epoch, coalesce(convert_from(round.value, 'UTF8')::int, 0), o.reach, \
                      coalesce(open.value <> '1', true) \
                      FROM workers w CROSS JOIN LATERAL (SELECT 'worker ' || w.id || ' ' AS prefix) p \
-                     CROSS JOIN LATERAL (SELECT substr(name, length(prefix) + 1) AS path, reach FROM outputs \
+                     CROSS JOIN LATERAL (SELECT name, substr(name, length(prefix) + 1) AS path, reach FROM outputs \
                      WHERE starts_with(name, prefix) AND reach > 0 \
                      AND NOT EXISTS (SELECT 1 FROM parts WHERE mark = outputs.name)) o \
                      LEFT JOIN settings file ON file.name = prefix || 'file:' || path \
                      LEFT JOIN settings round ON round.name = prefix || 'round:' || path \
                      LEFT JOIN settings open ON open.name = prefix || 'open:' || path \
                      WHERE path LIKE '/%' AND path NOT LIKE '%/errors.jsonl' AND strpos(path, 'part-' || w.name || '-') = 0 \
-                     ORDER BY w.id, coalesce(nullif(file.value, ''), convert_to(o.path, 'UTF8')), open.value DESC, o.reach DESC";
+                     ORDER BY coalesce(nullif(file.value, ''), convert_to(o.name, 'UTF8')), o.reach DESC, open.value DESC";
 
 const WORKERS: &str = "SELECT w.name, w.epoch, (extract(epoch FROM w.since) * 1000)::int8, \
                        (extract(epoch FROM w.lease_until - clock_timestamp()) * 1000)::int8, \

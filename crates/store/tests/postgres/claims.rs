@@ -85,3 +85,30 @@ fn a_lease_of_an_earlier_epoch_claims_no_content() {
     old.claim_content(&content, first, lost).unwrap();
     assert_eq!(old.claim_content(&content, second, page).unwrap(), second);
 }
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_page_that_an_earlier_process_of_the_worker_holds_claims_its_content() {
+    let (server, spool) = (Server::start(), tempfile::tempdir().unwrap());
+    let open = || {
+        let options = server.options("c", "w");
+        PgStore::open(&crawl_store::PgOptions { spool: Some(spool.path().to_owned()), ..options }).unwrap()
+    };
+    let store = open();
+    store.begin_round().unwrap();
+    store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
+    store.hold((&lease(&store, "a", 1)[0]).into(), &host("a"), b"page").unwrap().unwrap();
+    die(store);
+    let store = open();
+    let held = store.held(&host("a"), 0, 9).unwrap();
+    let page = LeaseRef::from(&lease(&store, "a", 1)[0]);
+    let (content, first, second) =
+        (ContentHash([1; 32]), UrlKey::of("https://a/1"), UrlKey::of("https://a/2"));
+    assert_eq!(store.claim_content(&content, first, held[0].lease).unwrap(), first);
+    assert_eq!(store.claim_content(&content, second, page).unwrap(), first);
+    let ended =
+        Settlement { lease: held[0].lease, outcome: Outcome::Record, history: PageHistory::default() };
+    assert_eq!(store.settle(&[ended], &[]).unwrap(), 0);
+    store.release_content(&content, first, held[0].lease).unwrap();
+    assert_eq!(store.claim_content(&content, second, page).unwrap(), first, "its lease has ended");
+}

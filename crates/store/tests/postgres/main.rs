@@ -12,6 +12,7 @@ mod claims;
 mod domains;
 mod errors;
 mod free_hosts;
+mod outputs;
 mod read_ahead;
 mod reopen;
 mod round_settings;
