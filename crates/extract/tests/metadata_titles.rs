@@ -154,6 +154,14 @@ fn the_title_of_a_start_page_keeps_the_name_of_the_site() {
     ] {
         assert_eq!(of(url, title), "Boots for all weathers");
     }
+    // Scripts without spaces have words too.
+    let head = "<meta property=og:site_name content='例港'>";
+    let title = "适合各种天气的靴子 | 例港";
+    let html =
+        format!("{head}<title>{title}</title><body><h1>适合各种天气的靴子</h1><p>渡轮中午从老港出发。</p>");
+    assert_eq!(metadata(start, &html).title.unwrap_or_default(), "适合各种天气的靴子");
+    let html = html.replace(title, "例港 - 适合各种天气的靴子");
+    assert_eq!(metadata(start, &html).title.unwrap_or_default(), "例港 - 适合各种天气的靴子");
     // The rest of the title must be a word.
     assert_eq!(of(start, "Holm Harbour - "), "Boots for all weathers");
 }

@@ -25,23 +25,23 @@ impl Database for Busy {
     }
 
     fn open_read_only(&self, _: &str) -> Result<Arc<dyn StateStore>, StoreError> {
-        unreachable!("nobody reads")
+        unreachable!("`open_read_only` is not called")
     }
 
     fn copy_from(&self, _: &str, _: &Path) -> Result<CopyReport, StoreError> {
-        unreachable!("nobody copies")
+        unreachable!("no copy is made")
     }
 
     fn copy_to(&self, _: &str, _: &Path) -> Result<CopyReport, StoreError> {
-        unreachable!("nobody copies")
+        unreachable!("no copy is made")
     }
 
     fn upgrade(&self, _: &str) -> Result<(u32, u32), StoreError> {
-        unreachable!("nobody upgrades")
+        unreachable!("`upgrade` is not called")
     }
 
-    fn reopen_failed(&self, _: &str, _: Option<&[UrlKey]>) -> Result<usize, StoreError> {
-        unreachable!("nobody fetches again")
+    fn reopen_failed(&self, _: &str, _: u32, _: Option<&[UrlKey]>) -> Result<usize, StoreError> {
+        unreachable!("`reopen_failed` is not called")
     }
 }
 
