@@ -297,6 +297,21 @@ fn the_canonical_url_names_the_site_of_a_copied_page() {
 }
 
 #[test]
+fn sections_of_a_text_in_boxes_of_one_class_belong_together() {
+    let text = |name: &str| format!("<p>The {name} opens the text.</p>{}", PROSE.replace("Sundays", name));
+    let long: String = (1..=14).map(|n| text(&format!("day {n}"))).collect();
+    let page = format!(
+        "<meta property='og:type' content='article'><body><main><h1>The timetable</h1><div class='row wide'>{}</div>\
+        <div class='row wide'>{long}</div><div class='row'>{}</div><div class='row wide'><p>Follow the harbour.</p></div></main>",
+        text("introduction").repeat(2),
+        text("other box").repeat(2)
+    );
+    let content = extract(&page).content;
+    assert!(content.contains("The introduction opens") && content.contains("The day 14 opens"), "{content}");
+    assert!(!content.contains("The other box opens") && !content.contains("Follow the"), "{content}");
+}
+
+#[test]
 fn slides_of_a_carousel_are_content() {
     let slide = |n: u32| {
         format!(

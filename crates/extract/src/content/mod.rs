@@ -180,6 +180,9 @@ pub(crate) fn choose(
         (None, None) => density::choose(page, &mask, how),
     };
     let mut chosen = choose_whole_if_better(page, chosen, &mask, how);
+    if how.article && !how.product && chosen.extractor == Extractor::Readability {
+        readability::add_sections(page, &mut chosen.selection, &mask, how);
+    }
     chosen = relax::choose(page, chosen, how);
     // Content beside its anchor is recognised by its kind.
     if how.article {

@@ -10,10 +10,15 @@ use crate::{
     rules::Roles,
     selection::Selection,
 };
+use html5ever::local_name;
 use rustc_hash::FxHashMap;
 
 /// Minimum characters of a paragraph that gives points.
 const MIN_PARAGRAPH: u32 = 25;
+/// Maximum share of links in a further section of a text.
+const SECTION_LINKS: f32 = 0.25;
+/// Minimum characters of prose in a further section; a shorter box is a note or a call.
+const SECTION_PROSE: u32 = 400;
 /// Ancestor levels that get points from a paragraph.
 const MAX_ANCESTORS: usize = 5;
 
@@ -149,4 +154,38 @@ fn with_siblings(
         !ended && dom.tag(child) == Tag::P && (long || sentence)
     };
     dom.children(parent).filter(|child| belongs(*child)).collect()
+}
+
+/// Adds the siblings of an article's container that have its tag, its class and enough prose. Page builders
+/// write one such box for each section of a text.
+pub(super) fn add_sections(page: &Page<'_>, selection: &mut Selection, mask: &[bool], how: PruneSettings) {
+    let dom = &page.dom;
+    let Some(&top) = selection.roots.iter().max_by_key(|root| page.amount(**root).words) else { return };
+    let class = |id: u32| dom.attr(id, &local_name!("class")).unwrap_or_default();
+    let own = class(top);
+    if top == page.body || own.is_empty() {
+        return;
+    }
+    let is_section = |id: u32| {
+        // The page's own sums are checked first.
+        let amount = page.amount(id);
+        amount.prose >= SECTION_PROSE
+            && amount.link_density() < SECTION_LINKS
+            && dom.tag(id) == dom.tag(top)
+            && !selection.roots.contains(&id)
+            && !mask[id as usize]
+            && page.is_visible(id)
+            && class(id) == own
+            && prune::kept(page, id, mask).prose >= SECTION_PROSE
+    };
+    let sections: Vec<u32> = dom.children(dom.parent(top)).filter(|child| is_section(*child)).collect();
+    if sections.is_empty() {
+        return;
+    }
+    let mut roots = selection.roots.clone();
+    roots.extend(sections);
+    roots.sort_unstable();
+    let mut drop = mask.to_vec();
+    prune::drop_link_lists(page, &roots, &mut drop, how);
+    *selection = Selection::new(page, roots, drop);
 }
