@@ -5,7 +5,7 @@ use crate::{config::Config, platform::PAGE_DEADLINE};
 use crawl_chrome::{SCROLL_STEPS, SCROLL_TIME};
 use crawl_extract::Rules;
 use crawl_model::RulesVersion;
-use crawl_store::RULES_KEYS;
+use crawl_store::{RULES_KEYS, RULES_OF_PROGRAM, VERSION_OF_PROGRAM};
 use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
@@ -14,9 +14,6 @@ use std::{
 
 /// Version of text extraction. A higher number makes a round extract all pages again.
 const TEXT_RULES_VERSION: u8 = 1;
-
-/// Name of the version of the program among the [`checksums`].
-pub const VERSION: &str = "version";
 
 /// The numbers by which pages are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +72,9 @@ pub fn checksums(config: &Config) -> BTreeMap<String, String> {
     for (_, text) in Rules::built_in_files() {
         built_in.add(text.as_bytes());
     }
-    all.insert(format!("{RULES_KEYS}of the program"), built_in.shown());
+    all.insert(format!("{RULES_KEYS}{RULES_OF_PROGRAM}"), built_in.shown());
     let version = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
-    all.insert(format!("{RULES_KEYS}{VERSION}"), version.to_owned());
+    all.insert(format!("{RULES_KEYS}{VERSION_OF_PROGRAM}"), version.to_owned());
     let mut add = |file: &Path| {
         let mut text = Parts::default();
         text.add(&std::fs::read(file).unwrap_or_default());

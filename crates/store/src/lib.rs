@@ -50,6 +50,7 @@ pub use sqlite::{SqliteProjects, SqliteStore, StoreOptions};
 pub use state::{open, open_projects};
 pub use store_url::StoreUrl;
 pub use upkeep::{
-    Agreement, CheckReport, HostCounts, OutputPart, RULES_KEYS, RepairReport, RoundSettings,
-    SettingDifference, StoreSize, TableReport, Upkeep, WorkerStart, WorkerState,
+    Agreement, CheckReport, HostCounts, OutputPart, RULES_KEYS, RULES_OF_PROGRAM, RepairReport,
+    RoundSettings, SettingDifference, StoreSize, TableReport, Upkeep, VERSION_OF_PROGRAM, WorkerStart,
+    WorkerState,
 };

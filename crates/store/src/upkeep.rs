@@ -153,6 +153,12 @@ pub trait Upkeep {
 /// Begin of the keys of [`RoundSettings`] that name files of rules.
 pub const RULES_KEYS: &str = "rules:";
 
+/// End of such a key for the rules that come with a program.
+pub const RULES_OF_PROGRAM: &str = "of the program";
+
+/// End of such a key for the version of a program.
+pub const VERSION_OF_PROGRAM: &str = "version";
+
 /// Settings that all workers of a round share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundSettings {
@@ -182,6 +188,16 @@ pub struct SettingDifference {
     pub own: Option<String>,
     /// Value of the round; `None` without one.
     pub of_round: Option<String>,
+}
+
+impl SettingDifference {
+    /// Returns true for the version of a program and the rules that come with it, which change with an upgrade.
+    #[must_use]
+    pub fn is_of_program(&self) -> bool {
+        let end = self.key.strip_prefix(RULES_KEYS);
+        // an earlier program noted one number for all rules
+        self.key == "rules" || end.is_some_and(|end| [RULES_OF_PROGRAM, VERSION_OF_PROGRAM].contains(&end))
+    }
 }
 
 /// A start of a worker.

@@ -5,12 +5,12 @@ use super::{ERROR_LOG, State, Wanted, base, check_is_directory};
 use crate::{
     config::Config,
     exit::{Exit, Failure},
-    rules_version::{self, VERSION},
+    rules_version,
 };
 use crawl_model::{StoreError, UrlKey};
 use crawl_store::{
     Agreement, CopyReport, Database, RULES_KEYS, RoundSettings, SettingDifference, SharedWorker, StateLock,
-    StateStore, StoreUrl, private,
+    StateStore, StoreUrl, VERSION_OF_PROGRAM, private,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -65,12 +65,13 @@ pub(super) fn agree(
     (crawl, round): (&str, u32),
 ) -> Result<(), Failure> {
     let Agreement::Differs(differences) = store.agree(settings)? else { return Ok(()) };
-    Err(other_settings(
-        (crawl, round),
-        &differences,
+    let ways = if differences.iter().all(SettingDifference::is_of_program) {
+        "end the workers of the other program; the round then continues with the rules of this one"
+    } else {
         "use those of the round, or start another --crawl; settings can change once the round has ended, or before its first \
-         page once no worker is on",
-    ))
+         page once no worker is on"
+    };
+    Err(other_settings((crawl, round), &differences, ways))
 }
 
 /// The refusal of a worker whose settings are not those of its round.
@@ -85,7 +86,7 @@ fn shown_difference(difference: &SettingDifference) -> String {
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
     let (own, of_round) = shown_both(&value(own), &value(of_round));
     match key.strip_prefix(RULES_KEYS) {
-        Some(VERSION) => format!("version of the program is {own} here, {of_round} in the round"),
+        Some(VERSION_OF_PROGRAM) => format!("version of the program is {own} here, {of_round} in the round"),
         Some(file) => format!("checksum of the rules {file} is {own} here, {of_round} in the round"),
         None if key == "rules" => format!("version of the rules is {own} here, {of_round} in the round"),
         None => format!("{key} = {own} here, {of_round} in the round"),

@@ -16,13 +16,12 @@ type Settings = BTreeMap<String, String>;
 /// Name of the note of the start in which a worker has joined a round.
 const JOINED: &str = "joined";
 
-/// True if the first round has no visited URL, and no other worker that has joined it has a lease.
-const IS_UNUSED: &str = "SELECT round <= 1 AND NOT EXISTS (SELECT 1 FROM held) \
-                         AND NOT EXISTS (SELECT 1 FROM tallies \
-                         WHERE records + failed + skipped + redirected + unchanged + gone <> 0) \
-                         AND NOT EXISTS (SELECT 1 FROM workers w JOIN settings s ON s.name = 'worker ' || w.id || ' joined' \
-                         WHERE w.id <> $1 AND w.lease_until > clock_timestamp() \
-                         AND s.value = convert_to(w.epoch::text, 'UTF8')) FROM crawls";
+/// True if no other worker that has joined the round has a lease. Then, true if it is the first round without a visited URL.
+const IS_LEFT: &str = "SELECT NOT EXISTS (SELECT 1 FROM workers w JOIN settings s ON s.name = 'worker ' || w.id || ' joined' \
+                       WHERE w.id <> $1 AND w.lease_until > clock_timestamp() \
+                       AND s.value = convert_to(w.epoch::text, 'UTF8')), \
+                       round <= 1 AND NOT EXISTS (SELECT 1 FROM held) AND NOT EXISTS (SELECT 1 FROM tallies \
+                       WHERE records + failed + skipped + redirected + unchanged + gone <> 0) FROM crawls";
 
 /// Takes the hosts of all other workers: pages that they have fetched by other settings are not settled. Hosts of a stopped worker
 /// rest for a pause after its lease, during which a request of it may still begin.
@@ -63,8 +62,8 @@ impl PgStore {
         Ok(())
     }
 
-    /// Compares settings with those of the current round, and joins the round if they are the same. They replace those of a
-    /// first round without a visited URL that no other worker has joined.
+    /// Compares settings with those of the current round, and joins the round if they are the same. If no other worker is in
+    /// the round, they replace those of a first round without a visited URL, and the rules of another program.
     ///
     /// # Errors
     /// When storage fails.
@@ -107,8 +106,11 @@ impl OfRound {
         if differences.is_empty() {
             return Ok(Self::Same);
         }
-        let is_unused = get(&db.one(IS_UNUSED, &[&memory.worker])?, 0)?;
-        Ok(if is_unused { Self::Replaceable } else { Self::Fixed(differences) })
+        let row = db.one(IS_LEFT, &[&memory.worker])?;
+        let (is_left, is_unused): (bool, bool) = (get(&row, 0)?, get(&row, 1)?);
+        // else a round that an upgrade of the program interrupts could never end
+        let is_upgrade = differences.iter().all(SettingDifference::is_of_program);
+        Ok(if is_left && (is_unused || is_upgrade) { Self::Replaceable } else { Self::Fixed(differences) })
     }
 }
 

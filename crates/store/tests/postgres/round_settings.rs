@@ -116,7 +116,37 @@ fn a_round_of_a_program_without_checksums_compares_the_version_of_the_rules() {
     visit(&store, "https://a/1");
     server.client().execute("UPDATE crawl_c.crawls SET settings = '{\"delay\": \"1s\"}'", &[]).unwrap();
     assert_eq!(store.agree(&own).unwrap(), Agreement::Same);
+    let other = open(&server, "b");
     own.rules = RulesVersion(8);
     let differs = difference("rules", "0000000000000008", "0000000000000007");
-    assert_eq!(store.agree(&own).unwrap(), Agreement::Differs(vec![differs]));
+    assert_eq!(other.agree(&own).unwrap(), Agreement::Differs(vec![differs]));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_round_continues_with_the_rules_of_another_program_once_its_workers_have_ended() {
+    let server = Server::start();
+    let of = |delay: &str, rules: &str| {
+        let mut settings = settings(delay, "a");
+        let program = [("rules:of the program", rules), ("rules:version", rules)];
+        settings.settings.extend(program.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        settings
+    };
+    let (old, new) = (of("1s", "0.1"), of("1s", "0.2"));
+    let earlier = open(&server, "earlier");
+    assert_eq!(begin(&earlier, &old), Agreement::Same);
+    visit(&earlier, "https://a/1");
+    earlier.revisit(&urls(&["https://a/2"])).unwrap();
+    let fetched = lease(&earlier, "a", 9);
+    let later = open(&server, "later");
+    let Agreement::Differs(differences) = later.agree(&new).unwrap() else { panic!("a worker is on") };
+    assert!(differences.len() == 2 && differences.iter().all(SettingDifference::is_of_program));
+    // a process that is only stopped settles nothing that the earlier rules have read
+    expire(&server, "earlier");
+    assert_ne!(later.compare(&of("2s", "0.2")).unwrap(), [], "the delay is no matter of the program");
+    assert!(matches!(later.agree(&of("2s", "0.2")).unwrap(), Agreement::Differs(_)));
+    assert_eq!(later.compare(&new).unwrap(), []);
+    assert_eq!(later.agree(&new).unwrap(), Agreement::Same);
+    assert_eq!(later.settings_of_round().unwrap().unwrap(), new.settings);
+    assert!(matches!(earlier.settle(&records(&fetched), &[mark("o", 1)]), Err(StoreError::Busy(_))));
 }
