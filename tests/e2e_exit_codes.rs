@@ -332,6 +332,23 @@ fn interrupted_is_130_and_the_same_command_goes_on() {
     assert_eq!(counts, tree.targets().iter().map(|t| (server.url(t), 1)).collect());
 }
 
+/// `timeout` signals the process and its group, and a closed terminal sends SIGHUP.
+#[test]
+fn two_signals_at_once_and_a_hangup_save_the_state() {
+    let tree = Tree { delay: Duration::from_millis(200), ..Tree::of(60) };
+    let ignored = std::fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = ignored.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
+    let is_ignored = u64::from_str_radix(ignored, 16).unwrap() & 1 == 1;
+    for (signals, code) in [(&["TERM", "TERM"][..], 130), (&["HUP"], if is_ignored { 0 } else { 130 })] {
+        let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
+        let running = Run::start(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]));
+        assert!(server.wait(PATIENCE, |requests| requests.len() > 5), "{}", running.stderr_so_far());
+        signals.iter().for_each(|signal| running.signal(signal));
+        let said = running.wait().expect(code).stderr;
+        assert!(code == 0 || said.contains("interrupted, state saved"), "{signals:?}: {said}");
+    }
+}
+
 /// Held pages of an interrupted run become records of the next one, and count for its limit.
 #[test]
 fn held_pages_of_an_interrupted_run_count_for_the_limit() {

@@ -2,31 +2,75 @@
 
 use crate::logging::say;
 use crawl_engine::exit::Exit;
-use tokio::signal::unix::{SignalKind, signal};
+use std::{fs, future, time::Duration};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
-/// Cancels the crawl at the first SIGINT or SIGTERM, and ends the process at the second: then leases run out.
+/// Signals within this time after the first belong to it: `timeout` signals a process and then its group.
+const SAME_STOP: Duration = Duration::from_secs(1);
+
+/// Cancels the crawl at the first SIGINT, SIGTERM or SIGHUP, and ends the process at a later one: then leases run
+/// out. A SIGHUP that the caller ignores (`nohup`) stays ignored.
 ///
 /// Signals are caught from the call on, not only when the future is polled: by then a busy crawl may have begun.
 pub fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Output = ()> {
     let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    let mut hangup = if ignores_hangup() { None } else { signal(SignalKind::hangup()).ok() };
     async move {
         let (Ok(mut int), Ok(mut term)) = caught else { return };
-        let mut is_stopping = false;
+        let mut first = None;
         loop {
             tokio::select! {
                 _ = int.recv() => {}
                 _ = term.recv() => {}
+                () = next(&mut hangup) => {}
             }
-            if is_stopping {
-                std::process::exit(i32::from(Exit::Interrupted as u8));
+            match first {
+                Some(first) if Instant::now() - first < SAME_STOP => continue,
+                Some(_) => std::process::exit(i32::from(Exit::Interrupted as u8)),
+                None => first = Some(Instant::now()),
             }
-            is_stopping = true;
             // before the run can end: its summary comes after this line
             if !quiet {
-                say("stopping: saving pages in flight (a second signal stops at once)");
+                say("stopping: saving pages in flight (a signal after a second stops at once)");
             }
             cancel.cancel();
         }
+    }
+}
+
+/// Waits for a signal; without one, for ever.
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => future::pending().await,
+    }
+}
+
+/// Returns true if this process was started with SIGHUP ignored, or does not know it.
+fn ignores_hangup() -> bool {
+    fs::read_to_string("/proc/self/status").map_or(true, |status| is_hangup_ignored(&status))
+}
+
+/// Reads the set of ignored signals in `/proc/self/status` (proc(5)); its lowest bit is SIGHUP.
+fn is_hangup_ignored(status: &str) -> bool {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_none_or(|set| set & 1 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_hangup_ignored;
+
+    #[test]
+    fn nohup_is_read_from_the_status_of_the_process() {
+        assert!(is_hangup_ignored("SigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n"));
+        assert!(!is_hangup_ignored("SigBlk:\t0000000000000001\nSigIgn:\t0000000000001000\n"));
+        assert!(is_hangup_ignored("Name:\tcrawl\n"), "unknown: the default action stays");
     }
 }
