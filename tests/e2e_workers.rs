@@ -10,7 +10,7 @@ mod run;
 mod shared_crawl;
 mod support;
 
-use run::{PATIENCE, Run, eventually, run};
+use run::{PATIENCE, Run, eventually, lines, run};
 use serde_json::Value;
 use shared_crawl::{Crawl, harbour};
 use std::{
@@ -153,7 +153,8 @@ fn a_worker_that_wakes_between_two_requests_asks_no_lost_host() {
 #[ignore = "needs PostgreSQL"]
 fn workers_outlast_a_crash_of_the_server_and_lost_connections() {
     let mut crawl = Crawl::new(3, ".jsonl");
-    let workers = ["a", "b"].map(|name| crawl.start(name));
+    let start = |name| Run::start(crawl.worker(name).args(["--log-format", "json"]));
+    let workers = ["a", "b"].map(start);
     crawl.sites.wait_for(40);
     let terminate =
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'crawl'";
@@ -161,21 +162,33 @@ fn workers_outlast_a_crash_of_the_server_and_lost_connections() {
     crawl.sites.wait_for(40);
     crawl.database.crash();
     crawl.database.restart();
-    let mut records = 0;
+    let (mut records, mut failures, mut written) = (0, 0, 0);
     for worker in workers {
         let done = worker.wait().expect(0);
-        let summaries: Vec<&str> = done.stderr.split(" records from ").collect();
-        assert_eq!(summaries.len(), 2, "one summary: {}", done.stderr);
-        records += summaries[0].rsplit(' ').next().unwrap().parse::<usize>().unwrap();
+        let log = lines(&done.stderr);
+        let summaries: Vec<&Value> = log.iter().filter(|line| line["message"] == "summary").collect();
+        let [summary] = summaries[..] else { panic!("one summary: {}", done.stderr) };
         assert!(done.stderr.contains("the database can be used again"), "{}", done.stderr);
+        let count = |name: &str| summary.pointer(name).unwrap().as_u64().unwrap();
+        let strategies = summary["strategies"].as_object().unwrap().values();
+        let by_strategy: u64 = strategies.map(|records| records.as_u64().unwrap()).sum();
+        let in_full = (count("/records"), count("/records"));
+        assert_eq!((count("/changes/new"), by_strategy), in_full, "a lost batch counts nowhere: {summary}");
+        records += count("/records");
+        failures += count("/errors");
+        written += count("/bytesWritten");
     }
     crawl.check();
     // a worker does not count what it settled if the answer is lost: two batches at the most
-    let all = crawl.records().len();
+    let all = crawl.records().len() as u64;
     assert!(
         records <= all && records + 2 * 2 * 4 >= all,
         "{records} of {all} since the start of the processes"
     );
+    let in_parts: u64 = crawl.parts().iter().map(|part| part["bytes"].as_u64().unwrap()).sum();
+    assert!(written <= in_parts && written > in_parts / 2, "{written} of {in_parts} bytes");
+    let failed = crawl.number("SELECT sum(failed)::int8 FROM @tallies");
+    assert!(i64::try_from(failures).unwrap() <= failed, "{failures} of {failed} failures");
 }
 
 #[test]

@@ -118,7 +118,7 @@ pub enum Command {
     Outputs(StoreArgs),
     /// List the workers of a crawl in a database.
     ///
-    /// They run, or have visited a URL of the current round.
+    /// The list has workers that have a lease or hosts, or have added or visited a URL of the current round.
     Workers(WorkersArgs),
     /// Fetch again the pages that failed in the last round.
     ///

@@ -4,6 +4,7 @@ use bytesize::ByteSize;
 use crawl_engine::{
     config::{Config, CrawlSection},
     context::Context,
+    stats::Stats,
 };
 use crawl_model::FrontierCounts;
 use std::{collections::VecDeque, time::Duration};
@@ -23,6 +24,7 @@ pub(crate) struct Counts {
     errors: u64,
     hosts: usize,
     bytes: u64,
+    age_of_run: Duration,
     /// Until the earliest retry; none if a URL is ready.
     next_retry: Option<Duration>,
 }
@@ -30,18 +32,23 @@ pub(crate) struct Counts {
 impl Counts {
     /// The present counts. `next_due_ms` is the time of the earliest URL that waits.
     pub(crate) fn of(context: &Context, frontier: &FrontierCounts, next_due_ms: Option<i64>) -> Self {
-        let stats = &context.stats;
+        Self::of_stats(&context.stats, frontier, next_due_ms)
+    }
+
+    /// Counts since the start of the process, which are those that limits of the run are compared with.
+    fn of_stats(stats: &Stats, frontier: &FrontierCounts, next_due_ms: Option<i64>) -> Self {
         let is_waiting = stats.in_flight() == 0;
         let wait = next_due_ms.filter(|_| is_waiting).map(|due| due - crawl_model::now_ms());
         Self {
             fetched: stats.pages.get(),
             written: stats.records.get(),
-            claimed: stats.claimed(),
+            claimed: stats.claimed_by_process(),
             held: frontier.held,
             queued: frontier.pending,
             errors: stats.failed.get(),
             hosts: stats.host_count(),
             bytes: stats.wire_bytes.get(),
+            age_of_run: stats.age_of_run(),
             next_retry: wait.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis),
         }
     }
@@ -76,7 +83,7 @@ impl ProgressLine {
         parts.push(format!("errors {}", grouped(counts.errors)));
         parts.push(format!("hosts {}", counts.hosts));
         parts.push(format!("{pages:.1} pages/s, {}", ByteSize(counts.bytes)));
-        if let Some(left) = time_left(&config.crawl, counts, (pages, bytes), now - self.started) {
+        if let Some(left) = time_left(&config.crawl, counts, (pages, bytes)) {
             parts.push(format!("about {} left", clock(left)));
         }
         parts.join(", ")
@@ -102,19 +109,14 @@ fn held(config: &Config, held: u64) -> String {
 }
 
 /// Time until the first limit of the settings, at the present rates.
-fn time_left(
-    settings: &CrawlSection,
-    counts: &Counts,
-    (pages, bytes): (f64, f64),
-    elapsed: Duration,
-) -> Option<Duration> {
+fn time_left(settings: &CrawlSection, counts: &Counts, (pages, bytes): (f64, f64)) -> Option<Duration> {
     let at_rate = |left: u64, rate: f64| {
         (rate > 0.0).then(|| Duration::try_from_secs_f64(ratio(left, rate)).ok()).flatten()
     };
     let by_records = settings.limit.0.and_then(|most| at_rate(most.saturating_sub(counts.claimed), pages));
     let by_bytes =
         settings.max_bytes.and_then(|most| at_rate(most.as_u64().saturating_sub(counts.bytes), bytes));
-    let by_time = settings.max_time.map(|most| most.saturating_sub(elapsed));
+    let by_time = settings.max_time.map(|most| most.saturating_sub(counts.age_of_run));
     [by_records, by_bytes, by_time].into_iter().flatten().min()
 }
 
@@ -184,6 +186,7 @@ mod tests {
             errors: 3,
             hosts: 2,
             bytes: 3 << 20,
+            age_of_run: Duration::from_secs(10),
             next_retry: Some(Duration::from_secs(12)),
         };
         let line = ProgressLine::new(start).line(&settings, &counts, start + Duration::from_secs(10));
@@ -193,8 +196,34 @@ mod tests {
              errors 3, hosts 2, 10.0 pages/s, 3.0 MiB, about 2 min left"
         );
         let only_time = config(&[("crawl.max_time", "2h".into())]);
-        let line =
-            ProgressLine::new(start).line(&only_time, &Counts::default(), start + Duration::from_secs(60));
+        let counts = Counts { age_of_run: Duration::from_secs(60), ..Counts::default() };
+        let line = ProgressLine::new(start).line(&only_time, &counts, start + Duration::from_secs(60));
         assert!(line.ends_with("about 119 min left"), "{line}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_left_counts_what_the_process_did_before_it_lost_its_database() {
+        let first = Stats::default();
+        for (count, n) in [(&first.pages, 900), (&first.records, 900), (&first.wire_bytes, 900 << 20)] {
+            count.add(n);
+        }
+        let mut stats = first.carried();
+        stats.run_age = Duration::from_secs(90);
+        for (count, n) in [(&stats.leased, 50), (&stats.pages, 50), (&stats.wire_bytes, 50 << 20)] {
+            count.add(n);
+        }
+        tokio::time::advance(Duration::from_secs(5)).await;
+        let counts = Counts::of_stats(&stats, &FrontierCounts::default(), None);
+        // 950 pages in 95 s: 50 pages or 50 MiB are left of 1,000
+        for (key, value) in [
+            ("crawl.limit", 1_000.into()),
+            ("crawl.max_bytes", "1000 MiB".into()),
+            ("crawl.max_time", "100s".into()),
+        ] {
+            let now = Instant::now();
+            let line =
+                ProgressLine::new(now - Duration::from_secs(95)).line(&config(&[(key, value)]), &counts, now);
+            assert!(line.ends_with("about 5 s left"), "{key}: {line}");
+        }
     }
 }

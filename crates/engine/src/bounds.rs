@@ -18,8 +18,7 @@ impl Bound {
     /// Returns the first bound that a run has reached. URLs in flight are still finished.
     #[must_use]
     pub fn reached(settings: &CrawlSection, stats: &Stats) -> Option<Self> {
-        let time =
-            settings.max_time.is_some_and(|most| stats.session_started.elapsed() + stats.run_age >= most);
+        let time = settings.max_time.is_some_and(|most| stats.age_of_run() >= most);
         let bytes = settings.max_bytes.is_some_and(|most| stats.session_bytes() >= most.as_u64());
         match () {
             () if !settings.limit.allows(stats.claimed()) => Some(Self::Records),

@@ -18,6 +18,7 @@ use crate::{
     shard::lease_of,
     soft404,
     stage_error::StageError,
+    stats::settled::{BatchCounts, PageFigures},
 };
 use crawl_model::{
     CleanPage, FailedPage, HostKey, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Record,
@@ -43,26 +44,17 @@ pub struct Sink {
     /// Shares of the large pages in this batch.
     shares: Vec<LargePagePermit>,
     duplicates: Duplicates,
-    tally: Tally,
+    counts: BatchCounts,
     /// The file of the archive that the store knows to be written.
     archived: String,
-}
-
-/// Counts that become true when the batch is settled.
-#[derive(Default)]
-struct Tally {
-    records: u64,
-    ended: u64,
-    failed: u64,
-    probes: u64,
 }
 
 /// A page that has been judged.
 enum Prepared {
     /// The page repeats a record and is not written.
     LeftOut(Box<CleanPage>),
-    /// Its history and its record.
-    Record(Box<PageHistory>, Box<Record>),
+    /// Its history, its record and its figures.
+    Record(Box<PageHistory>, Box<Record>, Box<PageFigures>),
 }
 
 /// Time for which a batch waits for more pages after its first. Making a batch durable costs as much as some
@@ -86,7 +78,7 @@ impl Sink {
             settlements: Vec::new(),
             sources: Vec::new(),
             shares: Vec::new(),
-            tally: Tally::default(),
+            counts: BatchCounts::default(),
             archived: String::new(),
         }
     }
@@ -131,8 +123,8 @@ impl Sink {
             Finished::Failed(failed, history) => self.failed(*failed, *history),
             Finished::Known(end) => self.known(*end),
             Finished::Other { lease, outcome, kind, history } => {
-                self.context.stats.by_kind(kind, 1);
-                self.tally.probes += u64::from(kind == soft404::KIND);
+                self.counts.add_kind(kind);
+                self.counts.probes += u64::from(kind == soft404::KIND);
                 self.end(lease, outcome, *history);
                 Ok(())
             }
@@ -161,20 +153,22 @@ impl Sink {
 
     fn page(&mut self, page: CleanPage) -> Result<(), StageError> {
         let (request, status, texts) = (page.page.request.clone(), page.page.status, self.duplicates.count());
-        let (history, record) = match page_work::guarded(Stage::Sink, &request, || self.prepare(page)) {
-            Ok(prepared) => match prepared? {
-                Prepared::LeftOut(page) => return self.left_out(&page),
-                Prepared::Record(history, record) => (history, record),
-            },
-            Err(panicked) => {
-                // other pages are compared only with texts of records
-                self.duplicates.truncate(texts);
-                return self.take(page_work::ended(Stage::Sink, &request, Some(status), &panicked));
-            }
-        };
+        let (history, record, figures) =
+            match page_work::guarded(Stage::Sink, &request, || self.prepare(page)) {
+                Ok(prepared) => match prepared? {
+                    Prepared::LeftOut(page) => return self.left_out(&page),
+                    Prepared::Record(history, record, figures) => (history, record, figures),
+                },
+                Err(panicked) => {
+                    // other pages are compared only with texts of records
+                    self.duplicates.truncate(texts);
+                    return self.take(page_work::ended(Stage::Sink, &request, Some(status), &panicked));
+                }
+            };
         let lease = LeaseRef::from(&request);
         self.settlements.push(Settlement { lease, outcome: Outcome::Record, history: *history });
-        self.tally.records += 1;
+        self.counts.records += 1;
+        self.counts.pages.push(*figures);
         self.records.push(&record)?;
         if self.context.records.keeper.is_some() {
             self.sources.push(source_of(*record)?);
@@ -189,12 +183,12 @@ impl Sink {
         }
         let text_hash = Some(page.text_hash);
         let history = revisit::history(&self.context, &page.page, page.content_hash, text_hash);
-        self.context.stats.wrote(&page);
+        let figures = PageFigures::of(&page);
         let host = HostKey::of(&page.page.final_url);
         let tags = host.and_then(|host| self.context.admission.sites.tags(&host));
         let mut record = record(page);
         record.metadata.tags = tags;
-        Ok(Prepared::Record(Box::new(history), Box::new(record)))
+        Ok(Prepared::Record(Box::new(history), Box::new(record), Box::new(figures)))
     }
 
     /// Ends the URL of a page that repeats a record, with a line of the error log.
@@ -202,7 +196,7 @@ impl Sink {
         let line = duplicates::line(page);
         error_line::push(&mut self.error_lines, &line)?;
         tracing::info!(url = line.url, kind = line.kind, "{}", line.message);
-        self.context.stats.by_kind(line.kind, 1);
+        self.counts.add_kind(line.kind);
         // without a hash of its content, so that the next visit compares it again
         let history = PageHistory {
             status: Some(page.page.status),
@@ -217,17 +211,17 @@ impl Sink {
     fn known(&mut self, end: KnownPageEnd) -> Result<(), StageError> {
         let gone = end.outcome == Outcome::Gone;
         if gone {
-            self.context.stats.gone(end.request.url.as_str());
+            self.counts.gone.push(end.request.url.to_string());
         } else {
-            self.context.stats.pages_unchanged.add(1);
+            self.counts.unchanged += 1;
         }
         // an output that holds the state keeps the record with the text
         let output = &self.context.config.output;
         if gone || (output.emit == Emit::All && !output.holds_state()) {
             self.records.push(&known_record(&end))?;
-            self.tally.records += 1;
+            self.counts.records += 1;
         } else {
-            self.tally.ended += 1;
+            self.counts.ended += 1;
         }
         let KnownPageEnd { request, outcome, history } = end;
         self.settlements.push(Settlement { lease: LeaseRef::from(&request), outcome, history });
@@ -240,17 +234,17 @@ impl Sink {
         }
         error_line::push(&mut self.error_lines, &failed)?;
         tracing::info!(url = failed.url, kind = failed.kind, status = failed.status, "{}", failed.message);
-        self.context.stats.note_failure(&failed);
-        self.context.stats.by_kind(failed.kind, 1);
-        self.tally.failed += 1;
-        if let Some((id, token)) = failed.lease {
+        self.counts.add_kind(failed.kind);
+        let lease = failed.lease;
+        self.counts.failures.push(failed);
+        if let Some((id, token)) = lease {
             self.end(LeaseRef { id, token }, Outcome::Failed, history);
         }
         Ok(())
     }
 
     fn end(&mut self, lease: LeaseRef, outcome: Outcome, mut history: PageHistory) {
-        self.tally.ended += 1;
+        self.counts.ended += 1;
         if self.context.recrawl.writes_all {
             // the output may lack the page, or has an old record of it
             history.rules = Some(RulesVersion::UNWRITTEN);
@@ -278,7 +272,7 @@ impl Sink {
             self.error_lines.clear();
             self.error_lines.shrink_to(KEEP_BUFFER);
         }
-        self.context.stats.written_bytes.add(written as u64);
+        self.counts.written_bytes += written as u64;
         let mut texts = self.duplicates.take();
         if let Some(keeper) = &self.context.records.keeper {
             // before the leases end: after a crash, storing the source again replaces it
@@ -298,14 +292,7 @@ impl Sink {
             self.shares.clear();
             memory::give_back();
         }
-        let Tally { records, ended, failed, probes } = std::mem::take(&mut self.tally);
-        let stats = &self.context.stats;
-        stats.records.add(records);
-        // before the ends are counted, so that no ended URL counts as waiting
-        stats.probes_ended.add(probes);
-        stats.ended.add(ended);
-        stats.failed.add(failed);
-        stats.changed.notify_one();
+        self.context.stats.settled(std::mem::take(&mut self.counts));
         Ok(())
     }
 }

@@ -1,7 +1,9 @@
 //! Counts of a run, shared by all stages; read by the progress line and the summary.
 
+pub(crate) mod settled;
+
 use crate::latency::Latency;
-use crawl_model::{Change, CleanPage, Extractor, FailedPage, HostKey, Strategy, Warning};
+use crawl_model::{FailedPage, HostKey, Strategy};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -259,42 +261,6 @@ impl Stats {
         }
     }
 
-    /// Counts a record that is being written.
-    pub fn wrote(&self, page: &CleanPage) {
-        let (content, removed) = (page.page.extraction.content.len() as u64, page.boilerplate.bytes_removed);
-        self.content_bytes.add(content);
-        self.removed_bytes.add(removed);
-        self.duplicates.add(u64::from(page.duplicate.is_some()));
-        let near =
-            page.duplicate.and_then(|first| first.similarity).is_some_and(|similarity| similarity < 1.0);
-        self.near_duplicates.add(u64::from(near));
-        self.all_boilerplate.add(u64::from(page.text.is_empty()));
-        self.by_site.add(u64::from(page.page.extraction.extractor == Extractor::SiteTemplate));
-        self.soft_404s.add(u64::from(page.page.extraction.warnings.contains(&Warning::SoftNotFound)));
-        let (count, change) = match page.change {
-            Change::Changed => (&self.pages_changed, Some("changed")),
-            Change::Unchanged => (&self.pages_unchanged, None),
-            Change::New | Change::Gone => (&self.pages_new, Some("new")),
-        };
-        count.add(1);
-        let mut tables = self.tables();
-        if let Some(change) = change {
-            tables.note_change(change, page.page.final_url.as_str());
-        }
-        *tables.strategies.entry(page.page.strategy).or_default() += 1;
-        if let Some(figures) = HostKey::of(&page.page.final_url).and_then(|host| tables.host(&host)) {
-            figures.records += 1;
-            figures.content_bytes += content;
-            figures.removed_bytes += removed;
-        }
-    }
-
-    /// Counts a page of an earlier round that is gone.
-    pub fn gone(&self, url: &str) {
-        self.pages_gone.add(1);
-        self.tables().note_change("gone", url);
-    }
-
     /// The first pages that are new, changed and gone.
     pub fn changed_pages(&self) -> BTreeMap<&'static str, Vec<String>> {
         self.tables().changed_pages.clone()
@@ -316,7 +282,7 @@ impl Stats {
     }
 
     /// Counts a failed URL. Keeps the first failures of the run, and of each kind, as examples.
-    pub fn note_failure(&self, failed: &FailedPage) {
+    fn note_failure(&self, failed: &FailedPage) {
         let mut tables = self.tables();
         tables.note_host_failure(failed);
         let examples = tables.failures.entry(failed.kind).or_default();
@@ -398,6 +364,16 @@ impl Stats {
         (self.inherited.get() + self.leased.get()).saturating_sub(self.requeued.get() + self.ended.get())
     }
 
+    /// URLs of this process that are a record, or may still become one, over all its sessions.
+    pub fn claimed_by_process(&self) -> u64 {
+        self.earlier.records + self.claimed()
+    }
+
+    /// Age of the run, of whichever worker began it.
+    pub fn age_of_run(&self) -> Duration {
+        self.run_age + self.session_started.elapsed()
+    }
+
     /// URLs between their lease and their end; held pages are not among them.
     pub fn in_flight(&self) -> u64 {
         let records = self.records.get().saturating_sub(self.earlier.records);
@@ -439,6 +415,7 @@ mod tests {
         next.records.add(1);
         next.wire_bytes.add(9);
         assert_eq!((next.claimed(), next.in_flight(), next.session_bytes()), (2, 1, 9));
+        assert_eq!(next.claimed_by_process(), 5);
         next.answered(&HostKey::from_stored("a"), 404, 5);
         assert_eq!(next.statuses().into_iter().collect::<Vec<_>>(), [(200, 1), (404, 1)]);
         assert_eq!(next.latency().count(), 2);

@@ -52,12 +52,12 @@ pub trait Format: Sync {
         fs::remove_file(path)
     }
 
-    /// Removes what a killed process wrote beside its settled records, in an output that holds no files of others. An open
+    /// Removes what a killed process wrote beside its settled records, which have these fields. Files of others stay. An open
     /// output has been cut back already, so only a folder has more to remove.
     ///
     /// # Errors
     /// When it cannot be read or removed.
-    fn remove_unsettled(&self, _path: &Path) -> io::Result<()> {
+    fn remove_unsettled(&self, _path: &Path, _fields: Option<&Fields>) -> io::Result<()> {
         Ok(())
     }
 

@@ -100,14 +100,14 @@ impl Place {
         }
     }
 
-    /// Removes what a killed process wrote beside its settled records. Only for an output that holds no files of others, and
-    /// that was opened without damage since then.
+    /// Removes what a killed process wrote beside its settled records, which have these fields. Files of others stay. Only for
+    /// an output that was opened without damage since then.
     ///
     /// # Errors
     /// When it cannot be read or removed.
-    pub fn remove_unsettled(&self) -> Result<(), OutputError> {
+    pub fn remove_unsettled(&self, fields: Option<&Fields>) -> Result<(), OutputError> {
         let fail = |source| OutputError::Write { name: self.path.display().to_string(), source };
-        self.format.remove_unsettled(&self.path).map_err(fail)
+        self.format.remove_unsettled(&self.path, fields).map_err(fail)
     }
 
     /// Puts the output in order after a round. Called when its end is noted in the store, so that nothing has to be cut back.

@@ -229,13 +229,16 @@ pub struct WorkerState {
     pub failed: i64,
     /// URLs that it settled in this round, with any outcome.
     pub settled: i64,
+    /// The counts of this round have a part of this worker. Parts may be negative, so sums of them may be zero.
+    #[serde(skip)]
+    pub has_counts: bool,
 }
 
 impl WorkerState {
-    /// Returns true if the worker has a lease, or settled a URL of this round.
+    /// Returns true if the worker has a lease or hosts, or has added, held or settled a URL of this round.
     #[must_use]
     pub const fn is_of_round(&self) -> bool {
-        self.lease_ms > 0 || self.settled > 0
+        self.lease_ms > 0 || self.hosts > 0 || self.has_counts
     }
 }
 

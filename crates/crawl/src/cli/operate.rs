@@ -80,7 +80,7 @@ pub struct WorkersArgs {
     /// The crawl
     #[command(flatten)]
     pub store: StoreArgs,
-    /// List workers of earlier rounds too, and those that have visited no URL
+    /// List workers without a part in the current round too
     #[arg(long)]
     pub all: bool,
 }

@@ -14,15 +14,17 @@ pub fn run(args: &WorkersArgs) -> Result<Exit, Failure> {
     let mut workers = open(&args.store)?.workers()?;
     let known = workers.len();
     workers.retain(|worker| args.all || worker.is_of_round());
-    if args.store.json {
-        return print(&workers);
-    }
-    write_text(&in_words(&workers))?;
+    let exit = if args.store.json {
+        print(&workers)?
+    } else {
+        write_text(&in_words(&workers))?;
+        Exit::Done
+    };
     let left_out = known - workers.len();
     if left_out > 0 {
-        say(&format!("{left_out} more have visited no URL of this round: --all lists them"));
+        say(&format!("{left_out} more have no part in this round: --all lists them"));
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 fn in_words(workers: &[WorkerState]) -> String {
@@ -76,6 +78,7 @@ mod tests {
             records: 12,
             failed: 1,
             settled: 14,
+            has_counts: true,
         };
         let ended = [-5, -60_000, -86_399_000, -200_000_000].map(|ms| worker("b", ms));
         let text = in_words(&[&[worker("longer-name", 59_900)][..], &ended].concat());

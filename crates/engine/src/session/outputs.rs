@@ -160,16 +160,7 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
     let replace = !output.replace.is_empty();
     let fields = output.chosen_fields()?;
     let fields = fields.map(|fields| if output.holds_state() { fields.with_tombstones() } else { fields });
-    let log = state.dir.join(state::ERROR_LOG);
-    let place = Place::of_lines(&log);
-    let before = state.before(&place, &log, true)?;
-    private::create(&place.path)
-        .map_err(|source| OutputError::Write { name: log.display().to_string(), source })?;
-    let errors = FileOutput::open(&place.path, before)?;
-    if errors.missing() > 0 {
-        tracing::warn!("{}: lines of this round are not there any more", log.display());
-    }
-    state.output_opened(&place, errors.length(), errors.is_stale())?;
+    let errors = open_error_log(state)?;
     let records: Box<dyn RecordOutput> = match output_path(&context.config)? {
         None => {
             Box::new(LineRecords::new(Box::new(StdoutOutput::new(context.control.cancel.clone())), fields))
@@ -217,6 +208,25 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
     // the outputs change after this point, so the next run needs their state even after a crash
     state.store.sync()?;
     Ok(Outputs { records, errors: Box::new(errors) })
+}
+
+/// Opens the error log, cut back to what was settled.
+fn open_error_log(state: &State) -> Result<FileOutput, Failure> {
+    let log = state.dir.join(state::ERROR_LOG);
+    let place = Place::of_lines(&log);
+    let before = state.before(&place, &log, true)?;
+    private::create(&place.path)
+        .map_err(|source| OutputError::Write { name: log.display().to_string(), source })?;
+    let errors = FileOutput::open(&place.path, before)?;
+    if errors.missing() > 0 {
+        tracing::warn!("{}: lines of this round are not there any more", log.display());
+    }
+    state.output_opened(&place, errors.length(), errors.is_stale())?;
+    if state.store.worker()?.is_some() {
+        // the list of outputs of all workers leaves it out
+        state.store.put(&format!("error_log:{}", place.name()), "1")?;
+    }
+    Ok(errors)
 }
 
 /// The file or folder that records go to; `None` for standard output.

@@ -220,7 +220,7 @@ fn end_earlier(state: &State, fields: Option<&Fields>) -> Result<(), Failure> {
             state.store.settle(&[], &Vec::from_iter(mark))?;
             // an index without its settled lines names fewer files than were settled
             if opened.damage.is_none() {
-                place.remove_unsettled()?;
+                place.remove_unsettled(fields)?;
             }
         }
         end_listed(&*state.store, &place, &part.path)?;

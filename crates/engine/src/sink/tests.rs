@@ -1,8 +1,8 @@
 //! Leases that run out before their page is written, and the order of settling and finishing.
 
 use super::*;
-use crate::{config, session};
-use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, Record, RunStore, Store, UrlKey};
+use crate::{config, failed_page::failed_page, session};
+use crawl_model::{Discovery, Frontier, HostKey, Lane, NewUrl, Record, RunStore, Store, StoreError, UrlKey};
 use crawl_output::{DiscardingOutput, LineRecords, OutputError};
 use crawl_store::{MemoryStore, SqliteStore};
 use std::path::PathBuf;
@@ -55,11 +55,57 @@ async fn a_page_whose_lease_has_run_out_is_not_written() {
     assert_eq!(expire().unwrap(), Some(1));
     let current = lease(&*context.store, 100);
     sink.take(end(late)).unwrap();
-    assert!(sink.settlements.is_empty() && sink.tally.ended == 0);
+    assert!(sink.settlements.is_empty() && sink.counts.ended == 0);
     sink.take(end(current)).unwrap();
     sink.commit().unwrap();
     assert!(context.store.drained().unwrap());
     assert_eq!((context.stats.ended.get(), context.stats.kinds()["test"]), (1, 1));
+}
+
+/// A worker that loses its database fetches these pages again, and counts them then.
+#[tokio::test]
+async fn a_batch_that_was_not_settled_counts_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(dir.path()).unwrap());
+    store.begin_round().unwrap();
+    store.enqueue(&[seed()]).unwrap();
+    let request =
+        store.lease(&HostKey::from_stored(HOST), Lane::Plain, 1, "w", 0, i64::MAX).unwrap().remove(0);
+    let known = |outcome| {
+        let (request, history) = (request.clone(), PageHistory::default());
+        Finished::Known(Box::new(KnownPageEnd { request, outcome, history }))
+    };
+    let mut failed = failed_page(&request, Stage::Sink, "timeout", None, "late".into());
+    failed.found_on = Some(String::new());
+    let batch = || {
+        let failed = Finished::Failed(Box::new(failed.clone()), Box::default());
+        [known(Outcome::Gone), known(Outcome::Unchanged), failed, end(LeaseRef::from(&request))]
+    };
+    let context = context(Arc::clone(&store) as Arc<dyn Store>);
+    let counts = || {
+        let stats = &context.stats;
+        let changes = (stats.pages_gone.get(), stats.pages_unchanged.get(), stats.changed_pages().len());
+        let ends =
+            (stats.records.get(), stats.ended.get(), stats.failed.get(), stats.written_bytes.get() > 0);
+        let failures = (stats.failures().len(), stats.first_failures().len(), stats.host_failures().len());
+        (changes, ends, failures, stats.kinds().values().sum::<u64>())
+    };
+    let sink = || {
+        let records = LineRecords::new(Box::new(DiscardingOutput), None);
+        Sink::new(Arc::clone(&context), Box::new(records), Box::new(DiscardingOutput))
+    };
+    let mut lost = sink();
+    batch().into_iter().for_each(|end| lost.take(end).unwrap());
+    let mut settled = sink();
+    batch().into_iter().for_each(|end| settled.take(end).unwrap());
+    let none = ((0, 0, 0), (0, 0, 0, false), (0, 0, 0), 0);
+    assert_eq!(counts(), none);
+    settled.commit().unwrap();
+    let once = counts();
+    assert_eq!(once, ((1, 1, 1), (1, 3, 1, true), (1, 1, 1), 2));
+    store.abandon(&StoreError::Busy("lost".into()));
+    assert!(lost.commit().is_err());
+    assert_eq!(counts(), once);
 }
 
 /// Records that look, when they are finished, at what a loss of power would leave of the state.

@@ -4,6 +4,8 @@
 //! files are on disk before their lines are in `index.jsonl`, which is kept exactly-once like any file of
 //! lines. A page that is fetched again after a crash has the same name.
 
+mod unlisted;
+
 use crate::{
     error::OutputError,
     fields::{Fields, members},
@@ -68,8 +70,8 @@ impl Format for MarkdownFolders {
         }
     }
 
-    fn remove_unsettled(&self, path: &Path) -> io::Result<()> {
-        remove_unlisted(path)
+    fn remove_unsettled(&self, path: &Path, fields: Option<&Fields>) -> io::Result<()> {
+        unlisted::remove_unlisted(path, fields)
     }
 
     fn tidy(
@@ -215,34 +217,6 @@ fn remove_empty_parents(folder: &Path, page: &Path) {
             break;
         }
     }
-}
-
-/// Removes Markdown files without a line of the index, and a file that was being written. Links are not followed.
-fn remove_unlisted(folder: &Path) -> io::Result<()> {
-    let mut listed: Vec<[u8; 16]> = Vec::new();
-    for line in BufReader::new(File::open(folder.join(INDEX))?).split(b'\n') {
-        let page = std::str::from_utf8(&line?).ok().and_then(page_of);
-        listed.extend(page.map(|page| UrlKey::of(&page).0));
-    }
-    listed.sort_unstable();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(inside) = folders.pop() {
-        for entry in fs::read_dir(folder.join(&inside))? {
-            let entry = entry?;
-            let (path, kind) = (inside.join(entry.file_name()), entry.file_type()?);
-            if kind.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let is_page = kind.is_file() && path.extension().is_some_and(|ending| ending == "md");
-            let is_listed = || listed.binary_search(&UrlKey::of(&path.to_string_lossy()).0).is_ok();
-            if path == Path::new(TEMPORARY_NAME) || is_page && !is_listed() {
-                fs::remove_file(folder.join(&path))?;
-                remove_empty_parents(folder, &path);
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Returns true if the front matter of a file begins with the id of a page.
@@ -441,31 +415,6 @@ mod tests {
             )
         );
         assert_eq!(page(&made, fields(&["id"]).as_ref()).unwrap(), "---\nid: \"1\"\n---\n\n");
-    }
-
-    #[test]
-    fn files_of_pages_that_were_not_settled_are_removed() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("pages");
-        let mut output = open(&path, Before::Unknown);
-        output.push(&record_at("https://a.test/settled", "1")).unwrap();
-        let settled = output.commit().unwrap().unwrap();
-        for (url, id) in [("https://a.test/cut", "2"), ("https://b.test/deep/er/cut", "3")] {
-            output.push(&record_at(url, id)).unwrap();
-        }
-        output.commit().unwrap();
-        output.push(&record_at("https://a.test/unlisted", "4")).unwrap();
-        drop(output);
-        fs::write(path.join(TEMPORARY_NAME), "---").unwrap();
-        fs::write(path.join("a.test/notes.txt"), "mine").unwrap();
-        drop(open(&path, Before::CutOff(settled)));
-        assert!(path.join("a.test/unlisted.md").exists() && path.join("b.test").exists());
-        MarkdownFolders.remove_unsettled(&path).unwrap();
-        let in_host = fs::read_dir(path.join("a.test")).unwrap().map(|file| file.unwrap().file_name());
-        let mut in_host: Vec<_> = in_host.collect();
-        in_host.sort_unstable();
-        assert_eq!(in_host, ["notes.txt", "settled.md"]);
-        assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "the index and one host");
     }
 
     #[test]

@@ -3,9 +3,19 @@
 
 use std::borrow::Cow;
 
-/// Beginnings of the names of a worker's notes: about its outputs, its archive and its hosts.
-const OWN: &[&str] =
-    &["open:", "round:", "stale:", "file:", "part:", "damage", "archive", "retry_after", "joined"];
+/// Beginnings of the names of a worker's notes: about its outputs, its error log, its archive and its hosts.
+const OWN: &[&str] = &[
+    "open:",
+    "round:",
+    "stale:",
+    "file:",
+    "part:",
+    "damage",
+    "archive",
+    "retry_after",
+    "joined",
+    "error_log:",
+];
 
 /// The stored name of a note.
 pub(super) fn note(worker: i32, name: &str) -> Cow<'_, str> {

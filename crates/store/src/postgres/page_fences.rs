@@ -1,5 +1,6 @@
 //! Fences of leased and held pages for statements of the second connection, which must not wait for the first one.
-//! A page is of the epoch in which its lease began. So the fence of a page ends with its host, even if the host comes back.
+//! The fence of a page has the epoch that its host had when the lease of the page began. So the fence ends with the loss of the
+//! host, even if the host comes back.
 
 use super::memory::Memory;
 use crate::ledger::HostId;

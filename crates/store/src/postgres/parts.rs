@@ -15,8 +15,9 @@ const PARTS: &str = "SELECT p.path, w.name, p.epoch, p.seq, p.round, p.mark, coa
                      FROM parts p JOIN workers w ON w.id = p.worker LEFT JOIN outputs o ON o.name = p.mark \
                      ORDER BY p.round, w.name, p.epoch, p.seq, p.path";
 
-/// Files of one worker, whose names have no star: outputs that are no part, and none that was removed without a record. The mark
-/// of a folder is that of its index. A file that was moved is listed under its last name, and one that another worker continued once.
+/// Files of one worker, whose names have no star: outputs with a settled byte that are no part. The error log is no output: its
+/// worker notes its path, and a worker of an earlier program has it under its usual name. The mark of a folder is that of its
+/// index. A file that was moved is listed under its last name, and one that another worker continued once.
 const PLAIN: &str = "SELECT DISTINCT ON (coalesce(nullif(file.value, ''), convert_to(o.name, 'UTF8'))) \
                      o.path, w.name, w.epoch, coalesce(convert_from(round.value, 'UTF8')::int, 0), o.reach, \
                      coalesce(open.value <> '1', true) \
@@ -27,14 +28,20 @@ const PLAIN: &str = "SELECT DISTINCT ON (coalesce(nullif(file.value, ''), conver
                      LEFT JOIN settings file ON file.name = prefix || 'file:' || path \
                      LEFT JOIN settings round ON round.name = prefix || 'round:' || path \
                      LEFT JOIN settings open ON open.name = prefix || 'open:' || path \
-                     WHERE path LIKE '/%' AND path NOT LIKE '%/errors.jsonl' AND strpos(path, 'part-' || w.name || '-') = 0 \
-                     ORDER BY coalesce(nullif(file.value, ''), convert_to(o.name, 'UTF8')), o.reach DESC, open.value DESC";
+                     WHERE path LIKE '/%' AND strpos(path, 'part-' || w.name || '-') = 0 \
+                     AND NOT EXISTS (SELECT 1 FROM settings log WHERE log.name = prefix || 'error_log:' || path) \
+                     AND (path NOT LIKE '%/errors.jsonl' \
+                     OR EXISTS (SELECT 1 FROM settings log WHERE starts_with(log.name, prefix || 'error_log:'))) \
+                     ORDER BY coalesce(nullif(file.value, ''), convert_to(o.name, 'UTF8')), 4 DESC, o.reach DESC, \
+                     open.value DESC NULLS LAST";
 
 const WORKERS: &str = "SELECT w.name, w.epoch, (extract(epoch FROM w.since) * 1000)::int8, \
                        (extract(epoch FROM w.lease_until - clock_timestamp()) * 1000)::int8, \
                        (SELECT count(*) FROM hosts h WHERE h.owner = w.id), \
                        coalesce(t.records, 0)::int8, coalesce(t.failed, 0)::int8, \
-                       coalesce(t.records + t.failed + t.skipped + t.redirected + t.unchanged + t.gone, 0)::int8 \
+                       coalesce(t.records + t.failed + t.skipped + t.redirected + t.unchanged + t.gone, 0)::int8, \
+                       coalesce((t.pending, t.held, t.hosts, t.records, t.failed, t.skipped, t.redirected, t.unchanged, t.gone) \
+                       <> (0, 0, 0, 0, 0, 0, 0, 0, 0), false) \
                        FROM workers w LEFT JOIN tallies t ON t.worker = w.id AND t.round = $1 ORDER BY w.name";
 
 impl PgStore {
@@ -94,7 +101,7 @@ impl PgStore {
         self.ready()?.parts()
     }
 
-    /// The files of all workers, those included that are no part of several.
+    /// The files of all workers: parts, and outputs that one worker writes without parts.
     ///
     /// # Errors
     /// When storage fails.
@@ -136,6 +143,7 @@ impl PgStore {
                 records: get(row, 5)?,
                 failed: get(row, 6)?,
                 settled: get(row, 7)?,
+                has_counts: get(row, 8)?,
             });
         }
         Ok(workers)

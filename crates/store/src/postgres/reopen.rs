@@ -81,7 +81,7 @@ fn expect_round(round: u32, current: &Row) -> Result<(), StoreError> {
     }
     Err(StoreError::Busy(format!(
         "a worker began round {now} since this command read the settings of round {round}: \
-         the same command tries round {now}"
+         run the command again for round {now}"
     )))
 }
 

@@ -45,3 +45,25 @@ fn files_of_one_worker_are_listed_once_beside_parts() {
     assert_eq!(listed, expected.map(|(path, bytes)| (path.to_owned(), "b".to_owned(), bytes)));
     assert_eq!(reader.parts().unwrap().len(), 1);
 }
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_moved_file_has_its_last_name_and_the_error_log_is_no_output() {
+    let (server, a) = begun("a");
+    let marks = [("/x/errors.jsonl", 9), ("/dir/errors.jsonl", 5), ("/old.jsonl", 10), ("/new.jsonl", 10)];
+    a.settle(&[], &marks.map(|(name, reach)| mark(name, reach))).unwrap();
+    let put = |notes: &[(&str, &str)]| notes.iter().for_each(|(name, value)| a.put(name, value).unwrap());
+    let listed = || {
+        let reader = PgStore::open_read_only(&server.options("c", "reader")).unwrap();
+        let mut paths: Vec<String> = reader.outputs().unwrap().into_iter().map(|file| file.path).collect();
+        paths.sort_unstable();
+        paths
+    };
+    // an earlier program noted no error log, and no end of the file under its old name
+    put(&[("file:/old.jsonl", "7"), ("file:/new.jsonl", "7"), ("open:/new.jsonl", "1")]);
+    assert_eq!(listed(), ["/new.jsonl"]);
+    put(&[("open:/old.jsonl", "0"), ("open:/new.jsonl", "0"), ("error_log:/dir/errors.jsonl", "1")]);
+    put(&[("round:/old.jsonl", "9"), ("round:/new.jsonl", "10")]);
+    a.settle(&[], &[mark("/old.jsonl", 20)]).unwrap();
+    assert_eq!(listed(), ["/new.jsonl", "/x/errors.jsonl"], "the later round wins");
+}

@@ -143,7 +143,7 @@ fn a_round_begins_once() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_is_of_the_round_in_which_it_runs_or_has_visited_a_url() {
+fn a_worker_is_of_the_round_in_which_it_runs_or_has_a_part() {
     let (server, a) = begun("a");
     a.enqueue(&urls(&["https://a/1"])).unwrap();
     a.settle(&records(&lease(&a, "a", 1)), &[]).unwrap();
@@ -157,6 +157,18 @@ fn a_worker_is_of_the_round_in_which_it_runs_or_has_visited_a_url() {
     let next = open(&server, "next");
     assert_eq!(of_round(), ["a", "next"]);
     next.begin_recrawl(true).unwrap();
+    assert_eq!(of_round(), ["next"]);
+    die(next);
+    expire(&server, "next");
+    let mut client = server.client();
+    let mut execute = |change: &str| assert_eq!(client.execute(change, &[]).unwrap(), 1, "{change}");
+    execute("UPDATE crawl_c.tallies SET pending = 0, held = 0, hosts = 0");
+    execute("UPDATE crawl_c.hosts SET owner = (SELECT id FROM crawl_c.workers WHERE name = 'next')");
+    assert_eq!(of_round(), ["next"], "a killed worker owns its hosts until another one takes them");
+    execute("UPDATE crawl_c.hosts SET owner = NULL");
+    assert!(of_round().is_empty());
+    // it took failed URLs back that another worker had settled
+    execute("UPDATE crawl_c.tallies SET records = 3, failed = -3");
     assert_eq!(of_round(), ["next"]);
 }
 
