@@ -336,7 +336,7 @@ fn interrupted_is_130_and_the_same_command_goes_on() {
 #[test]
 fn two_signals_at_once_and_a_hangup_save_the_state() {
     let tree = Tree { delay: Duration::from_millis(200), ..Tree::of(60) };
-    let ignored = std::fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = fs::read_to_string("/proc/self/status").unwrap();
     let ignored = ignored.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
     let is_ignored = u64::from_str_radix(ignored, 16).unwrap() & 1 == 1;
     for (signals, code) in [(&["TERM", "TERM"][..], 130), (&["HUP"], if is_ignored { 0 } else { 130 })] {

@@ -255,6 +255,19 @@ fn headings_that_link_to_other_sites_are_no_teasers() {
 }
 
 #[test]
+fn an_article_that_is_a_list_of_linked_headings_keeps_its_items() {
+    let item = |n: u32| {
+        let text = format!("Boats of kind {n} leave here at noon, and the crew sells bread. ").repeat(6);
+        format!("<section><h2><a href='/quay-{n}'>Quay number {n}</a></h2><p>{text}</p></section>")
+    };
+    let items: String = (1..=25).map(item).collect();
+    let head = "<meta property='og:type' content='article'><body>";
+    let page = format!("{head}<article><h1>The best quays</h1>{}{items}</article>", PROSE.repeat(3));
+    let content = extract(&page).content;
+    assert!(content.contains("kind 1 leave") && content.contains("kind 25 leave"), "{content}");
+}
+
+#[test]
 fn teasers_behind_the_text_of_an_article_are_left_out_at_any_share() {
     let teaser = |n: u32| {
         format!(

@@ -131,7 +131,9 @@ fn boxes(page: &Page<'_>, parent: u32, mask: &[bool], stamps: &Stamps) -> Vec<u3
     let mut others = 0;
     for child in dom.children(parent) {
         let tag = dom.tag(child);
-        let is_empty = page.amount(child).words == 0;
+        let is_empty = page.amount(child).words == 0
+            && !(child..dom.end(child))
+                .any(|id| matches!(dom.tag(id), Tag::Img | Tag::Picture | Tag::Video | Tag::Iframe));
         if mask[child as usize] || !is_box(tag) || is_empty || !page.is_visible(child) {
             continue;
         }

@@ -11,6 +11,8 @@ use url::Url;
 
 /// Maximum words of a teaser.
 pub(super) const MAX_WORDS: u32 = 120;
+/// Maximum words of teasers within a text, on average. Teasers have one or two sentences.
+const MAX_MEAN_WORDS: u32 = 40;
 /// Minimum share of a heading inside a link.
 const LINKED: f32 = 0.8;
 
@@ -22,21 +24,45 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32, article: 
     let words: u32 = cards.iter().map(|id| page.amount(*id).words).sum();
     let whole = kept(page, page.body, mask).words;
     let is_list = words as f32 > whole as f32 * max_share;
-    if is_list && !(article && is_behind_text(page, *first, mask)) {
-        return;
-    }
-    for id in cards {
+    let end = match (is_list, article) {
+        (false, _) => 0,
+        (true, true) => match end_of_text(page, *first, mask) {
+            Some(end) => end,
+            None => return,
+        },
+        (true, false) => return,
+    };
+    // The items of an article that is a list stand within it. They say more than teasers do, and are not cut.
+    let are_teasers = words <= cards.len() as u32 * MAX_MEAN_WORDS
+        || 2 * cards.iter().filter(|id| is_cut(page, **id)).count() > cards.len();
+    for id in cards.into_iter().filter(|id| are_teasers || *id >= end) {
         mask[id as usize] = true;
         page.trace.mark(id, "a teaser: its heading is a link");
     }
 }
 
-/// Returns true if enough prose for a text stands between the heading of the page and the element.
-fn is_behind_text(page: &Page<'_>, id: u32, mask: &[bool]) -> bool {
-    let start = page.heading.map(|heading| page.dom.end(heading));
-    start.is_some_and(|start| {
-        start <= id && kept_in(page, start..id, mask).prose >= page.rules.extraction.prune.teaser_prose
+/// Returns true if the longest text of an element ends within a sentence, or with an ellipsis.
+fn is_cut(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let texts = (id..dom.end(id)).filter(|id| dom.tag(*id) == Tag::Text).map(|id| dom.text(id).trim());
+    texts.max_by_key(|text| text.len()).is_some_and(|text| {
+        text.ends_with("..") || text.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '…' | ',' | ';'))
     })
+}
+
+/// End of the smallest element with the heading of the page and the prose between it and a teaser; `None` if that
+/// is too little prose for a text.
+fn end_of_text(page: &Page<'_>, teaser: u32, mask: &[bool]) -> Option<u32> {
+    let dom = &page.dom;
+    let heading = page.heading?;
+    let start = dom.end(heading);
+    if start > teaser || kept_in(page, start..teaser, mask).prose < page.rules.extraction.prune.teaser_prose {
+        return None;
+    }
+    let is_prose = |id: &u32| dom.end(*id) <= teaser && !mask[*id as usize] && page.amount(*id).prose > 0;
+    let last = (start..teaser).rev().find(is_prose)?;
+    let whole = dom.ancestors(heading).find(|up| dom.end(*up) > last)?;
+    Some(dom.end(whole))
 }
 
 /// The largest box around each linked heading that holds no other heading.
