@@ -50,8 +50,8 @@ fn is_cut(page: &Page<'_>, id: u32) -> bool {
     })
 }
 
-/// End of the smallest element with the heading of the page and the prose between it and a teaser; `None` if that
-/// is too little prose for a text.
+/// End of the smallest element with the heading of the page and the prose before a teaser. `None` without enough
+/// prose for a text.
 fn end_of_text(page: &Page<'_>, teaser: u32, mask: &[bool]) -> Option<u32> {
     let dom = &page.dom;
     let heading = page.heading?;

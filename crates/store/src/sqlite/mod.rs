@@ -92,7 +92,7 @@ pub struct StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { power_safe: false, cache_kib: 16 * 1024 }
+        Self { power_safe: false, cache_kib: 8 * 1024 }
     }
 }
 
