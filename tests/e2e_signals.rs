@@ -91,7 +91,7 @@ fn interrupts_do_not_wait_for_silent_servers() {
 }
 
 #[test]
-fn a_second_interrupt_ends_at_once() {
+fn a_repeated_interrupt_ends_the_run_and_keeps_the_state() {
     let tree = Tree { delay: HANG, ..Tree::of(3) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let running = Run::start(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]));

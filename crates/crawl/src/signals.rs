@@ -28,10 +28,11 @@ pub fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Ou
                 _ = term.recv() => {}
                 () = next(&mut hangup) => {}
             }
-            match first {
-                Some(first) if Instant::now() - first < SAME_STOP => continue,
+            let now = Instant::now();
+            match first.map(|first| now - first) {
+                Some(since) if is_same_stop(since) => continue,
                 Some(_) => std::process::exit(i32::from(Exit::Interrupted as u8)),
-                None => first = Some(Instant::now()),
+                None => first = Some(now),
             }
             // before the run can end: its summary comes after this line
             if !quiet {
@@ -40,6 +41,11 @@ pub fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Ou
             cancel.cancel();
         }
     }
+}
+
+/// Returns true for a signal that belongs to the first, by its time since then.
+fn is_same_stop(since: Duration) -> bool {
+    since < SAME_STOP
 }
 
 /// Waits for a signal; without one, for ever.
@@ -65,7 +71,13 @@ fn is_hangup_ignored(status: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_hangup_ignored;
+    use super::{is_hangup_ignored, is_same_stop};
+    use std::time::Duration;
+
+    #[test]
+    fn a_signal_after_a_second_is_another_request() {
+        assert!(is_same_stop(Duration::from_millis(2)) && !is_same_stop(Duration::from_secs(1)));
+    }
 
     #[test]
     fn nohup_is_read_from_the_status_of_the_process() {
