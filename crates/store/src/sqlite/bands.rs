@@ -8,12 +8,13 @@
 //! look-ups find nothing, and a filter answers them without the table.
 
 use super::{
+    band_buckets::BandBuckets,
+    band_filter::Filter,
     error::sql,
     memory::{number, set_number},
 };
 use crawl_model::StoreError;
 use rusqlite::Connection;
-use std::{collections::BTreeSet, mem};
 
 /// Number of parts, selected by the upper bits of a hash.
 const PARTS: usize = 64;
@@ -23,10 +24,12 @@ const BUFFERED_BANDS: usize = 1 << 17;
 
 /// Growth of the buffer with the table, up to this multiple (24 MiB). A cycle of writes changes every page of
 /// the table, so it is the more expensive the larger the table is.
-const GROWTH: usize = 8;
+const GROWTH: usize = 10;
 
 /// Texts looked up without the filter: a recrawl with few new pages creates none.
 const UNFILTERED: u32 = 64;
+
+const INSERT: &str = "INSERT OR IGNORE INTO bands (hash, place) VALUES (?1, ?2)";
 
 /// Name of the number [`BandBuffer::stored_to`].
 const STORED_TO: &str = "banded";
@@ -36,9 +39,7 @@ const STORED_TO: &str = "banded";
 /// A band in both counts once. Texts up to `stored_to` have all bands in the table. Texts up to `due_to` will
 /// have them when the last part is written. Parts of later texts may wait for the next cycle.
 pub(super) struct BandBuffer {
-    /// Hash and place, by part.
-    parts: Vec<BTreeSet<(i64, i64)>>,
-    rows: usize,
+    buckets: BandBuckets,
     most: usize,
     stored_to: i64,
     due_to: i64,
@@ -55,10 +56,8 @@ pub(super) struct BandBuffer {
 impl BandBuffer {
     pub(super) fn load(conn: &Connection) -> Result<Self, StoreError> {
         let stored_to = number(conn, STORED_TO)?;
-        let parts = (0..PARTS).map(|_| BTreeSet::new()).collect();
         let mut buffered = Self {
-            parts,
-            rows: 0,
+            buckets: BandBuckets::new(),
             most: BUFFERED_BANDS,
             stored_to,
             due_to: stored_to,
@@ -122,23 +121,23 @@ impl BandBuffer {
     }
 
     fn add(&mut self, hash: i64, place: i64) {
-        self.rows += usize::from(self.parts[part_of(hash)].insert((hash, place)));
+        self.buckets.insert(hash, place);
         self.last = self.last.max(place);
     }
 
     pub(super) fn remove(&mut self, hash: i64, place: i64) {
-        self.rows -= usize::from(self.parts[part_of(hash)].remove(&(hash, place)));
+        self.buckets.remove(hash, place);
     }
 
     /// Places that have a band, ascending.
     pub(super) fn places(&self, hash: i64) -> impl Iterator<Item = i64> {
-        self.parts[part_of(hash)].range((hash, i64::MIN)..=(hash, i64::MAX)).map(|(_, place)| *place)
+        self.buckets.places(hash)
     }
 
     /// Removes all bands, since there are no texts any more.
     pub(super) fn clear(&mut self, conn: &Connection) -> rusqlite::Result<()> {
-        self.parts.iter_mut().for_each(BTreeSet::clear);
-        (self.rows, self.stored_to, self.due_to, self.last, self.next) = (0, 0, 0, 0, 0);
+        self.buckets.clear();
+        (self.stored_to, self.due_to, self.last, self.next) = (0, 0, 0, 0);
         self.stored = None;
         set_number(conn, STORED_TO, 0)
     }
@@ -150,15 +149,14 @@ impl BandBuffer {
 
     /// Writes parts until the buffer is within its limit.
     pub(super) fn write_some(&mut self, conn: &Connection) -> rusqlite::Result<()> {
-        while self.rows > self.limit() {
+        while self.buckets.len() > self.limit() {
             if self.next == 0 {
                 self.due_to = self.last;
             }
-            let part = mem::take(&mut self.parts[self.next]);
-            self.rows -= part.len();
-            for (hash, place) in part {
+            let mut insert = conn.prepare_cached(INSERT)?;
+            for (hash, place) in self.buckets.take_part(self.next, PARTS) {
                 self.note_stored(hash);
-                insert(conn, hash, place)?;
+                insert.execute((hash, place))?;
             }
             self.next = (self.next + 1) % PARTS;
             if self.next == 0 {
@@ -172,9 +170,7 @@ impl BandBuffer {
 
 /// Puts a band into the table.
 pub(super) fn insert(conn: &Connection, hash: i64, place: i64) -> rusqlite::Result<()> {
-    conn.prepare_cached("INSERT OR IGNORE INTO bands (hash, place) VALUES (?1, ?2)")?
-        .execute((hash, place))
-        .map(|_| ())
+    conn.prepare_cached(INSERT)?.execute((hash, place)).map(|_| ())
 }
 
 /// Adds the entries of all pages and contents to the table.
@@ -192,60 +188,6 @@ pub(super) fn index_texts(conn: &Connection) -> rusqlite::Result<()> {
 /// Entry of a text's page or content: the first eight bytes of the hash, which are as random as a band's.
 pub(super) fn hash_of(key: &[u8]) -> i64 {
     key.first_chunk().map_or(0, |first| i64::from_be_bytes(*first))
-}
-
-/// Part of a hash; parts are in the order of hashes.
-fn part_of(hash: i64) -> usize {
-    (hash.cast_unsigned() >> (u64::BITS - PARTS.ilog2())) as usize
-}
-
-/// Filter of a table's hashes, with false positives. It is a Bloom filter whose bits for one hash lie in one
-/// word (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). It takes 6 to 24
-/// bits per row.
-struct Filter {
-    words: Vec<u64>,
-    rows: usize,
-}
-
-impl Filter {
-    /// Maximum number of words, 16 MiB; more rows give more false positives.
-    const MOST_WORDS: usize = 1 << 21;
-
-    fn of_table(conn: &Connection) -> rusqlite::Result<Self> {
-        let rows: usize = conn.query_row("SELECT count(*) FROM bands", [], |row| row.get(0))?;
-        let mut filter = Self::for_rows(rows);
-        let mut select = conn.prepare_cached("SELECT hash FROM bands")?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            filter.add(row.get(0)?);
-        }
-        Ok(filter)
-    }
-
-    fn for_rows(rows: usize) -> Self {
-        let words = (rows.saturating_mul(12) / 64).next_power_of_two();
-        Self { words: vec![0; words.clamp(1 << 10, Self::MOST_WORDS)], rows: 0 }
-    }
-
-    /// Adds a hash; returns false if the filter is full.
-    fn add(&mut self, hash: i64) -> bool {
-        let (at, bits) = self.bits(hash);
-        self.words[at] |= bits;
-        self.rows += 1;
-        self.rows < self.words.len() * 10 || self.words.len() == Self::MOST_WORDS
-    }
-
-    fn may_have(&self, hash: i64) -> bool {
-        let (at, bits) = self.bits(hash);
-        self.words[at] & bits == bits
-    }
-
-    /// Word and bits of a hash: each of the four bits uses other bits of the hash.
-    fn bits(&self, hash: i64) -> (usize, u64) {
-        let hash = hash.cast_unsigned();
-        let bits = [0, 6, 12, 18].iter().fold(0, |bits, shift| bits | 1 << (hash >> shift & 63));
-        ((hash >> 24) as usize & (self.words.len() - 1), bits)
-    }
 }
 
 #[cfg(test)]
@@ -353,25 +295,9 @@ mod tests {
         let inner = store.inner.lock().unwrap();
         let bands = &inner.memory.bands;
         let stored: usize = inner.conn.query_row("SELECT count(*) FROM bands", [], |row| row.get(0)).unwrap();
-        assert!(bands.rows <= 1_000 && bands.rows + stored == 17_000, "{} and {stored}", bands.rows);
+        let buffered = bands.buckets.len();
+        assert!(buffered <= 1_000 && buffered + stored == 17_000, "{buffered} and {stored}");
         let waiting = 1_000 - bands.stored_to;
         assert!(waiting < 200, "the texts of {waiting} pages are read when the store is opened");
-    }
-
-    #[test]
-    fn a_filter_has_all_and_few_false_alarms() {
-        let mut filter = super::Filter::for_rows(10_000);
-        let mut of = |range: std::ops::Range<u64>| {
-            range
-                .filter(|n| {
-                    let n = band(*n).cast_signed();
-                    filter.add(n);
-                    filter.may_have(n)
-                })
-                .count()
-        };
-        assert_eq!(of(0..10_000), 10_000);
-        let alarms = (10_000..20_000).filter(|n| filter.may_have(band(*n).cast_signed())).count();
-        assert!(alarms < 500, "{alarms}");
     }
 }

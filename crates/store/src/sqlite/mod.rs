@@ -7,6 +7,8 @@
 //! order, so the disk always holds all changes up to some moment. See [`SqliteStore`] for the guarantees to a
 //! caller.
 
+mod band_buckets;
+mod band_filter;
 mod bands;
 mod check;
 mod checksum;
