@@ -79,7 +79,7 @@ impl HostFingerprint {
         put_number(out, counts.len() as u64);
         for_each_in_order(
             counts,
-            |hash| (hash >> 56) as u8,
+            |hash| hash,
             |hash, count| {
                 out.extend(hash.to_be_bytes());
                 put_number(out, u64::from(count));
@@ -127,15 +127,12 @@ impl SiteFingerprint {
             put_number(out, u64::from(pages));
         }
         put_number(out, pieces.len() as u64);
-        for_each_in_order(
-            pieces,
-            |key| key.bytes()[0],
-            |key, piece| {
-                out.extend(key.bytes());
-                put_number(out, u64::from(piece.pages()));
-                piece.groups().iter().for_each(|group| out.extend(&group.to_be_bytes()[1..]));
-            },
-        );
+        for_each_in_order(pieces, Key::number, |key, piece| {
+            out.extend_from_slice(&key.to_be_bytes()[..Key::BYTES]);
+            put_number(out, u64::from(piece.pages()));
+            let [[_, a, b, c], [_, d, e, f]] = piece.groups().map(u32::to_be_bytes);
+            out.extend_from_slice(&[a, b, c, d, e, f]);
+        });
         sign(out, start);
     }
 
@@ -204,21 +201,22 @@ fn sign(out: &mut Vec<u8>, start: usize) {
 
 /// Parts in which a table is sorted, since a sorted copy of a whole large table would take as much memory as
 /// the output.
-const PARTS: u8 = 8;
+const PARTS: u64 = 4;
 
-/// Visits entries ascending by hash, in parts with the same leading bits. `first` gives the first byte of a
-/// hash.
-fn for_each_in_order<K: Copy + Ord, V: Copy>(
+/// Visits entries ascending by hash, in parts with the same leading bits. `number` gives the hash of a key as a
+/// number, which is faster to compare than its bytes.
+fn for_each_in_order<K: Copy, V: Copy>(
     table: &FxHashMap<K, V>,
-    first: impl Fn(K) -> u8,
-    mut each: impl FnMut(K, V),
+    number: impl Fn(K) -> u64,
+    mut each: impl FnMut(u64, V),
 ) {
-    let mut part: Vec<(K, V)> = Vec::new();
-    for number in 0..PARTS {
-        let of_part = |key: K| first(key) >> (u8::BITS - PARTS.ilog2()) == number;
-        part.extend(table.iter().filter(|(key, _)| of_part(**key)).map(|(key, value)| (*key, *value)));
-        part.sort_unstable_by_key(|(key, _)| *key);
-        part.drain(..).for_each(|(key, value)| each(key, value));
+    let mut part: Vec<(u64, V)> = Vec::new();
+    for leading in 0..PARTS {
+        let of_part = |number: u64| number >> (u64::BITS - PARTS.ilog2()) == leading;
+        let entries = table.iter().map(|(key, value)| (number(*key), *value));
+        part.extend(entries.filter(|(number, _)| of_part(*number)));
+        part.sort_unstable_by_key(|(number, _)| *number);
+        part.drain(..).for_each(|(number, value)| each(number, value));
     }
 }
 

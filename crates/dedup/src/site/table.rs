@@ -37,7 +37,7 @@ pub(crate) struct Table {
 
 /// First 40 bits of a feature's hash, without padding. In a full table the odds that two features share a key
 /// are 1 to 170.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key([u8; Key::BYTES]);
 
 impl Key {
@@ -50,9 +50,10 @@ impl Key {
         Self([a, b, c, d, e])
     }
 
-    /// The key as it is saved.
-    pub(crate) const fn bytes(self) -> [u8; Self::BYTES] {
-        self.0
+    /// The key as the upper bits of a number.
+    pub(crate) const fn number(self) -> u64 {
+        let [a, b, c, d, e] = self.0;
+        u64::from_be_bytes([a, b, c, d, e, 0, 0, 0])
     }
 
     /// Key of saved bytes.
@@ -63,8 +64,7 @@ impl Key {
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let [a, b, c, d, e] = self.0;
-        state.write_u64(u64::from_be_bytes([a, b, c, d, e, 0, 0, 0]));
+        state.write_u64(self.number());
     }
 }
 
@@ -133,12 +133,14 @@ impl Table {
         let piece = self.pieces.entry(Key::of(key)).or_insert_with(|| FeatureCount::new(0, groups));
         let before = *piece;
         piece.set_pages(before.pages() + 1);
-        for (grouping, (known, group)) in before.groups().into_iter().zip(groups).enumerate() {
+        for (stored, (known, group)) in piece.groups.iter_mut().zip(before.groups().into_iter().zip(groups)) {
+            if known != group {
+                *stored = narrow(SEVERAL);
+            }
+        }
+        for (known, group) in before.groups().into_iter().zip(groups) {
             if known == group {
                 continue;
-            }
-            if let Some(piece) = self.pieces.get_mut(&Key::of(key)) {
-                piece.groups[grouping] = narrow(SEVERAL);
             }
             if known != SEVERAL && known != NO_GROUP {
                 self.add_within(key, known, before.pages());
