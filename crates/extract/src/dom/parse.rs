@@ -1,6 +1,10 @@
 //! Parsing of text to a tree: tokens, a filter on them, html5ever's tree builder.
 
-use super::{Dom, Limits, sink::Sink, tokens};
+use super::{
+    Dom, Limits,
+    sink::{Handle, Sink, Spare},
+    tokens,
+};
 use crate::budget::Budget;
 use html5ever::{
     LocalName,
@@ -10,6 +14,7 @@ use html5ever::{
 };
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
+use typed_arena::Arena;
 
 /// A tree, and the bounds that it met.
 pub(crate) struct Parsed {
@@ -31,7 +36,8 @@ pub(crate) fn parse(html: &str, limits: &Limits) -> Parsed {
 ///
 /// Scripting counts as off, so that `noscript` is parsed as markup.
 pub(crate) fn parse_within(html: &str, limits: &Limits, budget: &Budget) -> Parsed {
-    let sink = Sink::new(html, limits);
+    let (names, spare) = (Arena::new(), Spare::default());
+    let sink = Sink::new(html, limits, &names, &spare);
     let builder = TreeBuilder::new(sink, TreeBuilderOpts { scripting_enabled: false, ..Default::default() });
     let filter = Filter {
         builder,
@@ -40,7 +46,7 @@ pub(crate) fn parse_within(html: &str, limits: &Limits, budget: &Budget) -> Pars
         capped: Cell::new(false),
         full: Cell::new(false),
     };
-    let attributes_capped = tokens::run(html, &filter, limits.max_attributes, budget);
+    let attributes_capped = tokens::run(html, &filter, limits.max_attributes, budget, &spare);
     let depth_capped = filter.capped.get() || filter.full.get();
     let (dom, attributes_dropped) = filter.builder.sink.finish();
     Parsed { dom, depth_capped, attributes_capped: attributes_dropped || attributes_capped }
@@ -48,15 +54,15 @@ pub(crate) fn parse_within(html: &str, limits: &Limits, budget: &Budget) -> Pars
 
 /// Filter between tokenizer and tree builder against deep nesting: it drops a start tag at the limit, and the
 /// next end tag of its name.
-struct Filter {
-    builder: TreeBuilder<u32, Sink>,
+struct Filter<'a> {
+    builder: TreeBuilder<Handle<'a>, Sink<'a>>,
     limits: Limits,
     dropped: RefCell<FxHashMap<LocalName, u32>>,
     capped: Cell<bool>,
     full: Cell<bool>,
 }
 
-impl Filter {
+impl Filter<'_> {
     /// Returns true if a tag must not reach the tree builder.
     fn drops(&self, tag: &TagToken) -> bool {
         match tag.kind {
@@ -82,10 +88,10 @@ impl Filter {
     }
 }
 
-impl TokenSink for Filter {
-    type Handle = u32;
+impl<'a> TokenSink for Filter<'a> {
+    type Handle = Handle<'a>;
 
-    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<u32> {
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle<'a>> {
         if self.full.get() && !matches!(token, Token::EOFToken) {
             return TokenSinkResult::Continue;
         }

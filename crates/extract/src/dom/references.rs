@@ -50,6 +50,11 @@ type Found = Option<(char, Option<char>, usize)>;
 /// The longest character name at the start of the text: its characters and its length.
 fn name(text: &str, attribute: bool) -> Found {
     let bytes = text.as_bytes();
+    // Nearly all references have one of these names, and the table is slow.
+    let common = [("lt;", '<'), ("gt;", '>'), ("amp;", '&'), ("nbsp;", '\u{a0}'), ("quot;", '"')];
+    if let Some((name, c)) = common.into_iter().find(|(name, _)| text.starts_with(name)) {
+        return Some((c, None, name.len()));
+    }
     let run = bytes.iter().take(MAX_NAME).position(|b| !b.is_ascii_alphanumeric());
     let run = run.unwrap_or(bytes.len().min(MAX_NAME));
     let lookup = |len: usize| {

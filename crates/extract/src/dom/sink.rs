@@ -1,5 +1,6 @@
 //! Sink of html5ever's tree builder: linked nodes in one vector, converted to a [`Dom`] in document order.
 
+mod spare;
 mod streamed;
 
 use super::{Attr, Dom, Limits, NONE, Node, Tag};
@@ -10,10 +11,13 @@ use html5ever::{
     tendril::StrTendril,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+pub(super) use spare::Spare;
 use std::{
     borrow::Cow,
-    cell::{Cell, Ref, RefCell},
+    cell::{Cell, RefCell},
+    fmt,
 };
+use typed_arena::Arena;
 
 /// A node during the construction of the tree.
 struct Link {
@@ -30,16 +34,33 @@ struct Link {
     depth: u16,
 }
 
-#[derive(Default)]
-struct Inner {
+/// Name of elements.
+pub(super) struct Name {
+    namespace: Namespace,
+    local: LocalName,
+    tag: Tag,
+}
+
+/// Element, text or document. The tree builder asks for the names of open elements all the time, so a handle
+/// leads to the name directly.
+#[derive(Clone, Copy)]
+pub(super) struct Handle<'a> {
+    id: u32,
+    name: &'a Name,
+}
+
+struct Inner<'a> {
     nodes: Vec<Link>,
+    /// Memory of the names.
+    arena: &'a Arena<Name>,
     /// Each element name once; the first is that of text and document.
-    names: Vec<(Namespace, LocalName)>,
-    /// Index in `names` and tag, by name.
-    known: FxHashMap<(Namespace, LocalName), (u32, Tag)>,
+    names: Vec<&'a Name>,
+    /// Index in `names` by name.
+    known: FxHashMap<(Namespace, LocalName), u32>,
     text: String,
     attrs: Vec<Attr>,
     attr_text: String,
+    spare: &'a Spare,
 }
 
 /// State that the token filter before the tree builder needs.
@@ -52,21 +73,28 @@ pub(super) struct Progress {
 }
 
 /// Name of an open element, as the tree builder requests it.
-#[derive(Debug)]
-pub(super) struct NameRef<'a>(Ref<'a, (Namespace, LocalName)>);
+#[derive(Clone, Copy)]
+pub(super) struct NameRef<'a>(&'a Name);
 
-impl ElemName for NameRef<'_> {
-    fn ns(&self) -> &Namespace {
-        &self.0.0
-    }
-    fn local_name(&self) -> &LocalName {
-        &self.0.1
+impl fmt::Debug for NameRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.local)
     }
 }
 
-/// The tree sink. Handles are indices; index 0 is the document.
-pub(super) struct Sink {
-    inner: RefCell<Inner>,
+impl ElemName for NameRef<'_> {
+    fn ns(&self) -> &Namespace {
+        &self.0.namespace
+    }
+    fn local_name(&self) -> &LocalName {
+        &self.0.local
+    }
+}
+
+/// The tree sink. Index 0 is the document.
+pub(super) struct Sink<'a> {
+    inner: RefCell<Inner<'a>>,
+    document: Handle<'a>,
     pub(super) progress: Progress,
     max_attributes: usize,
     max_depth: u16,
@@ -75,10 +103,10 @@ pub(super) struct Sink {
     integration_points: RefCell<FxHashSet<u32>>,
 }
 
-impl Sink {
-    pub(super) fn new(html: &str, limits: &Limits) -> Self {
+impl<'a> Sink<'a> {
+    pub(super) fn new(html: &str, limits: &Limits, arena: &'a Arena<Name>, spare: &'a Spare) -> Self {
         let input_bytes = html.len();
-        let mut inner = Inner::default();
+        let mut inner = Inner::new(arena, spare);
         // Start and end tag of an element, each with a run of text: about a node per bracket. Growing the
         // nodes of a large page would need twice their memory.
         let tags = memchr::memchr_iter(b'<', html.as_bytes()).count();
@@ -86,10 +114,11 @@ impl Sink {
         inner.text.reserve(input_bytes / 2);
         inner.attr_text.reserve(input_bytes / 4);
         inner.attrs.reserve(input_bytes / 60);
-        inner.names.push((ns!(), LocalName::from("")));
-        inner.nodes.push(Link::new(Tag::Document, 0));
+        let name = inner.add_name(ns!(), LocalName::from(""), Tag::Document);
+        let document = Handle { id: inner.node(Link::new(Tag::Document, 0)), name };
         Self {
             inner: RefCell::new(inner),
+            document,
             progress: Progress::default(),
             max_attributes: limits.max_attributes,
             max_depth: limits.max_depth,
@@ -120,19 +149,37 @@ impl Link {
     }
 }
 
-impl Inner {
+impl<'a> Inner<'a> {
+    fn new(arena: &'a Arena<Name>, spare: &'a Spare) -> Self {
+        Self {
+            nodes: Vec::new(),
+            arena,
+            names: Vec::new(),
+            known: FxHashMap::default(),
+            text: String::new(),
+            attrs: Vec::new(),
+            attr_text: String::new(),
+            spare,
+        }
+    }
+
+    fn add_name(&mut self, namespace: Namespace, local: LocalName, tag: Tag) -> &'a Name {
+        let name = &*self.arena.alloc(Name { namespace, local, tag });
+        self.names.push(name);
+        name
+    }
+
     fn node(&mut self, link: Link) -> u32 {
         let id = u32::try_from(self.nodes.len()).unwrap_or(NONE);
         self.nodes.push(link);
         id
     }
 
-    /// Index of a name, and its tag.
-    fn name(&mut self, name: QualName) -> (u32, Tag) {
-        let names = &mut self.names;
+    /// A name, and its index.
+    fn name(&mut self, name: QualName) -> (u32, &'a Name) {
         let key = (name.ns, name.local);
         if let Some(known) = self.known.get(&key) {
-            return *known;
+            return (*known, self.names[*known as usize]);
         }
         let tag = if key.0 == ns!(html) {
             Tag::of(&key.1)
@@ -143,18 +190,22 @@ impl Inner {
                 _ => Tag::Other,
             }
         };
-        let new = (names.len() as u32, tag);
-        names.push(key.clone());
-        self.known.insert(key, new);
-        new
+        let at = self.names.len() as u32;
+        let name = self.add_name(key.0.clone(), key.1.clone(), tag);
+        self.known.insert(key, at);
+        (at, name)
     }
 
-    fn attrs(&mut self, attrs: Vec<Attribute>) {
-        for attr in attrs {
+    fn attrs(&mut self, mut attrs: Vec<Attribute>) {
+        if attrs.is_empty() {
+            return;
+        }
+        for attr in attrs.drain(..) {
             let start = self.attr_text.len() as u32;
             self.attr_text.push_str(&attr.value);
             self.attrs.push(Attr { name: attr.name.local, start, len: attr.value.len() as u32 });
         }
+        self.spare.put(attrs);
     }
 
     /// Detaches a node, which keeps its children.
@@ -218,20 +269,23 @@ impl Inner {
         self.attach(parent, next, id)
     }
 
-    fn insert(&mut self, parent: u32, next: u32, child: NodeOrText<u32>) -> Option<u16> {
+    fn insert(&mut self, parent: u32, next: u32, child: NodeOrText<Handle<'_>>) -> Option<u16> {
         match child {
             NodeOrText::AppendText(text) => Some(self.insert_text(parent, next, &text).saturating_sub(1)),
             // Comments and processing instructions have no node.
-            NodeOrText::AppendNode(NONE) => None,
-            NodeOrText::AppendNode(id) => Some(self.attach(parent, next, id)),
+            NodeOrText::AppendNode(Handle { id: NONE, .. }) => None,
+            NodeOrText::AppendNode(Handle { id, .. }) => Some(self.attach(parent, next, id)),
         }
     }
 }
 
-impl TreeSink for Sink {
-    type Handle = u32;
+impl<'a> TreeSink for Sink<'a> {
+    type Handle = Handle<'a>;
     type Output = (Dom, bool);
-    type ElemName<'a> = NameRef<'a>;
+    type ElemName<'b>
+        = NameRef<'a>
+    where
+        Self: 'b;
 
     fn finish(self) -> (Dom, bool) {
         let mut inner = self.inner.into_inner();
@@ -243,24 +297,22 @@ impl TreeSink for Sink {
 
     fn parse_error(&self, _: Cow<'static, str>) {}
 
-    fn get_document(&self) -> u32 {
-        0
+    fn get_document(&self) -> Handle<'a> {
+        self.document
     }
 
-    fn elem_name<'a>(&'a self, target: &'a u32) -> NameRef<'a> {
-        NameRef(Ref::map(self.inner.borrow(), |inner| {
-            &inner.names[inner.nodes[*target as usize].name as usize]
-        }))
+    fn elem_name<'b>(&'b self, target: &'b Handle<'a>) -> NameRef<'a> {
+        NameRef(target.name)
     }
 
-    fn create_element(&self, name: QualName, mut attrs: Vec<Attribute>, flags: ElementFlags) -> u32 {
+    fn create_element(&self, name: QualName, mut attrs: Vec<Attribute>, flags: ElementFlags) -> Handle<'a> {
         if attrs.len() > self.max_attributes {
             attrs.truncate(self.max_attributes);
             self.attributes_capped.set(true);
         }
         let mut inner = self.inner.borrow_mut();
-        let (name, tag) = inner.name(name);
-        let mut link = Link::new(tag, name);
+        let (at, name) = inner.name(name);
+        let mut link = Link::new(name.tag, at);
         (link.start, link.len) = (inner.attrs.len() as u32, attrs.len() as u32);
         inner.attrs(attrs);
         self.progress.nodes.set(inner.nodes.len() as u32);
@@ -268,29 +320,34 @@ impl TreeSink for Sink {
         if flags.mathml_annotation_xml_integration_point {
             self.integration_points.borrow_mut().insert(id);
         }
-        id
+        Handle { id, name }
     }
 
-    fn is_mathml_annotation_xml_integration_point(&self, handle: &u32) -> bool {
-        self.integration_points.borrow().contains(handle)
+    fn is_mathml_annotation_xml_integration_point(&self, handle: &Handle<'a>) -> bool {
+        self.integration_points.borrow().contains(&handle.id)
     }
 
-    fn create_comment(&self, _: StrTendril) -> u32 {
-        NONE
+    fn create_comment(&self, _: StrTendril) -> Handle<'a> {
+        Handle { id: NONE, ..self.document }
     }
 
-    fn create_pi(&self, _: StrTendril, _: StrTendril) -> u32 {
-        NONE
+    fn create_pi(&self, _: StrTendril, _: StrTendril) -> Handle<'a> {
+        Handle { id: NONE, ..self.document }
     }
 
-    fn append(&self, parent: &u32, child: NodeOrText<u32>) {
-        if let Some(depth) = self.inner.borrow_mut().insert(*parent, NONE, child) {
+    fn append(&self, parent: &Handle<'a>, child: NodeOrText<Handle<'a>>) {
+        if let Some(depth) = self.inner.borrow_mut().insert(parent.id, NONE, child) {
             self.note(depth);
         }
     }
 
-    fn append_based_on_parent_node(&self, element: &u32, prev_element: &u32, child: NodeOrText<u32>) {
-        let has_parent = self.inner.borrow().nodes[*element as usize].parent != NONE;
+    fn append_based_on_parent_node(
+        &self,
+        element: &Handle<'a>,
+        prev_element: &Handle<'a>,
+        child: NodeOrText<Handle<'a>>,
+    ) {
+        let has_parent = self.inner.borrow().nodes[element.id as usize].parent != NONE;
         if has_parent {
             self.append_before_sibling(element, child);
         } else {
@@ -301,32 +358,32 @@ impl TreeSink for Sink {
     fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
 
     /// Template contents are the template's children here, since one tree suffices for reading.
-    fn get_template_contents(&self, target: &u32) -> u32 {
+    fn get_template_contents(&self, target: &Handle<'a>) -> Handle<'a> {
         *target
     }
 
-    fn same_node(&self, x: &u32, y: &u32) -> bool {
-        x == y
+    fn same_node(&self, x: &Handle<'a>, y: &Handle<'a>) -> bool {
+        x.id == y.id
     }
 
     fn set_quirks_mode(&self, _: QuirksMode) {}
 
-    fn append_before_sibling(&self, sibling: &u32, new_node: NodeOrText<u32>) {
+    fn append_before_sibling(&self, sibling: &Handle<'a>, new_node: NodeOrText<Handle<'a>>) {
         let mut inner = self.inner.borrow_mut();
-        let parent = inner.nodes[*sibling as usize].parent;
+        let parent = inner.nodes[sibling.id as usize].parent;
         if parent == NONE {
             return;
         }
-        if let Some(depth) = inner.insert(parent, *sibling, new_node) {
+        if let Some(depth) = inner.insert(parent, sibling.id, new_node) {
             self.note(depth);
         }
     }
 
-    fn add_attrs_if_missing(&self, target: &u32, attrs: Vec<Attribute>) {
+    fn add_attrs_if_missing(&self, target: &Handle<'a>, attrs: Vec<Attribute>) {
         let mut guard = self.inner.borrow_mut();
         let inner = &mut *guard;
         let (start, len) = {
-            let link = &inner.nodes[*target as usize];
+            let link = &inner.nodes[target.id as usize];
             (link.start as usize, link.len as usize)
         };
         let room = self.max_attributes.saturating_sub(len);
@@ -343,29 +400,29 @@ impl TreeSink for Sink {
         inner.attrs.extend_from_within(start..start + len);
         inner.attrs(new);
         let end = inner.attrs.len() as u32;
-        let link = &mut inner.nodes[*target as usize];
+        let link = &mut inner.nodes[target.id as usize];
         (link.start, link.len) = (moved, end - moved);
     }
 
-    fn remove_from_parent(&self, target: &u32) {
-        if *target != NONE {
-            self.inner.borrow_mut().detach(*target);
+    fn remove_from_parent(&self, target: &Handle<'a>) {
+        if target.id != NONE {
+            self.inner.borrow_mut().detach(target.id);
         }
     }
 
-    fn reparent_children(&self, node: &u32, new_parent: &u32) {
+    fn reparent_children(&self, node: &Handle<'a>, new_parent: &Handle<'a>) {
         let mut inner = self.inner.borrow_mut();
-        let mut child = inner.nodes[*node as usize].first;
+        let mut child = inner.nodes[node.id as usize].first;
         while child != NONE {
             let next = inner.nodes[child as usize].next;
-            inner.attach(*new_parent, NONE, child);
+            inner.attach(new_parent.id, NONE, child);
             child = next;
         }
     }
 }
 
 /// Numbers the nodes in document order, so that a subtree is a range. Nodes outside of the tree are dropped.
-fn flatten(inner: Inner) -> Dom {
+fn flatten(inner: Inner<'_>) -> Dom {
     let links = &inner.nodes;
     let mut nodes: Vec<Node> = Vec::with_capacity(links.len());
     let mut tags = Vec::with_capacity(links.len());
@@ -375,7 +432,7 @@ fn flatten(inner: Inner) -> Dom {
         let link = &links[at as usize];
         let id = nodes.len() as u32;
         if link.tag == Tag::Other {
-            custom.push((id, inner.names[link.name as usize].1.clone()));
+            custom.push((id, inner.names[link.name as usize].local.clone()));
         }
         tags.push(link.tag);
         nodes.push(Node { parent, end: id + 1, start: link.start, len: link.len });

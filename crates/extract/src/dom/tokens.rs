@@ -6,9 +6,10 @@
 //! unused text.
 
 mod names;
+mod parts;
 mod raw;
 
-use super::references;
+use super::{references, sink::Spare};
 use crate::{budget::Budget, text::head};
 use html5ever::{
     Attribute, QualName,
@@ -19,12 +20,19 @@ use html5ever::{
 };
 use memchr::{memchr, memmem};
 use names::Names;
-use std::{borrow::Cow, ops::Range};
+use parts::{after_comment, attribute, markup};
+use std::{borrow::Cow, cell::Cell};
 
 /// Sends the tokens of a page to a sink, with the end of the file at last. Drops attributes of a tag after
 /// the first `max_attributes`, since the search for duplicates is quadratic; returns true if there were any.
 /// Ends early when the budget is over.
-pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize, budget: &Budget) -> bool {
+pub(super) fn run<S: TokenSink>(
+    html: &str,
+    sink: &S,
+    max_attributes: usize,
+    budget: &Budget,
+    spare: &Spare,
+) -> bool {
     let html = html.strip_prefix('\u{feff}').unwrap_or(html);
     let html = one_line_end(head(html, MAX_PAGE));
     let mut scan = Scan {
@@ -37,6 +45,8 @@ pub(super) fn run<S: TokenSink>(html: &str, sink: &S, max_attributes: usize, bud
         capped: false,
         noscript: false,
         names: Names::default(),
+        reference: Cell::new(0),
+        spare,
     };
     while scan.at < html.len() && !budget.is_over() {
         scan.step();
@@ -82,17 +92,20 @@ struct Scan<'a, S> {
     capped: bool,
     /// A `noscript` is open.
     noscript: bool,
-    names: Names,
+    names: Names<'a>,
+    /// The first ampersand that is not before the last text that was read, or the end.
+    reference: Cell<usize>,
+    spare: &'a Spare,
 }
 
-impl<S: TokenSink> Scan<'_, S> {
+impl<'a, S: TokenSink> Scan<'a, S> {
     /// Reads one run of text or one piece of markup.
     fn step(&mut self) {
         let bytes = self.html.as_bytes();
         let open = markup(bytes, self.at);
         if open > self.at {
             let at = std::mem::replace(&mut self.at, open);
-            match references::in_text(&self.html[at..open]) {
+            match self.replaced(&(at..open), references::in_text) {
                 Cow::Borrowed(_) if !self.has_nulls && self.source.is_some() => {
                     self.send(Token::CharacterTokens(self.shared(&(at..open))));
                 }
@@ -120,14 +133,6 @@ impl<S: TokenSink> Scan<'_, S> {
             self.at = (end + 3).min(bytes.len());
         } else {
             self.comment(memchr(b'>', rest).map_or(bytes.len(), |at| open + at + 1));
-        }
-    }
-
-    /// A part of the page; without a copy if the page is not large.
-    fn shared(&self, part: &Range<usize>) -> StrTendril {
-        match &self.source {
-            Some(source) => source.subtendril(part.start as u32, part.len() as u32),
-            None => StrTendril::from_slice(&self.html[part.clone()]),
         }
     }
 
@@ -230,10 +235,13 @@ impl<S: TokenSink> Scan<'_, S> {
                 duplicate = true;
                 continue;
             }
-            let value = match references::in_attribute(&self.html[value.clone()]) {
+            let value = match self.replaced(&value, references::in_attribute) {
                 Cow::Borrowed(_) if !self.has_nulls => self.shared(&value),
                 text => StrTendril::from_slice(&no_nulls(&text)),
             };
+            if attrs.capacity() == 0 {
+                attrs = self.spare.take();
+            }
             attrs.push(Attribute { name: QualName::new(None, ns!(), name), value });
         }
     }
@@ -266,67 +274,6 @@ fn no_nulls(text: &str) -> Cow<'_, str> {
     match memchr(0, text.as_bytes()) {
         Some(_) => Cow::Owned(text.replace('\0', "\u{fffd}")),
         None => Cow::Borrowed(text),
-    }
-}
-
-/// Position of the first `<` from `at` on that is not text, or the end.
-fn markup(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(found) = memchr(b'<', &bytes[at..]) {
-        let open = at + found;
-        match bytes.get(open + 1) {
-            Some(b'!' | b'?') => return open,
-            Some(b'/') if open + 2 < bytes.len() => return open,
-            Some(c) if c.is_ascii_alphabetic() => return open,
-            _ => at = open + 1,
-        }
-    }
-    bytes.len()
-}
-
-fn after_comment(bytes: &[u8], open: usize) -> usize {
-    let body = open + 4;
-    // `<!-->` and `<!--->` are whole comments.
-    if bytes[body..].starts_with(b">") {
-        return body + 1;
-    }
-    if bytes[body..].starts_with(b"->") {
-        return body + 2;
-    }
-    let mut at = body;
-    while let Some(found) = memmem::find(&bytes[at..], b"--") {
-        let dashes = at + found;
-        match bytes[dashes + 2..] {
-            [b'>', ..] => return dashes + 3,
-            [b'!', b'>', ..] => return dashes + 4,
-            _ => at = dashes + 1,
-        }
-    }
-    bytes.len()
-}
-
-/// Name of the attribute that begins at `at`, the range of its value, and its end. `None` if the page ends
-/// before it.
-fn attribute(html: &str, at: usize) -> Option<(&str, Range<usize>, usize)> {
-    let bytes = html.as_bytes();
-    // A leading equals sign belongs to the name.
-    let end = position(bytes, at + 1, |b| is_space(b) || matches!(b, b'/' | b'>' | b'='));
-    // Not inside of a character: the match is ASCII, or the page's end.
-    let name = html.get(at..end)?;
-    let equals = position(bytes, end, |b| !is_space(b));
-    if *bytes.get(equals)? != b'=' {
-        return Some((name, end..end, end));
-    }
-    let start = position(bytes, equals + 1, |b| !is_space(b));
-    match *bytes.get(start)? {
-        b'>' => Some((name, start..start, start)),
-        quote @ (b'"' | b'\'') => {
-            let len = memchr(quote, &bytes[start + 1..])?;
-            Some((name, start + 1..start + 1 + len, start + len + 2))
-        }
-        _ => {
-            let end = position(bytes, start, |b| is_space(b) || b == b'>');
-            Some((name, start..end, end))
-        }
     }
 }
 
@@ -384,7 +331,7 @@ mod tests {
 
     fn agree(html: &str) {
         let ours = Log::default();
-        run(html, &ours, usize::MAX, &Budget::unlimited());
+        run(html, &ours, usize::MAX, &Budget::unlimited(), &Spare::default());
         let theirs = Tokenizer::new(Log::default(), TokenizerOpts::default());
         let input = BufferQueue::default();
         input.push_back(StrTendril::from_slice(html));
@@ -480,8 +427,8 @@ mod tests {
     #[test]
     fn attributes_that_are_too_many() {
         let log = Log::default();
-        assert!(run("<p a b c d>x", &log, 2, &Budget::unlimited()));
+        assert!(run("<p a b c d>x", &log, 2, &Budget::unlimited(), &Spare::default()));
         assert_eq!(log.0.borrow()[0].matches("QualName").count(), 2);
-        assert!(!run("<p a b>x", &Log::default(), 2, &Budget::unlimited()));
+        assert!(!run("<p a b>x", &Log::default(), 2, &Budget::unlimited(), &Spare::default()));
     }
 }

@@ -9,7 +9,7 @@ use super::{Inner, NONE, Tag};
 use html5ever::local_name;
 use rustc_hash::FxHashMap;
 
-impl Inner {
+impl Inner<'_> {
     /// Moves streamed parts to their templates. A part stays if it has no template, or one deeper than
     /// `max_depth`.
     pub(super) fn place_streamed(&mut self, max_depth: u16) {

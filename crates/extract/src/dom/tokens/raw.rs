@@ -1,6 +1,6 @@
 //! Raw text: contents of scripts, styles, titles and the like, up to the end tag.
 
-use super::{Scan, is_space, no_nulls};
+use super::{Scan, is_space, names, no_nulls};
 use crate::dom::references;
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, states::RawKind};
 use memchr::{memchr, memchr2};
@@ -23,7 +23,7 @@ impl<S: TokenSink> Scan<'_, S> {
         let own = rest.get(end + 2..end + 2 + name.len());
         if end < rest.len() && own.is_none_or(|own| !own.eq_ignore_ascii_case(name)) {
             // The tree builder must get the end before other tokens, and the tag around it may not reach it.
-            let name = self.names.get(name);
+            let name = names::in_lower_case(name);
             self.send(Token::TagToken(Tag {
                 kind: TagKind::EndTag,
                 name,
