@@ -75,7 +75,7 @@ fn count_elements(page: &Page<'_>, counts: &mut Counts) {
         range.map(|id| page.raw_words[id as usize]).fold(0, u32::saturating_add)
     };
     let mut noscript_end = 0;
-    for id in 0..dom.len() {
+    for id in dom.of_kind(|tag| matches!(tag, Tag::Script | Tag::Link | Tag::Noscript)) {
         match dom.tag(id) {
             Tag::Script if dom.attr(id, &local_name!("src")).is_some() => {
                 counts.scripts += 1;
@@ -186,19 +186,18 @@ const WALL_BYTES: usize = 256 * 1024;
 /// drops them.
 fn matches_text(page: &Page<'_>, phrases: &AhoCorasick) -> bool {
     let dom = &page.dom;
-    let mut text = String::new();
-    for id in page.body..dom.end(page.body) {
-        if dom.tag(id) == Tag::Text
-            && !matches!(dom.tag(dom.parent(id)), Tag::Script | Tag::Style | Tag::Template)
-        {
-            text.push_str(text::head(dom.text(id), WALL_BYTES));
-            text.push(' ');
+    let (mut text, mut read) = (String::new(), 0);
+    for id in dom.find_all(page.within_body(), Tag::Text) {
+        if !matches!(dom.tag(dom.parent(id)), Tag::Script | Tag::Style | Tag::Template) {
+            let own = text::head(dom.text(id), WALL_BYTES);
+            text::push_fold_lower(own, &mut text);
+            read += own.len() + 1;
         }
-        if text.len() > WALL_BYTES {
+        if read > WALL_BYTES {
             break;
         }
     }
-    phrases.is_match(&text::fold_lower(&text))
+    phrases.is_match(&text)
 }
 
 /// Returns true for a phrase that ends the text with a sign of metered content, or the page's own

@@ -1,6 +1,7 @@
 //! Small things about text.
 
 use crate::words;
+use std::borrow::Cow;
 
 /// Letters per character of Chinese, Japanese or Korean. A translation into Chinese has about a third of the
 /// characters of its original, so one threshold fits both.
@@ -47,6 +48,8 @@ pub(crate) fn measure(text: &str) -> Measured {
 fn trim(text: &str) -> &str {
     let trimmed = text.trim_ascii();
     match trimmed.as_bytes() {
+        [] => trimmed,
+        [only] if only.is_ascii_graphic() => trimmed,
         [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => trimmed,
         _ => trimmed.trim(),
     }
@@ -61,8 +64,16 @@ pub(crate) fn trim_start(text: &str) -> &str {
     }
 }
 
-/// Measures ASCII text in one pass.
+/// Measures ASCII text.
 fn measure_ascii(bytes: &[u8]) -> Measured {
+    if bytes.len() < MIN_VECTOR { measure_each(bytes) } else { measure_many(bytes) }
+}
+
+/// Minimum bytes of a text that vector instructions measure faster.
+const MIN_VECTOR: usize = 64;
+
+/// Measures ASCII text byte by byte.
+fn measure_each(bytes: &[u8]) -> Measured {
     let mut all = Measured::default();
     let (mut in_word, mut space) = (false, false);
     for byte in bytes {
@@ -76,6 +87,20 @@ fn measure_ascii(bytes: &[u8]) -> Measured {
         in_word = is_word;
     }
     all
+}
+
+/// Measures ASCII text in passes that compile to vector instructions. With `matches!` they would not.
+fn measure_many(bytes: &[u8]) -> Measured {
+    let is_space = |b: u8| (b == b' ') | (b == b'\n') | (b == b'\t') | (b == b'\r') | (b == b'\x0c');
+    let is_mark = |b: u8| (b == b',') | (b == b'.') | (b == b';') | (b == b'!') | (b == b'?');
+    let behind = bytes.get(1..).unwrap_or_default();
+    // An inner run of whitespace counts once.
+    let repeated = words::count_pairs(bytes, behind, |a, b| is_space(a) & is_space(b));
+    Measured {
+        chars: bytes.len() as u32 - repeated,
+        words: words::ascii_words(bytes, false).0,
+        marks: words::count_pairs(bytes, bytes, |byte, _| is_mark(byte)),
+    }
 }
 
 /// Returns true for commas and sentence ends outside of ASCII: Chinese and Japanese, Arabic, Devanagari,
@@ -120,13 +145,69 @@ pub(crate) fn fold(text: &str) -> String {
 
 /// Folded text in lower case, for comparisons and hashes.
 pub(crate) fn fold_lower(text: &str) -> String {
-    fold_ascii(text, |byte| byte.to_ascii_lowercase()).unwrap_or_else(|| fold(text).to_lowercase())
+    fold_ascii(text, |byte| byte.to_ascii_lowercase()).unwrap_or_else(|| {
+        if text.contains(SIGMA) {
+            return fold(text).to_lowercase();
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut push = |c: char| match c {
+            ' ' if out.is_empty() || out.ends_with(' ') => {}
+            c => out.push(c),
+        };
+        text.chars().for_each(|c| for_each_lower(c, &mut push));
+        out.truncate(out.trim_end_matches(' ').len());
+        out
+    })
 }
 
-/// Folds ASCII text, byte by byte. `None` for other text.
+/// Adds the [`fold_lower`] of a text to others, after a space.
+pub(crate) fn push_fold_lower(text: &str, out: &mut String) {
+    let spaced = has_single_spaces(text.as_bytes()) && text.is_ascii();
+    let folded = if spaced { Cow::Borrowed(text.trim_matches(' ')) } else { fold_lower(text).into() };
+    if folded.is_empty() {
+        return;
+    }
+    if !out.is_empty() {
+        out.push(' ');
+    }
+    let start = out.len();
+    out.push_str(&folded);
+    if spaced {
+        out[start..].make_ascii_lowercase();
+    }
+}
+
+/// The capital whose small letter depends on the letters around it.
+pub(crate) const SIGMA: char = 'Σ';
+
+/// Passes the small letters of a character other than [`SIGMA`], and a space for each kind of whitespace.
+pub(crate) fn for_each_lower(c: char, mut push: impl FnMut(char)) {
+    match c {
+        ' ' | '\t'..='\r' => push(' '),
+        '\0'..='\x7f' => push(c.to_ascii_lowercase()),
+        _ if is_unchanged(c) => push(c),
+        _ if c.is_whitespace() => push(' '),
+        _ => c.to_lowercase().for_each(push),
+    }
+}
+
+/// Returns true for common characters beyond ASCII without case that are neither numeric nor whitespace. The
+/// standard library would search its tables for each.
+pub(crate) const fn is_unchanged(c: char) -> bool {
+    matches!(c, '\u{2010}'..='\u{2027}' | '\u{3001}'..='\u{3004}' | '\u{3008}'..='\u{3011}' | '\u{3041}'..='\u{3096}'
+        | '\u{30a1}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
+}
+
+/// Folds ASCII text. `None` for other text.
 fn fold_ascii(text: &str, change: impl Fn(u8) -> u8) -> Option<String> {
     if !text.is_ascii() {
         return None;
+    }
+    let bytes = text.as_bytes();
+    if has_single_spaces(bytes) {
+        let folded = bytes.strip_prefix(b" ").unwrap_or(bytes);
+        let folded = folded.strip_suffix(b" ").unwrap_or(folded);
+        return String::from_utf8(folded.iter().map(|byte| change(*byte)).collect()).ok();
     }
     let mut out = Vec::with_capacity(text.len());
     let mut space = true;
@@ -143,6 +224,15 @@ fn fold_ascii(text: &str, change: impl Fn(u8) -> u8) -> Option<String> {
         out.pop();
     }
     String::from_utf8(out).ok()
+}
+
+/// Returns true for a text without whitespace of ASCII but single spaces. Without an early exit, the compiler
+/// compares many bytes at once.
+fn has_single_spaces(bytes: &[u8]) -> bool {
+    let is_other = |byte: u8| byte.wrapping_sub(b'\t') <= b'\r' - b'\t';
+    let Some(behind) = bytes.get(1..) else { return true };
+    !bytes.iter().fold(false, |found, byte| found | is_other(*byte))
+        && !bytes.iter().zip(behind).fold(false, |found, (a, b)| found | ((*a == b' ') & (*b == b' ')))
 }
 
 /// Prefix of at most `max` bytes, cut between characters.
@@ -191,12 +281,44 @@ mod tests {
     }
 
     #[test]
+    fn many_bytes_are_measured_as_byte_by_byte() {
+        let signs = b"aZ09 \n\t_.',;!?-(\x0b\x1c\x7f";
+        let mut state = 1_u32;
+        for len in 0..600 {
+            let text: Vec<u8> = (0..len)
+                .map(|_| {
+                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    signs[(state >> 16) as usize % signs.len()]
+                })
+                .collect();
+            assert_eq!(measure_many(&text), measure_each(&text), "{:?}", String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
     fn measures_what_is_read() {
         let m = measure("  One, two\n\t three. ");
         assert_eq!((m.chars, m.words, m.marks), (15, 3, 2));
         assert_eq!(measure("你好，世界。").marks, 2);
         assert_eq!((measure("你好").chars, measure("été").chars), (6, 3));
         assert_eq!(measure(" \n "), Measured::default());
+    }
+
+    #[test]
+    fn text_of_any_script_is_folded_in_one_pass() {
+        for c in '\0'..='\u{1ffff}' {
+            let text = format!("{c}{c} A{c} {c} \u{a0}\tB{c}");
+            assert_eq!(fold_lower(&text), fold(&text).to_lowercase(), "{text:?}");
+            assert!(!is_unchanged(c) || !c.is_numeric() && c.to_lowercase().eq([c]), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_folded_one_by_one() {
+        let mut out = String::new();
+        let texts = ["", " ", "A b ", " C", "\n D  e", "ΟΔΟΣ", " É\u{a0}", "f"];
+        texts.iter().for_each(|text| push_fold_lower(text, &mut out));
+        assert_eq!(out, fold_lower(&texts.join(" ")));
     }
 
     #[test]

@@ -21,11 +21,9 @@ pub fn count_words(text: &str) -> u32 {
     let mut at = 0;
     while at < bytes.len() {
         let ascii = ascii_prefix(&bytes[at..]);
-        if !ascii.is_empty() {
-            counter.ascii(ascii);
-            at += ascii.len();
-        } else {
-            let Some(c) = text[at..].chars().next() else { break };
+        counter.ascii(ascii);
+        at += ascii.len();
+        for c in text[at..].chars().take_while(|c| !c.is_ascii()) {
             counter.wide(c);
             at += c.len_utf8();
         }
@@ -77,13 +75,27 @@ struct Counter {
 impl Counter {
     /// Takes ASCII bytes.
     fn ascii(&mut self, bytes: &[u8]) {
+        if bytes.len() < MIN_VECTOR {
+            return bytes.iter().for_each(|byte| self.byte(*byte));
+        }
         // A byte that may be within a word does not end a run of a script without spaces.
         if self.two + self.four > 0 && bytes.iter().any(|byte| !is_inner(*byte)) {
             self.end_runs();
         }
-        let (words, in_word) = ascii_words(bytes, self.in_word);
-        self.words += words;
-        self.in_word = in_word;
+        for part in bytes.chunks(MAX_PART) {
+            let (words, in_word) = ascii_words(part, self.in_word);
+            self.words += words;
+            self.in_word = in_word;
+        }
+    }
+
+    fn byte(&mut self, byte: u8) {
+        if byte.is_ascii_alphanumeric() {
+            self.start_word();
+        } else if !is_inner(byte) {
+            self.end_runs();
+            self.in_word = false;
+        }
     }
 
     fn start_word(&mut self) {
@@ -104,7 +116,7 @@ impl Counter {
                 self.in_word = false;
                 self.four += 1;
             }
-            Script::Spaced if c.is_alphanumeric() => self.start_word(),
+            Script::Spaced if is_alphanumeric(c) => self.start_word(),
             // Marks belong to the previous letter; typographic apostrophes and joiners are within words.
             Script::Spaced if c == '\u{2019}' || c == '\u{ad}' || ('\u{200b}'..='\u{200d}').contains(&c) => {}
             Script::Spaced if is_mark(c) => {}
@@ -144,34 +156,73 @@ const fn is_inner(byte: u8) -> bool {
 ///
 /// Counts letters that follow no letter, which compiles to vector instructions. Then it subtracts those that
 /// go on with a word after bytes that may be within one: those bytes are rare.
-fn ascii_words(bytes: &[u8], in_word: bool) -> (u32, bool) {
+pub(crate) fn ascii_words(bytes: &[u8], in_word: bool) -> (u32, bool) {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return (0, in_word) };
-    // A count in one byte is added by vector instructions for many bytes at once.
-    let starts = |a: &[u8], b: &[u8]| {
+    let later = count_pairs(bytes, &bytes[1..], |a, b| !is_letter(a) & is_letter(b));
+    let words = later + u32::from(is_letter(*first) && !in_word);
+    let (joined, ends_in_word) = joined(bytes, in_word);
+    (words - joined, ends_in_word.unwrap_or(is_letter(*last)))
+}
+
+/// Counts the pairs of bytes at the same position that pass a test. A count in one byte is added by vector
+/// instructions for many bytes at once.
+pub(crate) fn count_pairs(a: &[u8], b: &[u8], test: impl Fn(u8, u8) -> bool) -> u32 {
+    let count = |a: &[u8], b: &[u8]| {
         let pairs = a.iter().zip(b);
-        u32::from(pairs.fold(0_u8, |count, (a, b)| count + u8::from(!is_letter(*a) & is_letter(*b))))
+        u32::from(pairs.fold(0_u8, |count, (a, b)| count + u8::from(test(*a, *b))))
     };
-    let later = bytes.chunks(MAX_BYTE_COUNT).zip(bytes[1..].chunks(MAX_BYTE_COUNT));
-    let mut words = later.map(|(a, b)| starts(a, b)).sum::<u32>() + u32::from(is_letter(*first) && !in_word);
+    a.chunks(MAX_BYTE_COUNT).zip(b.chunks(MAX_BYTE_COUNT)).map(|(a, b)| count(a, b)).sum()
+}
+
+/// Counts the bytes that pass a test with the two bytes behind them, like [`count_pairs`].
+fn count_triples(bytes: &[u8], test: impl Fn(u8, u8, u8) -> bool) -> u32 {
+    let (Some(second), Some(third)) = (bytes.get(1..), bytes.get(2..)) else { return 0 };
+    let count = |((a, b), c): ((&[u8], &[u8]), &[u8])| {
+        let triples = a.iter().zip(b).zip(c);
+        u32::from(triples.fold(0_u8, |count, ((a, b), c)| count + u8::from(test(*a, *b, *c))))
+    };
+    let parts = bytes.chunks(MAX_BYTE_COUNT).zip(second.chunks(MAX_BYTE_COUNT));
+    parts.zip(third.chunks(MAX_BYTE_COUNT)).map(count).sum()
+}
+
+/// Starts of letters that go on with a word after bytes that may be within one. The second value is set if
+/// the text ends with such bytes: true if they may be within a word.
+fn joined(bytes: &[u8], in_word: bool) -> (u32, Option<bool>) {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric();
     let before = |at: usize| at.checked_sub(1).map_or(in_word, |at| is_letter(bytes[at]));
-    let mut ends_in_word = is_letter(*last);
-    let mut run_end = 0;
+    // With `matches!` this would not compile to vector instructions.
+    let is_inner_byte = |byte: u8| (byte == b'\'') | (byte == b'.') | (byte == b'_');
+    if let [first, second, .., last] = bytes
+        && count_pairs(bytes, &bytes[1..], |a, b| is_inner_byte(a) & is_inner_byte(b)) == 0
+    {
+        let inner = count_triples(bytes, |a, b, c| is_letter(a) & is_inner_byte(b) & is_letter(c));
+        let at_start = u32::from(in_word && is_inner(*first) && is_letter(*second));
+        return (inner + at_start, is_inner(*last).then(|| before(bytes.len() - 1)));
+    }
+    let (mut joined, mut run_end) = (0, 0);
     for at in memchr::memchr3_iter(b'\'', b'.', b'_', bytes) {
         if at < run_end {
             continue;
         }
         run_end = bytes[at..].iter().position(|byte| !is_inner(*byte)).map_or(bytes.len(), |len| at + len);
         match bytes.get(run_end) {
-            Some(byte) => words -= u32::from(before(at) && is_letter(*byte)),
-            None => ends_in_word = before(at),
+            Some(byte) => joined += u32::from(before(at) && is_letter(*byte)),
+            None => return (joined, Some(before(at))),
         }
     }
-    (words, ends_in_word)
+    (joined, None)
 }
 
-/// Most events that a count in one byte can hold.
-const MAX_BYTE_COUNT: usize = 255;
+/// Fewer bytes are counted faster one by one.
+const MIN_VECTOR: usize = 32;
+
+/// Bytes that are counted in one byte: a multiple of the bytes of vector instructions, at most 255.
+const MAX_BYTE_COUNT: usize = 224;
+
+/// Bytes that are counted together: in a long text, several bytes that may be within a word are somewhere in
+/// a row.
+const MAX_PART: usize = 4 * MAX_BYTE_COUNT;
 
 enum Script {
     Spaced,
@@ -191,6 +242,22 @@ const fn script(c: char) -> Script {
         | 0x20000..=0x3FFFF => Script::Two,
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF => Script::Four,
         _ => Script::Spaced,
+    }
+}
+
+/// [`char::is_alphanumeric`] of characters beyond ASCII. Common ones are found without the search in the
+/// tables of the standard library.
+fn is_alphanumeric(c: char) -> bool {
+    match c {
+        '\u{c0}'..='\u{d6}'
+        | '\u{d8}'..='\u{f6}'
+        | '\u{f8}'..='\u{2c1}'
+        | '\u{400}'..='\u{481}'
+        | '\u{5d0}'..='\u{5ea}'
+        | '\u{620}'..='\u{64a}'
+        | '\u{ac00}'..='\u{d7a3}' => true,
+        '\u{2010}'..='\u{206f}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}' => false,
+        _ => c.is_alphanumeric(),
     }
 }
 
@@ -241,6 +308,12 @@ mod tests {
             let text = format!("{}é{}", "a".repeat(len), "b".repeat(40));
             assert_eq!(ascii_prefix(text.as_bytes()).len(), len);
         }
+    }
+
+    #[test]
+    fn letters_beyond_ascii_are_those_of_the_standard_library() {
+        let other = ('\u{80}'..=char::MAX).find(|c| is_alphanumeric(*c) != c.is_alphanumeric());
+        assert_eq!(other, None);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(super) fn of(page: &Page<'_>) -> Vec<SiteBlock> {
             // text and inline elements beside blocks
             if run.parent != parent {
                 out.extend(run.close(page, &mut hasher));
-                run = Run { parent, path: mix(above, BESIDE), ..Run::default() };
+                (run.parent, run.path) = (parent, mix(above, BESIDE));
             }
             run.nodes.push(id);
             id = dom.end(id);
@@ -94,15 +94,21 @@ struct Run {
 impl Run {
     /// Ends the run; returns it if it has words.
     fn close(&mut self, page: &Page<'_>, hasher: &mut TextHasher) -> Option<SiteBlock> {
-        let Self { path, nodes, .. } = std::mem::take(self);
-        let (first, last) = (*nodes.first()?, *nodes.last()?);
+        let block = self.block(page, hasher);
+        // The next run uses the memory of the nodes.
+        self.nodes.clear();
+        (self.parent, self.path) = (0, 0);
+        block
+    }
+
+    fn block(&self, page: &Page<'_>, hasher: &mut TextHasher) -> Option<SiteBlock> {
+        let (id, last) = (*self.nodes.first()?, *self.nodes.last()?);
         let end = page.dom.end(last);
-        let amount = page.amount_in(first..end);
-        if amount.words == 0 {
-            return None;
-        }
-        let text = hasher.hash(page, &nodes);
-        Some(SiteBlock { id: first, end, is_element: false, path, text, amount, may_be_title: false })
+        let amount = page.amount_in(id..end);
+        (amount.words > 0).then(|| {
+            let text = hasher.hash(page, &self.nodes);
+            SiteBlock { id, end, is_element: false, path: self.path, text, amount, may_be_title: false }
+        })
     }
 }
 
@@ -121,19 +127,46 @@ impl TextHasher {
             page.push_visible_text(*node, &mut self.text);
             self.text.push(' ');
         }
-        if !self.text.is_ascii() {
-            return masked(&text::fold_lower(&self.text));
-        }
         self.masked.clear();
-        let mut last = b' ';
-        for byte in self.text.bytes() {
-            let byte = FOLDED[usize::from(byte)];
-            if byte != last || !matches!(byte, b'0' | b' ') {
-                self.masked.push(byte);
-            }
-            last = byte;
+        if self.text.is_ascii() {
+            self.mask_ascii();
+        } else if self.text.contains(text::SIGMA) {
+            return masked(&text::fold_lower(&self.text));
+        } else {
+            self.mask();
         }
         xxh3_64(self.masked.strip_suffix(b" ").unwrap_or(&self.masked))
+    }
+
+    fn mask_ascii(&mut self) {
+        self.masked.resize(self.text.len(), 0);
+        let (mut last, mut len) = (b' ', 0);
+        for byte in self.text.bytes() {
+            let byte = FOLDED[usize::from(byte)];
+            // A byte that is left out is overwritten by the next one.
+            self.masked[len] = byte;
+            len += usize::from(byte != last || !matches!(byte, b'0' | b' '));
+            last = byte;
+        }
+        self.masked.truncate(len);
+    }
+
+    /// Masks text of any script in one pass.
+    fn mask(&mut self) {
+        let (mut last, mut utf8) = (' ', [0; 4]);
+        let mut push = |c: char| {
+            if c != last || !matches!(c, '0' | ' ') {
+                self.masked.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+            }
+            last = c;
+        };
+        for c in self.text.chars() {
+            match c {
+                '\0'..='\x7f' => push(FOLDED[c as usize].into()),
+                _ if text::is_unchanged(c) => push(c),
+                _ => text::for_each_lower(c, |c| push(if c.is_numeric() { '0' } else { c })),
+            }
+        }
     }
 }
 
@@ -175,7 +208,11 @@ fn step(page: &Page<'_>, id: u32) -> u64 {
 
 /// Hash of a text, with each run of digits as one.
 fn masked(text: &str) -> u64 {
-    if !text.contains(char::is_numeric) {
+    let is_numbered = match text.is_ascii() {
+        true => text.bytes().any(|byte| byte.is_ascii_digit()),
+        false => text.contains(char::is_numeric),
+    };
+    if !is_numbered {
         return xxh3_64(text.as_bytes());
     }
     let mut masked = String::with_capacity(text.len());
@@ -191,4 +228,24 @@ fn masked(text: &str) -> u64 {
 /// Mixes two hashes; the order counts.
 pub(super) const fn mix(a: u64, b: u64) -> u64 {
     (a.rotate_left(23) ^ b).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_any_script_is_masked_in_one_pass() {
+        let mut hasher = TextHasher::default();
+        let mut agree = |text: &str| {
+            let want = masked(&text::fold_lower(text));
+            (hasher.text, hasher.masked) = (text.to_owned(), Vec::new());
+            hasher.mask();
+            assert_eq!(xxh3_64(hasher.masked.strip_suffix(b" ").unwrap_or(&hasher.masked)), want, "{text:?}");
+        };
+        for c in ('\0'..='\u{1ffff}').filter(|c| *c != text::SIGMA) {
+            // Runs of whitespace and of digits are one, at both ends and within.
+            agree(&format!("{c}{c} A{c}7 {c} 1{c}"));
+        }
+    }
 }
