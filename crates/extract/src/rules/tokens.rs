@@ -117,8 +117,19 @@ impl TokenTable {
 
     /// Roles of an id, which hides no element.
     pub(crate) fn roles_of_id(&self, names: &str) -> Roles {
+        memo::with_words(self.memo, |memo| match memo.roles(names) {
+            Some(known) => known,
+            None => {
+                let found = self.found(names, memo);
+                memo.set_roles(names, found);
+                found
+            }
+        })
+    }
+
+    fn found(&self, names: &str, memo: &mut memo::Words) -> Roles {
         let split = Split::of(names);
-        let words = memo::with_words(self.memo, |memo| self.words_of(&split, memo));
+        let words = self.words_of(&split, memo);
         let mut roles = Roles::NONE;
         for (at, word) in words.iter().enumerate() {
             roles = roles.and(word.begun);

@@ -1,6 +1,6 @@
 //! Cache of looked-up words: a site uses the same few thousand on all of its pages.
 
-use super::Known;
+use super::{Known, Roles};
 use rustc_hash::FxHashMap;
 use std::{
     cell::RefCell,
@@ -9,7 +9,9 @@ use std::{
 
 /// Maximum words per thread; beyond it the cache is cleared. With [`MAX_WORD`] less than a megabyte.
 const MAX_WORDS: usize = 8192;
-/// Longer words are not remembered (bytes).
+/// Maximum names per thread; beyond it they are forgotten.
+const MAX_NAMES: usize = 4096;
+/// Longer words and names are not remembered (bytes).
 const MAX_WORD: usize = 40;
 
 /// Number of the next table; 0 is no table.
@@ -19,22 +21,39 @@ thread_local! {
     static MEMO: RefCell<(u64, Words)> = RefCell::default();
 }
 
-/// Words of one table.
+/// Words of one table, and the roles of whole names.
 #[derive(Default)]
-pub(super) struct Words(FxHashMap<Box<str>, Known>);
+pub(super) struct Words {
+    words: FxHashMap<Box<str>, Known>,
+    names: FxHashMap<Box<str>, Roles>,
+}
 
 impl Words {
+    /// Roles of a name, if they are known.
+    pub(super) fn roles(&self, name: &str) -> Option<Roles> {
+        self.names.get(name).copied()
+    }
+
+    pub(super) fn set_roles(&mut self, name: &str, roles: Roles) {
+        if name.len() <= MAX_WORD {
+            if self.names.len() >= MAX_NAMES {
+                self.names.clear();
+            }
+            self.names.insert(name.into(), roles);
+        }
+    }
+
     /// Entry of a word, computed on first use.
     pub(super) fn get(&mut self, word: &str, find: impl FnOnce() -> Known) -> Known {
-        if let Some(known) = self.0.get(word) {
+        if let Some(known) = self.words.get(word) {
             return *known;
         }
         let known = find();
         if word.len() <= MAX_WORD {
-            if self.0.len() >= MAX_WORDS {
-                self.0.clear();
+            if self.words.len() >= MAX_WORDS {
+                self.words.clear();
             }
-            self.0.insert(word.into(), known);
+            self.words.insert(word.into(), known);
         }
         known
     }
@@ -53,7 +72,7 @@ pub(super) fn with_words<R>(table: u64, use_words: impl FnOnce(&mut Words) -> R)
     MEMO.with_borrow_mut(|(of, words)| {
         if *of != table {
             *of = table;
-            words.0.clear();
+            *words = Words::default();
         }
         use_words(words)
     })
