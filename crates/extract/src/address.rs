@@ -54,7 +54,9 @@ fn relative(base: &Url, address: &str) -> Option<String> {
         folder = up(folder).map_or("", |end| &folder[..end]);
     }
     let origin = &base[..url::Position::BeforePath];
-    Some([origin, folder, "/", below].concat())
+    let mut url = String::with_capacity(origin.len() + folder.len() + 1 + below.len());
+    [origin, folder, "/", below].into_iter().for_each(|part| url.push_str(part));
+    Some(url)
 }
 
 fn http(mut url: Url) -> Option<String> {

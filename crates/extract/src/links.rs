@@ -2,12 +2,13 @@
 
 use crate::{
     dom::Tag,
-    page::Page,
+    page::{LinkUrls, Page},
     text::{has_token, tokens},
 };
 use crawl_model::{Directives, Link, LinkKind};
 use html5ever::local_name;
-use std::collections::{HashMap, HashSet, hash_map::Entry};
+use rustc_hash::FxHashMap;
+use std::collections::{HashSet, hash_map::Entry};
 use url::{Position, Url};
 
 /// Result of [`collect`].
@@ -19,6 +20,8 @@ pub(crate) struct Links {
     pub(crate) outbound: usize,
     /// The same, each URL once.
     pub(crate) outbound_distinct: usize,
+    /// The URL of each `a` element.
+    pub(crate) urls: LinkUrls,
 }
 
 /// Links of a page, including those in consent banners and templates, since they are URLs of the site. A
@@ -35,7 +38,8 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
     };
     let (mut outbound, mut outbound_distinct) = (0, 0);
     let mut links: Vec<Link> = Vec::new();
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut urls = LinkUrls::default();
+    let mut seen: FxHashMap<String, usize> = FxHashMap::default();
     for id in 0..dom.len() {
         if page.budget.is_over() {
             break;
@@ -48,6 +52,9 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
         };
         let Some(address) = dom.attr(id, &attribute) else { continue };
         let Some(url) = page.resolve(address) else { continue };
+        if kind == LinkKind::Anchor {
+            urls.add(id, &url);
+        }
         let is_outbound = kind != LinkKind::Frame
             && !is_own_origin(&url)
             && host.is_some_and(|own| host_of(&url).is_some_and(|other| other != own));
@@ -65,7 +72,7 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
             Entry::Occupied(known) => links[*known.get()].nofollow &= nofollow,
         }
     }
-    Links { distinct: links, outbound, outbound_distinct }
+    Links { distinct: links, outbound, outbound_distinct, urls }
 }
 
 /// Host of a resolved URL.

@@ -65,10 +65,9 @@ fn groups<'r>(page: &Page<'r>, json: &JsonLd) -> Vec<(&'r str, Vec<String>)> {
             }
         }
     }
-    for id in page.body..page.dom.end(page.body) {
-        let Some(named) = page.dom.attr(id, &local_name!("itemprop")).filter(|_| page.is_visible(id)) else {
-            continue;
-        };
+    let body = page.within_body();
+    let marked = page.dom.with_attr(local_name!("itemprop"));
+    for (id, named) in marked.filter(|(id, _)| body.contains(id) && page.is_visible(*id)) {
         // With a scope it is an object, which holds more than a text.
         if page.dom.attr(id, &local_name!("itemscope")).is_some() {
             continue;

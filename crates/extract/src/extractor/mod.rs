@@ -267,6 +267,7 @@ impl PageExtractor {
         extraction.feeds = links::feeds(page);
         let links = links::collect(page);
         extraction.links = links.distinct;
+        page.link_urls = links.urls;
         budget.check()?;
         let words = extraction.signals.body_word_count;
         let (outbound, outbound_distinct) = (links.outbound, links.outbound_distinct);

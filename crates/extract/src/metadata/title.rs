@@ -258,17 +258,29 @@ fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
     let title = letters(title);
     let Some(own) = page.url else { return Vec::new() };
     let links = dom.find_all(page.within_body(), Tag::A).take(MAX_LINKS);
-    let (mut shown, mut text) = (String::new(), String::new());
+    let mut text = String::new();
     let named = links.filter(|id| (1..=MAX_SITE).contains(&page.chars(*id))).filter_map(|id| {
-        shown.clear();
-        page.push_visible_text(id, &mut shown);
+        let href = dom.attr(id, &local_name!("href")).filter(|href| !names_file(href))?;
         text.clear();
-        push_letters(&shown, &mut text);
+        let texts = (id..dom.end(id)).filter(|id| dom.tag(*id) == Tag::Text && page.is_visible(*id));
+        texts.for_each(|id| push_letters(dom.text(id), &mut text));
         let in_title = !text.is_empty() && title.contains(&text);
-        let target = in_title.then(|| page.resolve(dom.attr(id, &local_name!("href"))?))??;
+        let target = in_title.then(|| page.resolve(href))??;
         is_above(&target, own).then(|| text.clone())
     });
     named.collect()
+}
+
+/// Returns true for a link that surely leads to a file other than an index. As written it has neither scheme,
+/// host nor query, and no character that parsing would change. Most links are like that.
+fn names_file(href: &str) -> bool {
+    let path = &href[..memchr::memchr(b'#', href.as_bytes()).unwrap_or(href.len())];
+    let file = memchr::memrchr(b'/', path.as_bytes()).map_or(path, |at| &path[at + 1..]);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
+    file.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && !file.starts_with("index.")
+        && path.bytes().all(is_plain)
+        && !path.contains("//")
 }
 
 /// Returns true for the URL of a start page of a parent folder.
@@ -312,6 +324,12 @@ pub(super) fn letters(text: &str) -> String {
 
 /// Adds the [`letters`] of a text.
 fn push_letters(text: &str, out: &mut String) {
+    if text.is_ascii() {
+        let start = out.len();
+        text.split(|c: char| !c.is_ascii_alphanumeric()).for_each(|run| out.push_str(run));
+        out[start..].make_ascii_lowercase();
+        return;
+    }
     for c in text.chars() {
         if c.is_ascii_alphanumeric() {
             out.push(c.to_ascii_lowercase());
@@ -399,4 +417,33 @@ pub(super) fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess
         return head.trim().to_owned();
     }
     title.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_to_files_lead_to_no_start_page() {
+        let base = url::Url::parse("https://a.test/b/c/d.html").unwrap();
+        for href in ["d.html", "../x/d.html#e", "/d", "./a/d.e", "x/../d-e_f"] {
+            assert!(names_file(href) && !is_above(base.join(href).unwrap().as_str(), &base), "{href}");
+        }
+        for href in [
+            "",
+            ".",
+            "..",
+            "../",
+            "/",
+            "../index.html",
+            "//a.test",
+            "https://a.test",
+            "x?y",
+            "x:y",
+            "\\a",
+            "#x",
+        ] {
+            assert!(!names_file(href), "{href}");
+        }
+    }
 }

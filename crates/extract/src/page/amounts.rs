@@ -160,11 +160,9 @@ impl Page<'_> {
 
     /// Texts of a range of nodes with that many visible characters, in order.
     pub(crate) fn texts_of(&self, nodes: Range<u32>, chars: RangeInclusive<u32>) -> Vec<u32> {
-        let sums = self.sums[nodes.start as usize..].windows(2);
-        let is_wanted = |id: u32, sums: &[Amount]| {
-            self.dom.tag(id) == Tag::Text && chars.contains(&sums[1].chars.saturating_sub(sums[0].chars))
-        };
-        nodes.zip(sums).filter(|(id, sums)| is_wanted(*id, sums)).map(|(id, _)| id).collect()
+        let until = |id: usize| self.sums[id].chars;
+        let own = |id: u32| until(id as usize + 1).saturating_sub(until(id as usize));
+        self.dom.find_all(nodes, Tag::Text).filter(|id| chars.contains(&own(*id))).collect()
     }
 
     /// Visible text of a range of nodes.

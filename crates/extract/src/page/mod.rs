@@ -4,6 +4,7 @@ mod amounts;
 mod consent;
 mod hidden;
 mod ids;
+mod link_urls;
 
 use crate::{
     budget::Budget,
@@ -17,6 +18,7 @@ use crawl_model::strip_userinfo;
 pub(crate) use hidden::{Controlled, HiddenReason, is_shadow};
 use hidden::{by_attributes, hide_behind_shadow};
 use html5ever::local_name;
+pub(crate) use link_urls::LinkUrls;
 use std::ops::Range;
 use url::Url;
 
@@ -38,6 +40,8 @@ pub(crate) struct Page<'a> {
     pub(crate) base: Option<Url>,
     /// Canonical URL, once the metadata has been read.
     pub(crate) canonical: Option<Url>,
+    /// URLs of the `a` elements, once the links have been collected.
+    pub(crate) link_urls: LinkUrls,
     /// Roles by node.
     pub(crate) roles: Vec<Roles>,
     /// By node.
@@ -85,6 +89,7 @@ impl<'a> Page<'a> {
             url,
             base,
             canonical: None,
+            link_urls: LinkUrls::default(),
             roles: vec![Roles::NONE; n],
             gone: vec![HiddenReason::No; n],
             raw_words: vec![0; n],
@@ -259,7 +264,8 @@ impl<'a> Page<'a> {
 
     /// Visible text of a subtree, with a space between blocks.
     pub(crate) fn visible_text(&self, id: u32) -> String {
-        let mut out = String::new();
+        // Characters are folded, and most have one byte.
+        let mut out = String::with_capacity(self.chars(id) as usize + 16);
         self.push_visible_text(id, &mut out);
         out
     }

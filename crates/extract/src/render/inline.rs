@@ -65,7 +65,8 @@ impl Inline {
         } else {
             self.push_folded(text);
         }
-        let added = self.text[before..].chars().count() as u32;
+        let added = &self.text[before..];
+        let added = if text.is_ascii() { added.len() } else { added.chars().count() } as u32;
         self.chars += added;
         if in_link {
             self.link_chars += added;
@@ -137,10 +138,10 @@ impl Inline {
 
     /// The trimmed range from a position to the end.
     fn trimmed(&self, start: usize) -> Option<Range<usize>> {
-        let inner = self.text.get(start..)?;
-        let trimmed = inner.trim_matches([' ', '\n']);
-        let from = start + inner.len() - inner.trim_start_matches([' ', '\n']).len();
-        (!trimmed.is_empty()).then(|| from..from + trimmed.len())
+        let inner = self.text.get(start..)?.as_bytes();
+        let first = inner.iter().position(|byte| !is_gap(*byte))?;
+        let last = inner.iter().rposition(|byte| !is_gap(*byte))?;
+        Some(start + first..start + last + 1)
     }
 
     /// Marks a range.
@@ -161,7 +162,7 @@ impl Inline {
     /// Starts the next block, in which open elements continue. Open elements mark the written text, and a
     /// link's URL is written in its first block.
     pub(super) fn end_block(&mut self) -> Vec<Span> {
-        let empty = self.text.trim_matches([' ', '\n']).is_empty();
+        let empty = is_blank(&self.text);
         let mut seen: Vec<std::mem::Discriminant<Mark>> = Vec::new();
         for at in (0..self.open.len()).rev() {
             let range = self.trimmed(self.open[at].start);
@@ -189,6 +190,16 @@ impl Inline {
         let plain = self.plain;
         std::mem::replace(self, Self { open, plain, ..Self::default() })
     }
+}
+
+/// Returns true for the bytes that a folded text is trimmed of.
+const fn is_gap(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n')
+}
+
+/// Returns true for a folded text of spaces and line breaks.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.bytes().all(is_gap)
 }
 
 /// Returns true for whitespace that HTML folds, for the no-break space, and for separators of lines and paragraphs.

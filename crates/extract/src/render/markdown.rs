@@ -124,10 +124,10 @@ fn unmarked(text: &str, place: BlockContext) -> String {
 }
 
 fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
-    let inner = text.get(range.clone())?;
-    let start = range.start + inner.len() - inner.trim_start_matches([' ', '\n']).len();
-    let end = range.start + inner.trim_end_matches([' ', '\n']).len();
-    (start < end).then_some(start..end)
+    let inner = text.get(range.clone())?.as_bytes();
+    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\n');
+    let (first, last) = (inner.iter().position(is_text)?, inner.iter().rposition(is_text)?);
+    Some(range.start + first..range.start + last + 1)
 }
 
 /// Parts clipped to a paragraph.

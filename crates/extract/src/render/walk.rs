@@ -184,7 +184,7 @@ impl Walk<'_> {
         if self.joins_labels(id, text) {
             self.inline.space();
         }
-        if text.contains(['\\', '$']) && self.text_with_formulas(text, in_link) {
+        if memchr::memchr2(b'\\', b'$', text.as_bytes()).is_some() && self.text_with_formulas(text, in_link) {
             return;
         }
         self.inline.push(text, in_link);

@@ -111,11 +111,16 @@ pub(super) fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) -> 
     let mut changed = false;
     // Some libraries skip tildes, others treat them as punctuation.
     let stars = [&[&Mark::Strong, &Mark::Em, &Mark::Del][..], &[&Mark::Strong, &Mark::Em]];
-    let stars = stars.map(|left_out| Borders::of(parts, left_out));
-    let waves = Borders::of(parts, &[&Mark::Del]);
     let before = |at: usize| text[all.start..at].chars().next_back();
     let after = |at: usize| text[at..all.end].chars().next();
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    // The borders count only where a mark touches a word.
+    let touches = |part: &Part<'_>| {
+        is_emphasis(part.mark) && (is_word(before(part.range.start)) || is_word(after(part.range.end)))
+    };
+    let counted = if parts.iter().any(touches) { &parts[..] } else { &[] };
+    let stars = stars.map(|left_out| Borders::of(counted, left_out));
+    let waves = Borders::of(counted, &[&Mark::Del]);
     for part in parts.iter_mut().filter(|part| is_emphasis(part.mark)) {
         let order = part.order;
         let is_del = *part.mark == Mark::Del;
@@ -164,6 +169,9 @@ pub(super) fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) -> 
 /// Drops italics that touch bold text and contain some, or touch it at punctuation or at another mark. The
 /// stars of both would form one run, with another meaning.
 fn part_runs(text: &str, parts: &mut Vec<Part<'_>>) {
+    if !parts.iter().any(|part| *part.mark == Mark::Em) {
+        return;
+    }
     let bold: Vec<Range<usize>> =
         parts.iter().filter(|part| *part.mark == Mark::Strong).map(|part| part.range.clone()).collect();
     if bold.is_empty() {

@@ -27,6 +27,12 @@ impl Token<'_> {
 
 pub(super) fn tokens<'a>(text: &'a str, parts: &[Part<'a>], range: Range<usize>) -> Vec<Token<'a>> {
     let mut out = Tokens { text, at: range.start, list: Vec::with_capacity(2 * parts.len() + 1) };
+    if let [part] = parts {
+        out.open(part.range.start, part.mark);
+        out.close(part.range.end, part.mark);
+        out.text_to(range.end);
+        return out.list;
+    }
     let mut open: Vec<(usize, &Mark)> = Vec::new();
     for part in parts {
         while let Some((end, mark)) = open.pop_if(|(end, _)| *end <= part.range.start) {
@@ -79,9 +85,13 @@ impl<'a> Tokens<'a> {
 }
 
 pub(super) fn emit(tokens: &[Token<'_>], place: BlockContext) -> String {
-    let len: usize = tokens.iter().map(Token::text_len).sum();
-    // Most marks have a few bytes.
-    let out = String::with_capacity(len + 4 * tokens.len());
+    let len = |token: &Token<'_>| match token {
+        Token::Text(text) => text.len(),
+        Token::Close(Mark::Link { after, .. }) => after.len(),
+        // Most other marks have a few bytes.
+        Token::Open(_) | Token::Close(_) => 4,
+    };
+    let out = String::with_capacity(tokens.iter().map(len).sum());
     let mut out = Writer { out, place, ..Writer::default() };
     out.paragraph = read(tokens, place);
     for (at, token) in tokens.iter().enumerate() {

@@ -1,7 +1,10 @@
 //! Completion of blocks to pieces.
 
 use super::{
-    super::markdown::{self, BlockContext},
+    super::{
+        inline::is_blank,
+        markdown::{self, BlockContext},
+    },
     Gap, Kind, Piece, Walk,
 };
 use crate::options::LinkStyle;
@@ -14,7 +17,7 @@ impl Walk<'_> {
         }
         let spans = self.inline.end_block();
         let text = std::mem::take(&mut self.inline.text);
-        if text.trim_matches([' ', '\n']).is_empty() {
+        if is_blank(&text) {
             self.reuse(text);
             return;
         }
@@ -55,7 +58,7 @@ impl Walk<'_> {
     }
 
     /// Keeps the memory of a text for the next block.
-    fn reuse(&mut self, mut text: String) {
+    pub(super) fn reuse(&mut self, mut text: String) {
         text.clear();
         self.inline.text = text;
     }

@@ -55,6 +55,8 @@ impl Walk<'_> {
             return text::fold(&text);
         }
         let numbers = self.style.links == LinkStyle::Reference;
-        text::fold(&markdown::write(&text, &spans, BlockContext { cell, numbers, ..BlockContext::default() }))
+        let line = markdown::write(&text, &spans, BlockContext { cell, numbers, ..BlockContext::default() });
+        self.reuse(text);
+        text::fold(&line)
     }
 }

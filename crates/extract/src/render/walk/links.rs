@@ -78,7 +78,10 @@ impl Links {
 
 /// Output after the text of a link to a URL.
 fn link_end(url: &str) -> String {
-    ["](", &destination(url), ")"].concat()
+    let destination = destination(url);
+    let mut end = String::with_capacity(destination.len() + 3);
+    ["](", &destination, ")"].into_iter().for_each(|part| end.push_str(part));
+    end
 }
 
 /// URL in CommonMark's form: in angle brackets if its own brackets would end it. Characters that would begin
@@ -142,11 +145,12 @@ impl Walk<'_> {
             return (url.contains('@') && url.len() <= MAX_MAILTO)
                 .then(|| Mark::Link { after: link_end(&url), url });
         }
-        let mut url = without_tracking(self.page.resolve(href)?);
+        let mut url = without_tracking(self.page.resolve_link(id, href)?);
         if self.links.style == LinkStyle::Once && self.is_unspelled(id, &url) {
             return None;
         }
-        if let Some((_, fragment)) = href.split_once('#').filter(|_| keep)
+        if keep
+            && let Some((_, fragment)) = href.split_once('#')
             && (1..=MAX_FRAGMENT).contains(&fragment.len())
             && fragment.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'<' | b'>' | b'\\'))
         {
@@ -212,7 +216,8 @@ static TRACKING: LazyLock<Tracking> = LazyLock::new(|| {
 
 /// URL without tracking parameters.
 fn without_tracking(url: String) -> String {
-    let Some((path, query)) = url.split_once('?') else { return url };
+    let Some(at) = memchr::memchr(b'?', url.as_bytes()) else { return url };
+    let (path, query) = (&url[..at], &url[at + 1..]);
     let is_tracking = |pair: &&str| {
         let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
         TRACKING.names.contains(&name)
