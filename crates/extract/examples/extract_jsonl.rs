@@ -1,7 +1,10 @@
 //! Lines `{"id","url","html"}` or `{"id","url","html_base64"}` to lines `{"id","text","metadata"}`.
 //!
 //! `extract_jsonl IN.jsonl OUT.jsonl [--time] [--markdown] [--images] [--links keep|once|strip|reference]
-//! [--favor precision|recall|balanced] [--by-site] [--rules DIR]`
+//! [--favor precision|recall|balanced] [--by-site] [--as-crawl] [--rules DIR]`
+//!
+//! `--as-crawl` runs what a crawl does: it counts the blocks of each page, too. `all` is the hash of every
+//! result; two programs with equal lines extract the same.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cpu_time::ThreadTime;
@@ -12,6 +15,7 @@ use std::{
     collections::HashMap,
     error::Error,
     fs::File,
+    hash::{DefaultHasher, Hasher},
     io::{BufRead, BufReader, BufWriter, Write},
     path::Path,
     time::Duration,
@@ -29,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         options.format = Format::Markdown;
     }
     options.images = has("--images");
+    let as_crawl = has("--as-crawl");
     if let Some(at) = args.iter().position(|a| a == "--links") {
         options.links = args.get(at + 1).ok_or("--links needs a value")?.parse()?;
     }
@@ -46,7 +51,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let before = ThreadTime::now();
         let input = Input::new(&body).with_url(url.as_ref());
         let site = url.as_ref().and_then(HostKey::of).and_then(|host| sites.get(&host));
+        let mut counted = Vec::new();
         let page = match site {
+            site if as_crawl => {
+                let page = extractor.extract_and_count(&input, site);
+                counted = page.blocks;
+                page.extraction
+            }
             Some(site) => extractor.extract_by_site(&input, site),
             None => extractor.extract(&input),
         };
@@ -59,6 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "modified": page.metadata.modified, "sources": page.metadata.sources, "confidence": page.metadata.confidence,
                 "language": page.metadata.language, "languageDetected": page.metadata.language_detected},
             "links": page.links.len(), "warnings": page.warnings,
+            "all": as_crawl.then(|| hash(&format!("{page:?} {counted:?}"))),
         });
         writeln!(out, "{row}")?;
     }
@@ -73,6 +85,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::io::stdout().write_all(text.as_bytes())?;
     }
     Ok(())
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    hasher.finish()
 }
 
 /// The bytes of a line's page.
