@@ -59,6 +59,12 @@ impl CpuPool {
         self.threads
     }
 
+    /// Returns true if all threads have work.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.free.available_permits() == 0
+    }
+
     /// Waits until a thread is free; `None` once the pool is closed (it never is).
     pub async fn ready(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.free).acquire_owned().await.ok()
@@ -117,8 +123,10 @@ mod tests {
     #[tokio::test]
     async fn no_more_jobs_than_threads() {
         let pool = CpuPool::new(2).unwrap();
-        let (_a, _b) = (pool.ready().await.unwrap(), pool.ready().await.unwrap());
-        assert_eq!(pool.free.available_permits(), 0);
+        let (a, _b) = (pool.ready().await.unwrap(), pool.ready().await.unwrap());
+        assert!(pool.is_busy());
         assert_eq!(pool.threads(), 2);
+        drop(a);
+        assert!(!pool.is_busy());
     }
 }

@@ -31,6 +31,8 @@ use waiting::WaitingHosts;
 const HOSTS_AT_A_TIME: usize = 64;
 /// The longest pause between two looks at the frontier; events end it early.
 const IDLE: Duration = Duration::from_millis(250);
+/// The longest such pause while all places for requests are taken. Then only a place ends it early: what else happens can wait so long.
+const FULL: Duration = Duration::from_millis(20);
 /// Idle time after which the politeness gate forgets a host, and the interval of that check.
 const FORGET_HOSTS: Duration = Duration::from_secs(600);
 /// Time of a lease beyond that of a request: for extraction, cleaning and writing.
@@ -408,16 +410,23 @@ impl Scheduler {
                 std::future::pending::<()>().await;
             }
         };
-        let pause = next.map_or(IDLE, |at| at.saturating_duration_since(Instant::now()).min(IDLE));
+        let is_full = full.contains(&Lane::Plain);
+        let longest = if is_full { FULL } else { IDLE };
+        let pause = next.map_or(longest, |at| at.saturating_duration_since(Instant::now()).min(longest));
         tokio::select! {
             // the same order each time, for a simulation that is repeated
             biased;
             () = self.context.control.cancel.cancelled() => {}
-            () = self.context.stats.changed.notified() => {}
-            () = freed => {}
+            // each page is such an event, several times
+            () = self.context.stats.changed.notified(), if !is_full => {}
+            () = freed, if !is_full => {}
             () = place(Lane::Plain) => {}
             () = place(Lane::Browser) => {}
             () = tokio::time::sleep(pause) => {}
+        }
+        // a page that came sooner would only wait for a thread
+        if is_full && self.context.compute.cpu.is_busy() {
+            self.context.compute.threading.gather();
         }
     }
 }

@@ -62,7 +62,7 @@ pub async fn run(
     let dedup = &context.config.dedup;
     let settings = FingerprintSettings::new(dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars)
         .map_err(|e| StoreError::Other(e.to_string()))?;
-    let mode = dedup.mode;
+    let (mode, threading) = (dedup.mode, context.compute.threading);
     let mut shard = Shard::new(context, index, (mode, settings), finished);
     shard.release_leftovers().await?;
     shard.send_ends().await?;
@@ -85,6 +85,9 @@ pub async fn run(
             ShardMessage::HandedOver(host) => shard.forget(&host),
         }
         shard.send_ends().await?;
+        if pages.is_empty() {
+            threading.gather();
+        }
     }
     shard.end().await
 }

@@ -97,6 +97,9 @@ impl Sink {
             while self.settlements.len() < self.context.config.output.batch
                 && self.records.batch_bytes().max(self.error_lines.len()) < MAX_BATCH_BYTES
             {
+                if finished.is_empty() {
+                    context.compute.threading.gather();
+                }
                 match timeout_at(until, finished.recv()).await {
                     Ok(Some(next)) => self.take(next)?,
                     Ok(None) | Err(_) => break,

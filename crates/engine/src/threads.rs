@@ -7,8 +7,10 @@ use futures::FutureExt;
 use std::{
     future::{Future, poll_fn},
     io,
+    num::NonZero,
     panic::AssertUnwindSafe,
     pin::pin,
+    time::Duration,
 };
 use tokio::{
     runtime::{Builder, Handle},
@@ -21,11 +23,17 @@ use tokio_util::sync::CancellationToken;
 /// without a pause, a poll takes a quarter of a second. All other requests would wait a quarter of a minute.
 const EVENT_INTERVAL: u32 = 8;
 
-/// Builds the runtime of tasks that fetch from foreign servers.
+/// Time for which a stage lets messages gather once it has handled all of them. A thread that sleeps costs its waker and itself
+/// as much as some of the work on a page.
+const GATHER: Duration = Duration::from_millis(4);
+
+/// Builds the runtime of tasks that fetch from foreign servers. Its workers are half as many as the cores: the other work of a
+/// crawl has threads of its own, and workers wake each other.
 #[must_use]
 pub fn runtime() -> Builder {
     let mut builder = Builder::new_multi_thread();
-    builder.enable_all().event_interval(EVENT_INTERVAL);
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    builder.enable_all().event_interval(EVENT_INTERVAL).worker_threads(cores.div_ceil(2));
     // only workers park: threads of blocking calls stay without the mark
     if cfg!(debug_assertions) {
         builder.on_thread_park(mark_async_thread);
@@ -54,6 +62,16 @@ pub enum Threading {
     Threads,
     /// Tasks on the thread of the runtime: for a simulation of a crawl on one thread.
     Inline,
+}
+
+impl Threading {
+    /// Lets messages gather for a stage that has its own thread, for a few milliseconds. A task does not wait.
+    #[expect(clippy::disallowed_methods, reason = "no event ends the pause: it waits for more of them")]
+    pub fn gather(self) {
+        if self == Self::Threads {
+            std::thread::sleep(GATHER);
+        }
+    }
 }
 
 /// The running stages.

@@ -246,3 +246,22 @@ async fn requests_in_flight_are_given_back_when_the_time_of_the_run_is_over() {
     assert!((10..15).contains(&took.as_secs()), "{took:?}");
     assert_eq!(context.control.ending.get(), Some(&Ending::Limit(Bound::Time)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn only_a_place_ends_the_wait_early_while_all_are_taken() {
+    let context = context(&[]);
+    let (plain, _jobs) = mpsc::channel(1);
+    let (browser, _browser_jobs) = mpsc::channel(1);
+    let scheduler = Scheduler::new(Arc::clone(&context), [plain, browser], Vec::new());
+    let taken = Arc::clone(&scheduler.places[Lane::Plain as usize]).acquire_many_owned(64).await.unwrap();
+    let began = Instant::now();
+    context.stats.changed.notify_one();
+    scheduler.wait(None, &[Lane::Plain], context.network.gate.next_free_slot()).await;
+    assert!((FULL..2 * FULL).contains(&began.elapsed()), "{:?}", began.elapsed());
+    let began = Instant::now();
+    // the event is not lost
+    scheduler.wait(None, &[], context.network.gate.next_free_slot()).await;
+    drop(taken);
+    scheduler.wait(None, &[Lane::Plain], context.network.gate.next_free_slot()).await;
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
