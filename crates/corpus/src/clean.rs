@@ -4,7 +4,7 @@
 mod markup;
 
 use std::{borrow::Cow, mem, ops::Range};
-use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// Replacement of a number.
 pub const NUMBER: &str = "<num>";
@@ -134,10 +134,25 @@ fn is_space(c: char) -> bool {
 }
 
 fn normalized(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() || is_nfkc_quick(text.chars()) == unicode_normalization::IsNormalized::Yes {
+    if text.chars().all(is_normal) || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.nfkc().collect())
+}
+
+/// Returns true for frequent letters and marks that NFKC leaves unchanged in any text. The tables for all
+/// characters are slow to search.
+const fn is_normal(c: char) -> bool {
+    matches!(c, '\0'..='\x7f'
+        // Latin
+        | '\u{c0}'..='\u{131}' | '\u{134}'..='\u{13e}' | '\u{141}'..='\u{148}' | '\u{14a}'..='\u{17e}'
+        // Cyrillic
+        | '\u{400}'..='\u{482}'
+        // dashes and quotation marks
+        | '\u{2013}'..='\u{2014}' | '\u{2018}'..='\u{201e}'
+        // kana, Han and Hangul, with their comma and full stop
+        | '\u{3001}'..='\u{3002}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fe}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
 }
 
 /// Writes a cleaned word and a space; a URL or an address is dropped.
@@ -279,6 +294,15 @@ mod tests {
         ] {
             assert_eq!(clean(given), want, "{given:?}");
         }
+    }
+
+    #[test]
+    fn normal_characters_are_starters_that_stay() {
+        for c in ('\0'..=char::MAX).filter(|c| is_normal(*c)) {
+            assert_eq!(is_nfkc_quick([c].into_iter()), IsNormalized::Yes, "{c:?}");
+            assert_eq!(unicode_normalization::char::canonical_combining_class(c), 0, "{c:?}");
+        }
+        assert!(is_normal('é') && is_normal('語') && !is_normal('ﬁ') && !is_normal('\u{301}'));
     }
 
     /// Cleans the whole text step by step, without shortcuts.

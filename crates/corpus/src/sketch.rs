@@ -201,10 +201,38 @@ impl<'a> Comparison<'a> {
 fn unpacked(kept: &[u8]) -> Vec<u64> {
     let number =
         |bytes: &[u8; KEPT]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
-    let mut shingles: Vec<u64> = kept.as_chunks().0.iter().map(number).collect();
-    shingles.sort_unstable();
+    let mut shingles = sorted_hashes(kept.as_chunks().0.iter().map(number));
     shingles.dedup();
     shingles
+}
+
+/// Bits of a kept hash.
+const KEPT_BITS: u32 = 8 * KEPT as u32;
+
+/// Sorts hashes of [`KEPT`] bytes. They are spread evenly, so most buckets by their upper bits have a few: that
+/// takes half the time of sorting all.
+fn sorted_hashes(hashes: impl ExactSizeIterator<Item = u64> + Clone) -> Vec<u64> {
+    let bits = (hashes.len() / 4 + 1).ilog2();
+    let bucket = |hash: u64| (hash >> (KEPT_BITS - bits)) as usize;
+    let mut ends = vec![0_usize; 1 << bits];
+    hashes.clone().for_each(|hash| ends[bucket(hash)] += 1);
+    let mut next = 0;
+    for end in &mut ends {
+        // where the bucket begins; it ends there when all hashes are placed
+        next += std::mem::replace(end, next);
+    }
+    let mut sorted = vec![0; hashes.len()];
+    for hash in hashes {
+        let end = &mut ends[bucket(hash)];
+        sorted[*end] = hash;
+        *end += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        sorted[start..end].sort_unstable();
+        start = end;
+    }
+    sorted
 }
 
 #[cfg(test)]

@@ -71,26 +71,36 @@ pub fn shingles_in_order(cleaned: &str, length: usize) -> Vec<u64> {
     starts.iter().zip(ends).filter_map(|(from, end)| bytes.get(*from..end - 1)).map(xxh3_64).collect()
 }
 
-/// Bytes that [`push_word_starts`] reads at a time.
-const BLOCK: usize = 64;
-
 /// Appends the positions after spaces. A space follows every five or six bytes, which is too often for a byte
-/// search. The distance is irregular, so a branch for each byte would be slow: each position is written, and
-/// kept after a space.
+/// search. The distance is irregular, so a branch for each byte would be slow: 64 bytes become one number with a
+/// bit for each space.
 fn push_word_starts(bytes: &[u8], starts: &mut Vec<usize>) {
-    let mut at = 0;
-    for block in bytes.chunks(BLOCK) {
-        let mut found = [0; BLOCK];
-        let mut count = 0;
-        for byte in block {
-            at += 1;
-            if let Some(slot) = found.get_mut(count) {
-                *slot = at;
-            }
-            count += usize::from(*byte == b' ');
+    let (blocks, rest) = bytes.as_chunks();
+    let mut last = [0; 64];
+    last.iter_mut().zip(rest).for_each(|(byte, of_rest)| *byte = *of_rest);
+    for (at, block) in (1..).step_by(64).zip(blocks.iter().chain([&last])) {
+        let mut spaces = spaces(block);
+        while spaces != 0 {
+            starts.push(at + spaces.trailing_zeros() as usize);
+            spaces &= spaces - 1;
         }
-        starts.extend_from_slice(found.get(..count).unwrap_or_default());
     }
+}
+
+/// A bit for each space of a block, the lowest for its first byte. Eight bytes are compared as one number.
+fn spaces(block: &[u8; 64]) -> u64 {
+    const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
+    const LOWER_BITS: u64 = u64::from_le_bytes([0x7f; 8]);
+    // its product moves the lowest bits of all bytes into the highest byte
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let (numbers, _) = block.as_chunks();
+    numbers.iter().rev().fold(0, |spaces, bytes| {
+        let differing = u64::from_le_bytes(*bytes) ^ SPACES;
+        // the highest bit of each byte is set where the byte differs
+        let differs = ((differing & LOWER_BITS) + LOWER_BITS) | differing;
+        let same = !(differs | LOWER_BITS) >> 7;
+        spaces << 8 | same.wrapping_mul(GATHER) >> 56
+    })
 }
 
 /// Exact Jaccard similarity of two sets of [`shingles`], if it is at least `least`; 0 if one set is empty.
@@ -138,6 +148,22 @@ mod tests {
         );
         assert_eq!(of("हिन्दी में"), ["हिन्दी", "में"]);
         assert_eq!(of("'' — <"), [""; 0]);
+    }
+
+    #[test]
+    fn spaces_are_found_at_every_position_among_all_bytes() {
+        for other in (0..=u8::MAX).filter(|byte| *byte != b' ') {
+            for at in 0..64 {
+                let mut block = [other; 64];
+                block[at] = b' ';
+                assert_eq!(spaces(&block), 1 << at, "{other} at {at}");
+                block[63 - at] = b' ';
+                assert_eq!(spaces(&block), 1 << at | 1 << (63 - at), "{other} at {at}");
+            }
+        }
+        let mut starts = Vec::new();
+        push_word_starts("word ".repeat(100).as_bytes(), &mut starts);
+        assert_eq!(starts, (1..=100).map(|n| n * 5).collect::<Vec<_>>());
     }
 
     #[test]
