@@ -1,6 +1,7 @@
 //! Texts for the comparison of pages during a crawl, and the trait of their index.
 
 use crate::{ContentHash, OutputMark, Settlement, StoreError, UrlKey};
+use std::sync::Arc;
 
 /// Sketch of a page's text for comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,8 +37,8 @@ pub struct KnownText {
     /// True if the text was added or confirmed in this round, or if the round is a recrawl in which the
     /// others rest.
     pub this_round: bool,
-    /// Sketch as added, without its bands.
-    pub sketch: Sketch,
+    /// Sketch as added, without its bands. Stores keep sketches of large families for further look-ups.
+    pub sketch: Arc<Sketch>,
 }
 
 /// Index of a crawl's texts; it outlives rounds. A page leaves it if a visit ends without a record, or if a

@@ -4,7 +4,7 @@ use super::{Inner, MemoryStore};
 use crawl_model::{
     Frontier, KnownText, NewText, OutputMark, Settlement, Sketch, StoreError, TextIndex, UrlKey,
 };
-use std::cmp::Reverse;
+use std::{cmp::Reverse, sync::Arc};
 
 /// Texts in order of their positions.
 #[derive(Default)]
@@ -26,10 +26,8 @@ impl Texts {
         let mut found: Vec<(usize, &Text)> = all.filter(|(shared, _)| *shared > 0).collect();
         found.sort_by_key(|(shared, _)| Reverse(*shared));
         let known = |text: &Text| {
-            let mut known = text.known.clone();
-            known.sketch.bands = Vec::new();
-            known.this_round = text.round == round;
-            known
+            let sketch = Sketch { bands: Vec::new(), ..Sketch::clone(&text.known.sketch) };
+            KnownText { this_round: text.round == round, sketch: Arc::new(sketch), ..text.known }
         };
         found.into_iter().take(limit).map(|(_, text)| known(text)).collect()
     }
@@ -49,7 +47,8 @@ impl Texts {
         let kept = known.map(|t| t.known.place).filter(|place| text.place == Some(*place));
         let place = kept.unwrap_or(self.last + 1);
         self.last = self.last.max(place);
-        let known = KnownText { page: text.page, place, this_round: true, sketch: text.sketch.clone() };
+        let sketch = Arc::new(text.sketch.clone());
+        let known = KnownText { page: text.page, place, this_round: true, sketch };
         let at = self.all.partition_point(|t| t.known.place < place);
         self.all.insert(at, Text { known, round });
     }

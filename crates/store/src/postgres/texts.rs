@@ -9,6 +9,7 @@ use crawl_model::{
     ContentHash, KnownText, NewText, OutputMark, Settlement, Sketch, StoreError, TextIndex, UrlKey,
 };
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -110,12 +111,12 @@ fn read(row: &Row, round: u32) -> Result<KnownText, StoreError> {
         page: UrlKey(get::<Uuid>(row, 1)?.into_bytes()),
         place: get(row, 0)?,
         this_round: uint(get(row, 2)?) == round,
-        sketch: Sketch {
+        sketch: Arc::new(Sketch {
             content: content.map(ContentHash),
             shingles: get(row, 5)?,
             signature: signature.iter().map(|n| u32::from_le_bytes(*n)).collect(),
             bands: Vec::new(),
-        },
+        }),
     })
 }
 

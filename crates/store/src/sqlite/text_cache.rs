@@ -93,10 +93,11 @@ fn bytes_of(text: &KnownText) -> usize {
 mod tests {
     use super::*;
     use crawl_model::{Sketch, UrlKey};
+    use std::sync::Arc;
 
     fn text(place: i64, shingles: usize) -> (u32, KnownText) {
         let sketch = Sketch { shingles: vec![1; shingles], ..Sketch::default() };
-        (1, KnownText { page: UrlKey([0; 16]), place, this_round: true, sketch })
+        (1, KnownText { page: UrlKey([0; 16]), place, this_round: true, sketch: Arc::new(sketch) })
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crawl_model::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, Statement};
 use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
+use std::{cmp::Reverse, sync::Arc};
 
 /// Maximum texts compared per band or content: the oldest.
 const A_BAND: usize = 64;
@@ -352,7 +352,10 @@ fn read_known(row: &Row<'_>, place: i64) -> rusqlite::Result<(u32, KnownText)> {
         signature: signature.iter().map(|n| u32::from_le_bytes(*n)).collect(),
         bands: Vec::new(),
     };
-    Ok((row.get(1)?, KnownText { page: UrlKey(row.get(0)?), place, this_round: false, sketch }))
+    Ok((
+        row.get(1)?,
+        KnownText { page: UrlKey(row.get(0)?), place, this_round: false, sketch: Arc::new(sketch) },
+    ))
 }
 
 /// Hashes of a row's bands, page and content.

@@ -35,7 +35,7 @@ pub fn texts_are_found_by_content_and_bands(store: &impl Store) {
     let found = store.texts_like(&sketch(9, &[10, 20, 30]), 9).unwrap();
     assert_eq!(pages(&found), keys(["a", "b"]), "two shared bands each: the oldest first");
     assert!(found[0].place < found[1].place && found[0].this_round);
-    assert_eq!(found[0].sketch, Sketch { bands: Vec::new(), ..a }, "all but the bands comes back");
+    assert_eq!(*found[0].sketch, Sketch { bands: Vec::new(), ..a }, "all but the bands comes back");
     assert_eq!(pages(&store.texts_like(&sketch(9, &[10, 21]), 9).unwrap()), keys(["b", "a"]));
     assert_eq!(pages(&store.texts_like(&sketch(9, &[10, 21]), 1).unwrap()), keys(["b"]));
     assert_eq!(pages(&store.texts_like(&sketch(1, &[21, 30]), 9).unwrap()), keys(["a", "b"]));
