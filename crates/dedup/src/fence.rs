@@ -1,7 +1,7 @@
 //! Fenced code of a text. It cannot lose a part: without a fence its lines would be read as Markdown.
 
 use crawl_model::RemovedSpan;
-use memchr::memmem;
+use memchr::{memchr2, memmem};
 use std::ops::Range;
 
 /// Drops the spans that cover fenced code only partly, since the rest would be read as Markdown.
@@ -47,6 +47,10 @@ impl<'a> Fence<'a> {
 
     /// Reads a line; returns true if it begins or ends fenced code, possibly in a list item or a quotation.
     pub(crate) fn read(&mut self, line: &'a str) -> bool {
+        // most lines have no mark of a fence
+        if memchr2(b'`', b'~', line.as_bytes()).is_none() {
+            return false;
+        }
         let before = self.is_open();
         // the marks of lists and quotations within code are code
         let own = match (before, self.is_quoted) {

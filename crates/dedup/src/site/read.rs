@@ -7,7 +7,7 @@ use super::{
     words::*,
 };
 use crate::{
-    blocks::{parts, strip},
+    blocks::{is_space, parts},
     fence::Fence,
 };
 use std::ops::Range;
@@ -65,13 +65,12 @@ impl SitePage {
         let mut scratch = Scratch::default();
         let mut fence = Fence::default();
         for part in parts(page.content) {
-            let text = strip(&page.content[part.clone()]);
+            let text = page.content[part.clone()].trim_start_matches(is_space);
+            let start = part.end - text.len();
+            let text = text.trim_end_matches(is_space);
             if text.is_empty() {
                 continue;
             }
-            let lead = page.content[part.clone()].len()
-                - page.content[part.clone()].trim_start_matches(crate::blocks::is_space).len();
-            let start = part.start + lead;
             out.block(start..start + text.len(), text, &mut fence, &mut scratch);
         }
         if !page.extracted {

@@ -77,7 +77,8 @@ pub(crate) struct FeatureCount {
 
 impl FeatureCount {
     pub(crate) fn new(pages: u32, groups: GroupNames) -> Self {
-        Self { pages: narrow(pages), groups: groups.map(narrow) }
+        let [section, opening] = groups;
+        Self { pages: narrow(pages), groups: [narrow(section), narrow(opening)] }
     }
 
     /// Number of pages with the feature, up to 16,777,215.
@@ -85,8 +86,9 @@ impl FeatureCount {
         wide(self.pages)
     }
 
-    pub(crate) fn groups(self) -> GroupNames {
-        self.groups.map(wide)
+    pub(crate) const fn groups(self) -> GroupNames {
+        let [section, opening] = self.groups;
+        [wide(section), wide(opening)]
     }
 
     fn set_pages(&mut self, pages: u32) {
