@@ -17,8 +17,8 @@ const MAX_BYTES: usize = 256 << 20;
 /// Share of new pages since the last time after which a settled host's running counts are saved. The cost of
 /// saving stays a constant share of the work. A host that settled early is saved at first whenever its pages
 /// have doubled.
-const SAVE_EVERY_SHARE: u64 = 8;
-const SAVE_EVERY_AT_LEAST: u64 = 256;
+const SAVE_EVERY_SHARE: u64 = 4;
+const SAVE_EVERY_AT_LEAST: u64 = 512;
 
 pub(super) struct Host {
     /// Names of held pages are their orders in the store.
