@@ -72,6 +72,36 @@ fn lines_of_highlighted_code_are_lines() {
 }
 
 #[test]
+fn rows_of_line_numbers_and_code_are_a_block_of_code() {
+    let gist = |line: &str| {
+        let line = if line.is_empty() { "\n" } else { line };
+        format!("<tr><td class='blob-num js-line-number'></td><td class=blob-code>{line}</td></tr>\n")
+    };
+    let gitea =
+        |line: &str| format!("<tr><td class=lines-num><i></i></td><td><code>{line}\n</code></td></tr>");
+    let lines = |with: &dyn Fn(&str) -> String| {
+        ["def top(xs):", "", "    if xs:", "        <b>return</b> xs[0]"].map(with).concat()
+    };
+    let columns = "<tr><td class=gutter><div>1</div><div>2</div></td><td class=code><div><div>def top(xs):</div>\
+                   <div><code>    </code><code>return</code> xs[0]</div></div></td></tr>";
+    let whole = "```\ndef top(xs):\n\n    if xs:\n        return xs[0]\n```";
+    for (rows, expected) in [
+        (lines(&gist), whole),
+        (lines(&gitea), whole),
+        (columns.to_owned(), "```\ndef top(xs):\n    return xs[0]\n```"),
+        // Without the class the first column is data.
+        (
+            "<tr><td>1</td><td>one</td></tr><tr><td>2</td><td>two</td></tr>".to_owned(),
+            "| 1 | one |\n| --- | --- |\n| 2 | two |",
+        ),
+    ] {
+        let html = page().replace("<table>", &format!("<table>\n{rows}</table><table>"));
+        let content = extract(&html, Options::default()).content;
+        assert!(content.contains(expected), "{rows}: {content}");
+    }
+}
+
+#[test]
 fn links_are_kept_stripped_or_gathered() {
     let with = |links| content(Options::default().with_links(links));
     assert!(with(LinkStyle::Keep).contains("[painted again](https://harbour.example/crane/history)"));

@@ -4,6 +4,7 @@ mod blocks;
 mod callouts;
 mod cells;
 mod code;
+mod code_table;
 mod labels;
 mod links;
 mod lists;
@@ -173,6 +174,9 @@ impl Walk<'_> {
     fn text(&mut self, id: u32) {
         let text = self.page.dom.text(id);
         let in_link = id < self.link_end;
+        if id < self.pre_end && code_table::is_between_cells(self.page, id) {
+            return;
+        }
         self.inline.nodes.push(id);
         if id < self.pre_end {
             let plain = !self.style.markdown;

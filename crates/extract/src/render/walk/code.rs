@@ -2,7 +2,7 @@
 
 use super::{
     super::{Gap, Kind, inline::Mark},
-    MAX_MARKED, Walk,
+    MAX_MARKED, Walk, code_table,
 };
 use crate::{dom::Tag, page::Page, rules::MarkdownRules, style};
 use html5ever::local_name;
@@ -56,19 +56,19 @@ impl Walk<'_> {
             Tag::Td if is_gutter(self.page, id) => true,
             Tag::Span | Tag::A if !in_code => false,
             Tag::Span | Tag::A | Tag::Div | Tag::Td | Tag::Ol | Tag::Ul | Tag::Code | Tag::Pre => {
-                has_class(self.page, id, &self.page.rules.extraction.markdown.gutters)
-                    && are_numbers(self.page, id)
+                is_line_number(self.page, id)
             }
             _ => false,
         }
     }
 
-    /// Opens a block of code that is no `pre`. The element has several lines of text and preserves them. That
+    /// Opens a block of code that is no `pre`: a table of code, or an element that has several lines of text and
+    /// preserves them. That
     /// is a `code` element by its style or a class of blocks. It may also be a box by the role `code`, or by
     /// the class of a highlighter and the name of a language. A `code` element with a class of blocks may be
     /// one line without text beside it. Returns false for another element.
     pub(super) fn enter_code_block(&mut self, id: u32, tag: Tag) -> bool {
-        if self.table.is_some() || !matches!(tag, Tag::Code | Tag::Div) {
+        if self.table.is_some() || !matches!(tag, Tag::Code | Tag::Div | Tag::Table) {
             return false;
         }
         let dom = &self.page.dom;
@@ -78,6 +78,7 @@ impl Walk<'_> {
                 has_lines(self.page, id) || self.stands_alone(id)
             }
             Tag::Code => keeps_lines(self.page, id) && has_lines(self.page, id),
+            Tag::Table => code_table::is_code(self.page, id),
             _ => {
                 let is_code = dom.attr(id, &local_name!("role")) == Some("code")
                     && dom.find(id..dom.end(id), Tag::Pre).is_none();
@@ -250,6 +251,11 @@ pub(super) fn line_numbers(page: &Page<'_>, pre: u32) -> FxHashSet<u32> {
 fn has_class(page: &Page<'_>, id: u32, names: &[String]) -> bool {
     let Some(classes) = page.dom.attr(id, &local_name!("class")) else { return false };
     classes.split_ascii_whitespace().any(|class| names.iter().any(|name| name == class))
+}
+
+/// Returns true for an element of line numbers, by its class. It may be empty: a style sheet shows the number.
+pub(super) fn is_line_number(page: &Page<'_>, id: u32) -> bool {
+    has_class(page, id, &page.rules.extraction.markdown.gutters) && are_numbers(page, id)
 }
 
 /// Returns true if the text of an element consists of numbers.
