@@ -325,6 +325,29 @@ fn sections_of_a_text_in_boxes_of_one_class_belong_together() {
 }
 
 #[test]
+fn headings_lists_and_like_boxes_between_parts_of_a_text_belong_to_it() {
+    let part = |name: &str, more: usize| {
+        format!("<div class='part wide'>{}{}</div>", PROSE.replace("Sundays", name), PROSE.repeat(more))
+    };
+    let page = format!(
+        "<meta property='og:type' content='article'><body><div><div class=line>Follow the first boat.</div>{}\
+        <h2>The prices</h2><table><tr><td>Adults</td><td>four coins</td></tr><tr><td>Bicycles</td><td>two</td></tr></table>\
+        <div class='part note'><p>The harbour master sells them too, in the small house beside the crane, until the last boat has left.</p></div>\
+        <div class='call'><p>The harbour has a newsletter with the weather, the tides and the boats, and it is free for all.</p></div>\
+        <div class=part>Follow us.</div>{}<h2>The weather</h2></div>",
+        part("Mondays", 6),
+        part("Fridays", 1)
+    );
+    let content = extract(&page).content;
+    for kept in ["Mondays", "## The prices", "four coins", "The harbour master", "Fridays"] {
+        assert!(content.contains(kept), "{kept}: {content}");
+    }
+    for left_out in ["Follow", "newsletter", "The weather"] {
+        assert!(!content.contains(left_out), "{left_out}: {content}");
+    }
+}
+
+#[test]
 fn slides_of_a_carousel_are_content() {
     let slide = |n: u32| {
         format!(

@@ -182,6 +182,7 @@ pub(crate) fn choose(
     let mut chosen = choose_whole_if_better(page, chosen, &mask, how);
     if how.article && !how.product && chosen.extractor == Extractor::Readability {
         readability::add_sections(page, &mut chosen.selection, &mask, how);
+        readability::fill_gaps(page, &mut chosen.selection, &mask, how);
     }
     chosen = relax::choose(page, chosen, how);
     // Content beside its anchor is recognised by its kind.

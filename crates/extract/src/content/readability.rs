@@ -11,7 +11,7 @@ use crate::{
     selection::Selection,
 };
 use html5ever::local_name;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Minimum characters of a paragraph that gives points.
 const MIN_PARAGRAPH: u32 = 25;
@@ -156,6 +156,49 @@ fn with_siblings(
     dom.children(parent).filter(|child| belongs(*child)).collect()
 }
 
+/// Adds elements between the parts of an article's text that score too little to be chosen.
+///
+/// They are headings, lists, tables and code, and boxes of prose that begin with the class of a chosen part.
+pub(super) fn fill_gaps(page: &Page<'_>, selection: &mut Selection, mask: &[bool], how: PruneSettings) {
+    let dom = &page.dom;
+    let (Some(&first), Some(&last)) = (selection.roots.first(), selection.roots.last()) else { return };
+    if first == last || dom.parent(first) != dom.parent(last) {
+        return;
+    }
+    let class = |id: u32| {
+        let classes = dom.attr(id, &local_name!("class")).unwrap_or_default();
+        (dom.tag(id), classes.split_ascii_whitespace().next())
+    };
+    let classes: FxHashSet<_> = selection.roots.iter().map(|root| class(*root)).collect();
+    let is_part = |id: u32| {
+        let (amount, tag) = (page.amount(id), dom.tag(id));
+        let is_part_by_tag = tag.heading_level().is_some()
+            || matches!(tag, Tag::Ul | Tag::Ol | Tag::Dl | Tag::Table | Tag::Pre | Tag::Blockquote);
+        amount.chars > 0
+            && amount.link_density() < SECTION_LINKS
+            && (is_part_by_tag || amount.prose > 0 && classes.contains(&class(id)))
+            && !mask[id as usize]
+            && page.is_visible(id)
+            && selection.roots.binary_search(&id).is_err()
+    };
+    let between = dom.children(dom.parent(first)).filter(|id| (first..last).contains(id));
+    let parts: Vec<u32> = between.filter(|id| is_part(*id)).collect();
+    if parts.is_empty() {
+        return;
+    }
+    extend(page, selection, parts, mask, how);
+}
+
+/// Adds roots to a selection.
+fn extend(page: &Page<'_>, selection: &mut Selection, more: Vec<u32>, mask: &[bool], how: PruneSettings) {
+    let mut roots = selection.roots.clone();
+    roots.extend(more);
+    roots.sort_unstable();
+    let mut drop = mask.to_vec();
+    prune::drop_link_lists(page, &roots, &mut drop, how);
+    *selection = Selection::new(page, roots, drop);
+}
+
 /// Adds the siblings of an article's container that have its tag, its class and enough prose. Page builders
 /// write one such box for each section of a text.
 pub(super) fn add_sections(page: &Page<'_>, selection: &mut Selection, mask: &[bool], how: PruneSettings) {
@@ -182,10 +225,5 @@ pub(super) fn add_sections(page: &Page<'_>, selection: &mut Selection, mask: &[b
     if sections.is_empty() {
         return;
     }
-    let mut roots = selection.roots.clone();
-    roots.extend(sections);
-    roots.sort_unstable();
-    let mut drop = mask.to_vec();
-    prune::drop_link_lists(page, &roots, &mut drop, how);
-    *selection = Selection::new(page, roots, drop);
+    extend(page, selection, sections, mask, how);
 }
