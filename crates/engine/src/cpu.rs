@@ -1,6 +1,13 @@
 //! The one door through which work that holds a CPU leaves tokio.
 
-use std::{num::NonZero, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    num::NonZero,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// Stack of a worker. Extraction does not recurse over the tree, but libraries below it may.
@@ -18,6 +25,8 @@ pub struct CpuPool {
     /// `None` runs work on the caller's thread.
     pool: Option<Arc<rayon::ThreadPool>>,
     free: Arc<Semaphore>,
+    /// Jobs that threads have or that wait for one.
+    running: Arc<AtomicUsize>,
     threads: usize,
 }
 
@@ -44,13 +53,18 @@ impl CpuPool {
             .stack_size(STACK_BYTES)
             .thread_name(move |i| format!("{name}-{i}"))
             .build()?;
-        Ok(Self { pool: Some(Arc::new(pool)), free: Arc::new(Semaphore::new(threads)), threads })
+        Ok(Self {
+            pool: Some(Arc::new(pool)),
+            free: Arc::new(Semaphore::new(threads)),
+            running: Arc::default(),
+            threads,
+        })
     }
 
     /// A pool without threads: the caller's thread does the work at once. For a simulation of a crawl on one thread.
     #[must_use]
     pub fn inline() -> Self {
-        Self { pool: None, free: Arc::new(Semaphore::new(1)), threads: 1 }
+        Self { pool: None, free: Arc::new(Semaphore::new(1)), running: Arc::default(), threads: 1 }
     }
 
     /// Number of threads, which is also the number of jobs in hand at most.
@@ -59,10 +73,10 @@ impl CpuPool {
         self.threads
     }
 
-    /// Returns true if all threads have work.
+    /// Returns true if every thread has a job.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        self.free.available_permits() == 0
+        self.running.load(Ordering::Relaxed) >= self.threads
     }
 
     /// Waits until a thread is free; `None` once the pool is closed (it never is).
@@ -84,16 +98,34 @@ impl CpuPool {
             return outcome.map_err(|panic| Panicked(words_of(&*panic)));
         };
         let (sender, outcome_receiver) = oneshot::channel();
+        let job = RunningJob::start(&self.running);
         pool.spawn(move || {
             if sender.is_closed() {
                 return;
             }
             let outcome =
                 std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked(words_of(&*panic)));
+            drop(job);
             // nobody listening is not an error: the caller has gone
             let _ = sender.send(outcome);
         });
         outcome_receiver.await.unwrap_or_else(|_| Err(Panicked("the work was dropped".into())))
+    }
+}
+
+/// A job of a pool, counted until it is dropped.
+struct RunningJob(Arc<AtomicUsize>);
+
+impl RunningJob {
+    fn start(running: &Arc<AtomicUsize>) -> Self {
+        running.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(running))
+    }
+}
+
+impl Drop for RunningJob {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -123,10 +155,28 @@ mod tests {
     #[tokio::test]
     async fn no_more_jobs_than_threads() {
         let pool = CpuPool::new(2).unwrap();
-        let (a, _b) = (pool.ready().await.unwrap(), pool.ready().await.unwrap());
-        assert!(pool.is_busy());
+        let (_a, _b) = (pool.ready().await.unwrap(), pool.ready().await.unwrap());
+        assert_eq!(pool.free.available_permits(), 0);
         assert_eq!(pool.threads(), 2);
-        drop(a);
+    }
+
+    #[tokio::test]
+    async fn a_pool_is_busy_while_every_thread_has_a_job() {
+        let pool = CpuPool::new(2).unwrap();
+        let (end, held) = std::sync::mpsc::channel::<()>();
+        let _permits = (pool.ready().await.unwrap(), pool.ready().await.unwrap());
+        assert!(!pool.is_busy(), "permits are no jobs");
+        let mut one = std::pin::pin!(pool.run(move || held.recv()));
+        assert!(futures::poll!(one.as_mut()).is_pending());
+        assert!(!pool.is_busy(), "a thread is free");
+        let (end_other, held) = std::sync::mpsc::channel::<()>();
+        let mut other = std::pin::pin!(pool.run(move || held.recv()));
+        assert!(futures::poll!(other.as_mut()).is_pending());
+        assert!(pool.is_busy());
+        end_other.send(()).unwrap();
+        other.await.unwrap().unwrap();
         assert!(!pool.is_busy());
+        end.send(()).unwrap();
+        one.await.unwrap().unwrap();
     }
 }

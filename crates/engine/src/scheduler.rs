@@ -31,7 +31,8 @@ use waiting::WaitingHosts;
 const HOSTS_AT_A_TIME: usize = 64;
 /// The longest pause between two looks at the frontier; events end it early.
 const IDLE: Duration = Duration::from_millis(250);
-/// The longest such pause while all places for requests are taken. Then only a place ends it early: what else happens can wait so long.
+/// The longest such pause while all places for requests are taken. Cancellation and a free place end it early. Other events wait at
+/// most this long.
 const FULL: Duration = Duration::from_millis(20);
 /// Idle time after which the politeness gate forgets a host, and the interval of that check.
 const FORGET_HOSTS: Duration = Duration::from_secs(600);
@@ -401,7 +402,8 @@ impl Scheduler {
         Ok(due.and_then(|due| Instant::now().checked_add(wait(due))))
     }
 
-    /// Waits until something has changed, a host's time has come, a lane that was full has a place, or the pause is over.
+    /// Waits until something has changed, a host's time has come, a lane that was full has a place, or the pause is over. While the
+    /// lane of requests is full, only a place ends the wait before [`FULL`].
     async fn wait(&self, next: Option<Instant>, full: &[Lane], freed: Notified<'_>) {
         let place = |lane| async move {
             if full.contains(&lane) {
@@ -411,8 +413,8 @@ impl Scheduler {
             }
         };
         let is_full = full.contains(&Lane::Plain);
-        let longest = if is_full { FULL } else { IDLE };
-        let pause = next.map_or(longest, |at| at.saturating_duration_since(Instant::now()).min(longest));
+        let until_next = |at: Instant| at.saturating_duration_since(Instant::now()).min(IDLE);
+        let pause = if is_full { FULL } else { next.map_or(IDLE, until_next) };
         tokio::select! {
             // the same order each time, for a simulation that is repeated
             biased;
@@ -420,13 +422,14 @@ impl Scheduler {
             // each page is such an event, several times
             () = self.context.stats.changed.notified(), if !is_full => {}
             () = freed, if !is_full => {}
-            () = place(Lane::Plain) => {}
+            () = place(Lane::Plain) => {
+                // a page that came sooner would only wait for a thread
+                if self.context.compute.cpu.is_busy() {
+                    self.context.compute.threading.gather();
+                }
+            }
             () = place(Lane::Browser) => {}
             () = tokio::time::sleep(pause) => {}
-        }
-        // a page that came sooner would only wait for a thread
-        if is_full && self.context.compute.cpu.is_busy() {
-            self.context.compute.threading.gather();
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     messages::{ShardMessage, shard_of},
     page_work, soft404,
     stage_error::StageError,
+    threads::Gathering,
 };
 use crawl_dedup::{Cleaned, FingerprintSettings, Mode, PageText};
 use crawl_model::{
@@ -62,7 +63,7 @@ pub async fn run(
     let dedup = &context.config.dedup;
     let settings = FingerprintSettings::new(dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars)
         .map_err(|e| StoreError::Other(e.to_string()))?;
-    let (mode, threading) = (dedup.mode, context.compute.threading);
+    let (mode, mut gathering) = (dedup.mode, Gathering::new(context.compute.threading));
     let mut shard = Shard::new(context, index, (mode, settings), finished);
     shard.release_leftovers().await?;
     shard.send_ends().await?;
@@ -85,9 +86,7 @@ pub async fn run(
             ShardMessage::HandedOver(host) => shard.forget(&host),
         }
         shard.send_ends().await?;
-        if pages.is_empty() {
-            threading.gather();
-        }
+        gathering.handled(pages.is_empty());
     }
     shard.end().await
 }

@@ -19,6 +19,7 @@ use crate::{
     soft404,
     stage_error::StageError,
     stats::settled::{BatchCounts, PageFigures},
+    threads::Gathering,
 };
 use crawl_model::{
     CleanPage, FailedPage, HostKey, LeaseRef, NewSource, Outcome, OutputMark, PageHistory, Record,
@@ -89,6 +90,7 @@ impl Sink {
     /// When output or storage fails. What was not settled stays leased or held.
     pub async fn run(mut self, mut finished: Receiver<Finished>) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
+        let mut gathering = Gathering::new(context.compute.threading);
         while let Some(first) = finished.recv().await {
             // pages of the batch stay leased until they are settled
             let _fence = context.records.leases.hold().await;
@@ -97,9 +99,7 @@ impl Sink {
             while self.settlements.len() < self.context.config.output.batch
                 && self.records.batch_bytes().max(self.error_lines.len()) < MAX_BATCH_BYTES
             {
-                if finished.is_empty() {
-                    context.compute.threading.gather();
-                }
+                gathering.handled(finished.is_empty());
                 match timeout_at(until, finished.recv()).await {
                     Ok(Some(next)) => self.take(next)?,
                     Ok(None) | Err(_) => break,

@@ -26,6 +26,8 @@ const EVENT_INTERVAL: u32 = 8;
 /// Time for which a stage lets messages gather once it has handled all of them. A thread that sleeps costs its waker and itself
 /// as much as some of the work on a page.
 const GATHER: Duration = Duration::from_millis(4);
+/// A stage that handles more messages between two looks at an empty queue is busy. Its pauses would slow down the crawl.
+const MOST_UNHURRIED: u32 = 8;
 
 /// Builds the runtime of tasks that fetch from foreign servers. Its workers are half as many as the cores: the other work of a
 /// crawl has threads of its own, and workers wake each other.
@@ -71,6 +73,33 @@ impl Threading {
         if self == Self::Threads {
             std::thread::sleep(GATHER);
         }
+    }
+}
+
+/// Decides when a stage pauses to let messages gather.
+pub struct Gathering {
+    threading: Threading,
+    /// Messages since the queue was empty.
+    handled: u32,
+}
+
+impl Gathering {
+    /// Creates the pauses of a stage.
+    #[must_use]
+    pub const fn new(threading: Threading) -> Self {
+        Self { threading, handled: 0 }
+    }
+
+    /// Notes a message that was handled. Pauses if the queue is empty then, unless the stage is busy.
+    pub fn handled(&mut self, is_empty: bool) {
+        if self.is_due(is_empty) {
+            self.threading.gather();
+        }
+    }
+
+    fn is_due(&mut self, is_empty: bool) -> bool {
+        self.handled += 1;
+        is_empty && std::mem::take(&mut self.handled) <= MOST_UNHURRIED
     }
 }
 
@@ -196,6 +225,18 @@ mod tests {
         assert!(runtime.block_on(async { may_block() }), "the thread that waits for the runtime");
         let blocking = runtime.spawn_blocking(may_block);
         assert!(runtime.block_on(blocking).unwrap());
+    }
+
+    #[test]
+    fn a_stage_pauses_for_messages_unless_it_is_busy() {
+        let mut gathering = Gathering::new(Threading::Threads);
+        let mut pauses = |messages: u32| (1..=messages).any(|n| gathering.is_due(n == messages));
+        assert!(pauses(1) && pauses(MOST_UNHURRIED), "each time the queue is empty");
+        assert!(!pauses(MOST_UNHURRIED + 1), "the stage is busy");
+        assert!(pauses(MOST_UNHURRIED), "earlier messages do not count");
+        let (began, pauses) = (Instant::now(), 3);
+        (0..pauses).for_each(|_| Gathering::new(Threading::Threads).handled(true));
+        assert!(began.elapsed() >= pauses * GATHER);
     }
 
     #[test]

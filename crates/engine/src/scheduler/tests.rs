@@ -256,7 +256,7 @@ async fn only_a_place_ends_the_wait_early_while_all_are_taken() {
     let taken = Arc::clone(&scheduler.places[Lane::Plain as usize]).acquire_many_owned(64).await.unwrap();
     let began = Instant::now();
     context.stats.changed.notify_one();
-    scheduler.wait(None, &[Lane::Plain], context.network.gate.next_free_slot()).await;
+    scheduler.wait(Some(began), &[Lane::Plain], context.network.gate.next_free_slot()).await;
     assert!((FULL..2 * FULL).contains(&began.elapsed()), "{:?}", began.elapsed());
     let began = Instant::now();
     // the event is not lost
