@@ -201,7 +201,7 @@ fn sign(out: &mut Vec<u8>, start: usize) {
 
 /// Parts in which a table is sorted, since a sorted copy of a whole large table would take as much memory as
 /// the output.
-const PARTS: u64 = 4;
+const PARTS: u64 = 8;
 
 /// Visits entries ascending by hash, in parts with the same leading bits. `number` gives the hash of a key as a
 /// number, which is faster to compare than its bytes.

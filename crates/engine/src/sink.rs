@@ -58,9 +58,11 @@ enum Prepared {
     Record(Box<PageHistory>, Box<Record>, Box<PageFigures>),
 }
 
-/// Time for which a batch waits for more pages after its first. Making a batch durable costs as much as some
-/// pages do, however few it has.
-const MAX_BATCH_DELAY: Duration = Duration::from_millis(25);
+/// Time for which a batch waits for its next page. Making a batch durable costs as much as some pages do,
+/// however few it has.
+const MAX_PAGE_DELAY: Duration = Duration::from_millis(25);
+/// Time for which a batch waits for more pages after its first.
+const MAX_BATCH_DELAY: Duration = Duration::from_millis(100);
 /// Bytes that the line buffer keeps from batch to batch.
 const KEEP_BUFFER: usize = 2 << 20;
 /// A batch ends early at this size, so that a batch of large pages does not fill memory.
@@ -100,7 +102,8 @@ impl Sink {
                 && self.records.batch_bytes().max(self.error_lines.len()) < MAX_BATCH_BYTES
             {
                 gathering.handled(finished.is_empty());
-                match timeout_at(until, finished.recv()).await {
+                let next_until = until.min(Instant::now() + MAX_PAGE_DELAY);
+                match timeout_at(next_until, finished.recv()).await {
                     Ok(Some(next)) => self.take(next)?,
                     Ok(None) | Err(_) => break,
                 }

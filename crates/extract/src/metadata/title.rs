@@ -271,7 +271,7 @@ fn links_above(s: &Sources<'_>, title: &str) -> Vec<String> {
     named.collect()
 }
 
-/// Returns true for a link that surely leads to a file other than an index. As written it has neither scheme,
+/// Returns true for a link that certainly leads to a file other than an index. As written it has neither scheme,
 /// host nor query, and no character that parsing would change. Most links are like that.
 fn names_file(href: &str) -> bool {
     let path = &href[..memchr::memchr(b'#', href.as_bytes()).unwrap_or(href.len())];

@@ -117,6 +117,9 @@ impl TokenTable {
 
     /// Roles of an id, which hides no element.
     pub(crate) fn roles_of_id(&self, names: &str) -> Roles {
+        if self.memo == 0 {
+            return self.found(names, &mut memo::Words::default());
+        }
         memo::with_words(self.memo, |memo| match memo.roles(names) {
             Some(known) => known,
             None => {

@@ -1,4 +1,4 @@
-//! Cache of looked-up words: a site uses the same few thousand on all of its pages.
+//! Cache of looked-up words and of the roles of whole names: a site uses the same few thousand on all of its pages.
 
 use super::{Known, Roles};
 use rustc_hash::FxHashMap;
@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Maximum words per thread; beyond it the cache is cleared. With [`MAX_WORD`] less than a megabyte.
+/// Maximum words per thread; beyond it they are forgotten. With names and [`MAX_WORD`] less than 1.5 megabytes.
 const MAX_WORDS: usize = 8192;
 /// Maximum names per thread; beyond it they are forgotten.
 const MAX_NAMES: usize = 4096;
@@ -76,4 +76,25 @@ pub(super) fn with_words<R>(table: u64, use_words: impl FnOnce(&mut Words) -> R)
         }
         use_words(words)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_names_are_forgotten_beyond_a_bound() {
+        with_words(new_table(), |words| {
+            for n in 0..3 * MAX_WORDS {
+                let name = format!("name-{n}");
+                words.set_roles(&name, Roles::FOOTER);
+                words.get(&name, || Known { entry: None, begun: Roles::NONE, cuts: 0 });
+                assert_eq!(words.roles(&name), Some(Roles::FOOTER));
+                assert!(words.names.len() <= MAX_NAMES && words.words.len() <= MAX_WORDS);
+            }
+            let long = "n".repeat(MAX_WORD + 1);
+            words.set_roles(&long, Roles::FOOTER);
+            assert_eq!(words.roles(&long), None, "a long name is not remembered");
+        });
+    }
 }
