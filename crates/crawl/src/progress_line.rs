@@ -74,7 +74,7 @@ impl ProgressLine {
             format!("written {}", grouped(counts.written)),
         ];
         if counts.held > 0 {
-            parts.push(held(config, counts.held));
+            parts.push(format!("held {}", grouped(counts.held)));
         }
         parts.push(format!("queue {}", grouped(counts.queued)));
         if let Some(wait) = counts.next_retry {
@@ -85,6 +85,10 @@ impl ProgressLine {
         parts.push(format!("{pages:.1} pages/s, {}", ByteSize(counts.bytes)));
         if let Some(left) = time_left(&config.crawl, counts, (pages, bytes)) {
             parts.push(format!("about {} left", clock(left)));
+        }
+        if counts.held > 0 {
+            // last, since a terminal cuts off the end
+            parts.push(release_of_held(config));
         }
         parts.join(", ")
     }
@@ -101,11 +105,10 @@ impl ProgressLine {
     }
 }
 
-/// Held pages, with the reason and the end.
-fn held(config: &Config, held: u64) -> String {
-    let cleaning = &config.dedup;
-    let (least, most) = (cleaning.min_pages, cleaning.settle_pages);
-    format!("held {} until their host has {least} to {most} pages or ends", grouped(held))
+/// The event that held pages wait for.
+fn release_of_held(config: &Config) -> String {
+    let (least, most) = (config.dedup.min_pages, config.dedup.settle_pages);
+    format!("held until their host has {least} to {most} pages or ends")
 }
 
 /// Time until the first limit of the settings, at the present rates.
@@ -192,8 +195,8 @@ mod tests {
         let line = ProgressLine::new(start).line(&settings, &counts, start + Duration::from_secs(10));
         assert_eq!(
             line,
-            "fetched 100, written 60, held 40 until their host has 5 to 200 pages or ends, queue 12,345, next retry in 12 s, \
-             errors 3, hosts 2, 10.0 pages/s, 3.0 MiB, about 2 min left"
+            "fetched 100, written 60, held 40, queue 12,345, next retry in 12 s, errors 3, hosts 2, 10.0 pages/s, 3.0 MiB, \
+             about 2 min left, held until their host has 5 to 200 pages or ends"
         );
         let only_time = config(&[("crawl.max_time", "2h".into())]);
         let counts = Counts { age_of_run: Duration::from_secs(60), ..Counts::default() };

@@ -124,11 +124,23 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
         }
         STATIC_WORDS.. if outside_noscript < SOME_WORDS => (R::LongBody, "the text stands in a noscript"),
         STATIC_WORDS.. => (R::LongBody, "the text stands in the HTML"),
-        _ if content_words >= SOME_WORDS => (R::ShortExtracted, "a short page, extracted whole"),
+        _ if content_words >= SOME_WORDS || is_whole(signals, content_words, body_words) => {
+            (R::ShortExtracted, "a short page, extracted whole")
+        }
         SOME_WORDS.. => (R::ShortBody, "a short page of which little was extracted"),
         _ => (R::AllElse, "hardly any text, and no sign of why"),
     };
     (rule, why.into())
+}
+
+/// Returns true if extraction kept nine tenths of a short body, and nothing shows that scripts add text. Examples are entries of an API and days
+/// of a calendar. By §2 such a page is incomplete.
+fn is_whole(signals: &PageSignals, content_words: u32, body_words: u32) -> bool {
+    content_words >= NO_WORDS
+        && 10 * content_words >= 9 * body_words
+        && !signals.is_js_spa
+        && !shows_place(signals)
+        && needs_js(signals, THRESHOLD_WORDS).is_none()
 }
 
 /// Returns true if the page has a root or an empty container, asks for JavaScript, or has text in its place.
@@ -187,6 +199,7 @@ mod tests {
         let pay = PageSignals { is_paywalled: true, ..react.clone() };
         let wall = PageSignals { is_cookie_walled: true, ..pay.clone() };
         let root = PageSignals { has_js_root: true, ..body(20) };
+        let many_scripts = PageSignals { external_scripts: 9, ..body(30) };
         for (signals, words, extractor, rule, page_type, strategy, confidence) in [
             (&wall, 3, PlainText, R::PlainText, T::StaticHtml, S::Static, 0.9),
             (&wall, 0, Nothing, R::CookieWalled, T::CookieWalled, S::Chrome, 0.85),
@@ -200,6 +213,10 @@ mod tests {
             (&body(149), 120, Readability, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
             (&body(50), 10, Readability, R::ShortBody, T::StaticHtml, S::Mobile, 0.7),
             (&body(49), 10, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
+            (&body(33), 30, Readability, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
+            (&body(34), 30, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
+            (&body(9), 9, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
+            (&many_scripts, 30, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
         ] {
             let c = decided(signals, words, extractor);
             let found = (c.rule, c.page_type, c.strategy, c.confidence);

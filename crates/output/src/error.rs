@@ -1,17 +1,32 @@
 //! Errors of outputs.
 
 use crawl_model::StoreError;
-use std::io;
+use std::io::{self, ErrorKind};
 
 /// Advice for an output or a state that cannot be written.
 pub const WRITE_ADVICE: &str = "free disk space, or remove the file or folder that blocks the path, then run the same command again to resume";
+
+/// Returns advice for an output that cannot be opened or written, by the error of the system.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::NotFound => "make its folder, then run the same command again",
+        ErrorKind::PermissionDenied => {
+            "permit this user to write there, or name another path, then run the same command again"
+        }
+        ErrorKind::IsADirectory => {
+            "it is a folder; write `/` after its name for files in it, or name another file"
+        }
+        ErrorKind::ReadOnlyFilesystem => "its file system can only be read; name another path",
+        _ => WRITE_ADVICE,
+    }
+}
 
 /// Reasons for which an output cannot be opened or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
     /// The output cannot be written.
-    #[error("{name}: cannot be written; {WRITE_ADVICE}")]
+    #[error("{name}: cannot be written; {}", advice(source))]
     Write {
         /// The file.
         name: String,
@@ -43,4 +58,29 @@ pub enum OutputError {
     /// The length of the output cannot be stored, or a record cannot be written as JSON, which is a bug.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_is_that_for_the_error_of_the_system() {
+        let words = |kind: ErrorKind| {
+            OutputError::Write { name: "out/pages.jsonl".into(), source: kind.into() }.to_string()
+        };
+        for (kind, advice) in [
+            (ErrorKind::NotFound, "make its folder"),
+            (ErrorKind::PermissionDenied, "permit this user"),
+            (ErrorKind::IsADirectory, "write `/` after its name"),
+            (ErrorKind::ReadOnlyFilesystem, "can only be read"),
+            (ErrorKind::StorageFull, "free disk space"),
+        ] {
+            let said = words(kind);
+            assert!(
+                said.starts_with("out/pages.jsonl: cannot be written; ") && said.contains(advice),
+                "{said}"
+            );
+        }
+    }
 }

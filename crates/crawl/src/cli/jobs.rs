@@ -57,8 +57,8 @@ pub struct ExtractArgs {
     /// With --jsonl: read all lines first, and extract each page with what the other pages of its host say of its template
     #[arg(long, requires = "jsonl", conflicts_with = "explain")]
     pub by_site: bool,
-    /// json (the default of files) prints a record, markdown (the default of URLs) its text. With --jsonl every line is a record, and markdown or text says
-    /// what its `text` is. With --explain text is the default and json is for programs
+    /// json (the default of files) prints a record, markdown (the default of URLs) its text. With --jsonl, several inputs, a folder or an archive
+    /// every line is a record, and markdown or text is the form of its `text`. With --explain text is the default and json is for programs
     #[arg(long, value_enum)]
     pub format: Option<TextFormat>,
     /// Explain the result: candidates, choice, what was removed and by which rule, sources of the metadata.
