@@ -163,13 +163,13 @@ mod tests {
     #[tokio::test]
     async fn a_pool_is_busy_while_every_thread_has_a_job() {
         let pool = CpuPool::new(2).unwrap();
-        let (end, held) = std::sync::mpsc::channel::<()>();
+        let (end, held) = std::sync::mpsc::sync_channel::<()>(1);
         let _permits = (pool.ready().await.unwrap(), pool.ready().await.unwrap());
         assert!(!pool.is_busy(), "permits are no jobs");
         let mut one = std::pin::pin!(pool.run(move || held.recv()));
         assert!(futures::poll!(one.as_mut()).is_pending());
         assert!(!pool.is_busy(), "a thread is free");
-        let (end_other, held) = std::sync::mpsc::channel::<()>();
+        let (end_other, held) = std::sync::mpsc::sync_channel::<()>(1);
         let mut other = std::pin::pin!(pool.run(move || held.recv()));
         assert!(futures::poll!(other.as_mut()).is_pending());
         assert!(pool.is_busy());
