@@ -265,3 +265,32 @@ async fn only_a_place_ends_the_wait_early_while_all_are_taken() {
     scheduler.wait(None, &[Lane::Plain], context.network.gate.next_free_slot()).await;
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
+
+#[tokio::test]
+async fn places_gather_while_every_thread_has_a_page() {
+    let context = context(&[]);
+    let (plain, _jobs) = mpsc::channel(1);
+    let (browser, _browser_jobs) = mpsc::channel(1);
+    let scheduler = Scheduler::new(Arc::clone(&context), [plain, browser], Vec::new());
+    let cpu = &context.compute.cpu;
+    let (end, held) = std::sync::mpsc::sync_channel::<()>(0);
+    let held = Arc::new(Mutex::new(held));
+    let mut pages: Vec<_> = (0..cpu.threads())
+        .map(|_| {
+            Box::pin(cpu.run({
+                let held = Arc::clone(&held);
+                move || held.lock().unwrap().recv()
+            }))
+        })
+        .collect();
+    for page in &mut pages {
+        assert!(futures::poll!(page).is_pending());
+    }
+    let began = std::time::Instant::now();
+    scheduler.wait(None, &[Lane::Plain], context.network.gate.next_free_slot()).await;
+    assert!(began.elapsed() >= Duration::from_millis(4), "a place was free at once: {:?}", began.elapsed());
+    drop(end);
+    for page in pages {
+        assert!(page.await.unwrap().is_err(), "no message came");
+    }
+}
