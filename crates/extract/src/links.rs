@@ -7,8 +7,7 @@ use crate::{
 };
 use crawl_model::{Directives, Link, LinkKind};
 use html5ever::local_name;
-use rustc_hash::FxHashMap;
-use std::collections::{HashSet, hash_map::Entry};
+use std::collections::{HashMap, HashSet, hash_map::Entry};
 use url::{Position, Url};
 
 /// Result of [`collect`].
@@ -39,7 +38,8 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
     let (mut outbound, mut outbound_distinct) = (0, 0);
     let mut links: Vec<Link> = Vec::new();
     let mut urls = LinkUrls::default();
-    let mut seen: FxHashMap<String, usize> = FxHashMap::default();
+    // With a hash that is known in advance, a page could let all of its URLs collide.
+    let mut seen: HashMap<String, usize> = HashMap::new();
     for id in 0..dom.len() {
         if page.budget.is_over() {
             break;

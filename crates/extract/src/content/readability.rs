@@ -11,7 +11,8 @@ use crate::{
     selection::Selection,
 };
 use html5ever::local_name;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use std::collections::HashSet;
 
 /// Minimum characters of a paragraph that gives points.
 const MIN_PARAGRAPH: u32 = 25;
@@ -169,7 +170,7 @@ pub(super) fn fill_gaps(page: &Page<'_>, selection: &mut Selection, mask: &[bool
         let classes = dom.attr(id, &local_name!("class")).unwrap_or_default();
         (dom.tag(id), classes.split_ascii_whitespace().next())
     };
-    let classes: FxHashSet<_> = selection.roots.iter().map(|root| class(*root)).collect();
+    let classes: HashSet<_> = selection.roots.iter().map(|root| class(*root)).collect();
     let is_part = |id: u32| {
         let (amount, tag) = (page.amount(id), dom.tag(id));
         let is_part_by_tag = tag.heading_level().is_some()
