@@ -138,10 +138,7 @@ impl Inline {
 
     /// The trimmed range from a position to the end.
     fn trimmed(&self, start: usize) -> Option<Range<usize>> {
-        let inner = self.text.get(start..)?.as_bytes();
-        let first = inner.iter().position(|byte| !is_gap(*byte))?;
-        let last = inner.iter().rposition(|byte| !is_gap(*byte))?;
-        Some(start + first..start + last + 1)
+        trimmed(&self.text, start..self.text.len())
     }
 
     /// Marks a range.
@@ -195,6 +192,14 @@ impl Inline {
 /// Returns true for the bytes that a folded text is trimmed of.
 const fn is_gap(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n')
+}
+
+/// A range of a folded text without spaces and line breaks at its ends, if it has more.
+pub(super) fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
+    let inner = text.get(range.clone())?.as_bytes();
+    let first = inner.iter().position(|byte| !is_gap(*byte))?;
+    let last = inner.iter().rposition(|byte| !is_gap(*byte))?;
+    Some(range.start + first..range.start + last + 1)
 }
 
 /// Returns true for a folded text of spaces and line breaks.

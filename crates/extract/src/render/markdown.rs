@@ -5,7 +5,7 @@ mod writer;
 
 use super::{
     escape::{self, Paragraph, RunContext},
-    inline::{Mark, Span},
+    inline::{Mark, Span, trimmed},
 };
 use std::{borrow::Cow, cmp::Reverse, ops::Range};
 
@@ -121,13 +121,6 @@ fn unmarked(text: &str, place: BlockContext) -> String {
     let mut out = String::with_capacity(text.len());
     escape::push(&mut out, &text, around, paragraph);
     out
-}
-
-fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
-    let inner = text.get(range.clone())?.as_bytes();
-    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\n');
-    let (first, last) = (inner.iter().position(is_text)?, inner.iter().rposition(is_text)?);
-    Some(range.start + first..range.start + last + 1)
 }
 
 /// Parts clipped to a paragraph.

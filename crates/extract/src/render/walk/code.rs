@@ -63,9 +63,8 @@ impl Walk<'_> {
     }
 
     /// Opens a block of code that is no `pre`: a table of code, or an element that has several lines of text and
-    /// preserves them. That
-    /// is a `code` element by its style or a class of blocks. It may also be a box by the role `code`, or by
-    /// the class of a highlighter and the name of a language. A `code` element with a class of blocks may be
+    /// preserves them. That is a `code` element by its style or a class of blocks. It may also be a box by the
+    /// role `code`, or by the class of a highlighter and the name of a language. A `code` element with a class of blocks may be
     /// one line without text beside it. Returns false for another element.
     pub(super) fn enter_code_block(&mut self, id: u32, tag: Tag) -> bool {
         if self.table.is_some() || !matches!(tag, Tag::Code | Tag::Div | Tag::Table) {
