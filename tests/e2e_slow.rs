@@ -8,7 +8,7 @@ mod support;
 
 use run::{Sandbox, run};
 use std::{
-    io::Write,
+    io::{BufRead, BufReader, Write},
     net::{SocketAddr, TcpListener},
     thread,
     time::{Duration, Instant},
@@ -32,6 +32,9 @@ fn dripping() -> SocketAddr {
     beside(move || {
         for mut stream in listener.incoming().take(DRIPS).flatten() {
             beside(move || {
+                // A client refuses an answer that arrives before its request.
+                let request = BufReader::new(&stream).lines().map_while(Result::ok);
+                request.take_while(|line| !line.is_empty()).for_each(drop);
                 let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n";
                 let (began, mut sent) = (Instant::now(), stream.write_all(head.as_bytes()));
                 while sent.is_ok() && began.elapsed() < DRIP_TIME {

@@ -47,7 +47,13 @@ impl Handler for LateRobots {
 #[ignore = "needs PostgreSQL"]
 fn workers_share_the_hosts_and_write_each_record_once() {
     let crawl = Crawl::new(4, ".jsonl.zst");
+    // The crawl lasts until the second worker has its share, which can take some seconds.
+    crawl.sites.set_answer_time(Duration::from_millis(500));
     let workers = ["a", "b"].map(|name| crawl.start(name));
+    crawl.sites.wait_for(1);
+    let owners = "SELECT count(DISTINCT owner) FROM @hosts WHERE active";
+    eventually("both workers have hosts", || crawl.number(owners) == 2);
+    crawl.sites.set_answer_time(Duration::from_millis(50));
     workers.into_iter().for_each(|worker| _ = worker.wait().expect(0));
     crawl.check();
     let parts = crawl.parts();
@@ -130,7 +136,7 @@ fn a_worker_that_wakes_between_two_requests_asks_no_lost_host() {
     let answers = Arc::new(AtomicBool::new(false));
     let (site, is_first) = (Site::open(&harbour()).unwrap(), AtomicBool::new(true));
     let late = LateRobots { site, is_first, answers: Arc::clone(&answers) };
-    crawl.sites.0.push(Server::start(0, late).unwrap());
+    crawl.sites.servers.push(Server::start(0, late).unwrap());
     let store = crawl.database.text_url("crawl");
     let start =
         |name| Run::start(&mut crawl.changed(name, (store.as_str(), format!("{store}&lease=8").as_str())));
@@ -143,7 +149,7 @@ fn a_worker_that_wakes_between_two_requests_asks_no_lost_host() {
     zombie.signal("CONT");
     zombie.wait().expect(0);
     other.wait().expect(0);
-    let asked = crawl.sites.0[0].requests();
+    let asked = crawl.sites.servers[0].requests();
     let first_page = asked.iter().filter(|request| request.target == "/").count();
     assert_eq!(first_page, 1, "the second worker alone asks");
     crawl.check();
@@ -260,7 +266,7 @@ fn hosts_at_one_address_share_its_pause_on_all_workers() {
     let workers = ["a", "b"].map(start);
     // the exit code of a limit
     workers.into_iter().for_each(|worker| _ = worker.wait().expect(5));
-    let requests = crawl.sites.0.iter().flat_map(Server::requests);
+    let requests = crawl.sites.servers.iter().flat_map(Server::requests);
     let mut times: Vec<Instant> = requests.map(|request| request.at).collect();
     times.sort_unstable();
     assert!(times.len() >= 20, "a file and a page of each host: {}", times.len());

@@ -21,6 +21,7 @@ use std::{
     io::Read as _,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -29,29 +30,44 @@ pub fn harbour() -> PathBuf {
 }
 
 /// The fixture site, with slow answers.
-pub struct Slow(pub Site);
+pub struct Slow {
+    site: Site,
+    answer_time: Arc<Mutex<Duration>>,
+}
 
 impl Handler for Slow {
     fn answer(&self, request: &Request) -> Response {
-        self.0.answer(request).after(Duration::from_millis(50))
+        self.site.answer(request).after(*self.answer_time.lock().unwrap())
     }
 }
 
 /// Hosts that serve the fixture site, each on a port of its own.
-pub struct Sites(pub Vec<Server>);
+pub struct Sites {
+    pub servers: Vec<Server>,
+    answer_time: Arc<Mutex<Duration>>,
+}
 
 impl Sites {
     pub fn start(hosts: usize) -> Self {
-        let serve = |_| Server::start(0, Slow(Site::open(&harbour()).unwrap())).unwrap();
-        Self((0..hosts).map(serve).collect())
+        let answer_time = Arc::new(Mutex::new(Duration::from_millis(50)));
+        let serve = |_| {
+            let site = Site::open(&harbour()).unwrap();
+            Server::start(0, Slow { site, answer_time: Arc::clone(&answer_time) }).unwrap()
+        };
+        Self { servers: (0..hosts).map(serve).collect(), answer_time }
+    }
+
+    /// Sets the time of each answer from now on.
+    pub fn set_answer_time(&self, time: Duration) {
+        *self.answer_time.lock().unwrap() = time;
     }
 
     pub fn seeds(&self) -> Vec<String> {
-        self.0.iter().map(|server| server.url("/")).collect()
+        self.servers.iter().map(|server| server.url("/")).collect()
     }
 
     pub fn requests(&self) -> usize {
-        self.0.iter().map(|server| server.requests().len()).sum()
+        self.servers.iter().map(|server| server.requests().len()).sum()
     }
 
     /// Waits until so many more requests have come.
