@@ -127,6 +127,9 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
         _ if content_words >= SOME_WORDS || is_whole(signals, content_words, body_words) => {
             (R::ShortExtracted, "a short page, extracted whole")
         }
+        _ if content_words >= NO_WORDS && has_no_scripts(signals) => {
+            (R::ShortExtracted, "a short page, to which no script adds text")
+        }
         SOME_WORDS.. => (R::ShortBody, "a short page of which little was extracted"),
         _ => (R::AllElse, "hardly any text, and no sign of why"),
     };
@@ -141,6 +144,12 @@ fn is_whole(signals: &PageSignals, content_words: u32, body_words: u32) -> bool 
         && !signals.is_js_spa
         && !shows_place(signals)
         && needs_js(signals, THRESHOLD_WORDS).is_none()
+}
+
+/// Returns true if no script runs on the page, and nothing asks for one. Neither a browser nor the mobile form adds text to it. Its other
+/// words are its frame, such as a sidebar.
+const fn has_no_scripts(signals: &PageSignals) -> bool {
+    !signals.runs_scripts && signals.external_scripts == 0 && !shows_place(signals)
 }
 
 /// Returns true if the page has a root or an empty container, asks for JavaScript, or has text in its place.
@@ -184,7 +193,12 @@ mod tests {
     }
 
     fn body(words: u32) -> PageSignals {
-        PageSignals { body_word_count: words, visible_word_count: words, ..PageSignals::default() }
+        PageSignals {
+            body_word_count: words,
+            visible_word_count: words,
+            runs_scripts: true,
+            ..PageSignals::default()
+        }
     }
 
     #[test]
@@ -200,6 +214,7 @@ mod tests {
         let wall = PageSignals { is_cookie_walled: true, ..pay.clone() };
         let root = PageSignals { has_js_root: true, ..body(20) };
         let many_scripts = PageSignals { external_scripts: 9, ..body(30) };
+        let plain = PageSignals { runs_scripts: false, ..body(133) };
         for (signals, words, extractor, rule, page_type, strategy, confidence) in [
             (&wall, 3, PlainText, R::PlainText, T::StaticHtml, S::Static, 0.9),
             (&wall, 0, Nothing, R::CookieWalled, T::CookieWalled, S::Chrome, 0.85),
@@ -215,6 +230,8 @@ mod tests {
             (&body(49), 10, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
             (&body(33), 30, Readability, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
             (&body(34), 30, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
+            (&plain, 28, Readability, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
+            (&plain, 9, Readability, R::ShortBody, T::StaticHtml, S::Mobile, 0.7),
             (&body(9), 9, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
             (&many_scripts, 30, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
         ] {
