@@ -293,6 +293,9 @@ fn a_damaged_state_is_repaired_and_gone_on_with() {
     assert!(repaired.stdout.contains("URLs were lost"), "{}", repaired.stdout);
     assert!(sandbox.path("state/crawl.sqlite.damaged-1").exists());
     run(&mut state("check")).expect(0);
+    let sound = run(&mut state("repair")).expect(0);
+    assert!(sound.stdout.contains("no damage was found"), "{}", sound.stdout);
+    assert!(!sandbox.path("state/crawl.sqlite.damaged-2").exists());
     run(&mut crawl(&[])).expect(0);
     let counts = url_counts(&sandbox.records("out.jsonl"));
     assert!(counts.values().all(|n| *n == 1), "a record stands twice: {counts:?}");

@@ -83,6 +83,10 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
     }
     state::refuse_worker(dir)?;
     let _lock = StateLock::acquire(dir)?;
+    if is_sound(dir) {
+        write_text(&format!("{}: no damage was found, and nothing is changed\n", dir.display()))?;
+        return Ok(Exit::Done);
+    }
     let report = crawl_store::state::repair(dir).map_err(|error| match error {
         StoreError::Corrupt(words) => Failure::new(
             Exit::Damaged,
@@ -96,6 +100,12 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
     let adopted = if report.lost_urls > 0 { adopt(dir)? } else { Adopted::default() };
     write_text(&in_words(dir, &report, &adopted))?;
     Ok(Exit::Done)
+}
+
+/// Returns true if neither the database nor its write-ahead log is damaged. A state that cannot be checked is not sound.
+fn is_sound(dir: &Path) -> bool {
+    let is_whole = crawl_store::state::check(dir).is_ok_and(|report| report.findings.is_empty());
+    is_whole && crawl_store::state::damage_of_log(dir).is_ok_and(|damage| damage.is_none())
 }
 
 /// Records of the outputs that the repaired state did not know.
