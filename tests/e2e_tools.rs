@@ -447,6 +447,8 @@ fn extract_refuses_what_is_no_page() {
     for job in ["extract", "classify"] {
         let refused = run(sandbox.bare().arg(job).arg(&pdf)).expect(2);
         assert!(refused.stderr.contains("paper.html: is no page but PDF"), "{}", refused.stderr);
+        let empty = run(sandbox.bare().args([job, "-"]).stdin(std::process::Stdio::null())).expect(2);
+        assert!(empty.stderr.contains("standard input: is empty"), "{}", empty.stderr);
     }
     let packed = {
         use std::io::Write;
@@ -456,4 +458,20 @@ fn extract_refuses_what_is_no_page() {
     };
     let plain = run(sandbox.bare().arg("extract").arg(fixture("news/storm-barbara.html"))).expect(0);
     assert_eq!(run(sandbox.bare().arg("extract").arg(packed)).expect(0).stdout, plain.stdout);
+}
+
+/// A command that is written wrong, a number below zero and a file of seeds that is missing are told as such.
+#[test]
+fn slips_of_a_command_line_are_told() {
+    let sandbox = Sandbox::new();
+    for (words, told) in [
+        (&["extarct", "page.html"][..], "is the command extract meant?"),
+        (&["harbour"], "crawl -h lists the commands"),
+        (&["--depth", "-1", "http://127.0.0.1:9/"], "crawl.depth: must not be negative"),
+        (&["--concurrency", "-1", "http://127.0.0.1:9/"], "-1 is not in 0.."),
+        (&["status", "--seed", "typo.txt"], "typo.txt: No such file or directory"),
+    ] {
+        let refused = run(sandbox.bare().args(words)).expect(2);
+        assert!(refused.stderr.contains(told), "{words:?}: {}", refused.stderr);
+    }
 }

@@ -11,7 +11,10 @@ mod replay;
 mod text;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use crawl_engine::{config::Override, seeds};
+use crawl_engine::{
+    config::{self, Override},
+    seeds,
+};
 use crawl_model::strip_userinfo;
 pub use duplicates::DuplicatesArgs;
 pub use jobs::{
@@ -201,7 +204,12 @@ fn seed_name(text: &str) -> Result<PathBuf, String> {
     let is_path = name.extension().is_some() || name.components().count() > 1;
     let is_file = text == "-" || name.exists() || is_path && !text.contains([':', '@']);
     if !is_file {
-        return Err("no command, file, URL or host has this name; crawl -h lists the commands".to_owned());
+        let known = Cli::command();
+        let advice = match config::nearest(text, known.get_subcommands().map(clap::Command::get_name)) {
+            Some(command) => format!("is the command {command} meant?"),
+            None => "crawl -h lists the commands".to_owned(),
+        };
+        return Err(format!("no command, file, URL or host has this name; {advice}"));
     }
     Ok(name)
 }
@@ -257,10 +265,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "SCOPE", help_heading = "Scope")]
     pub scope: Option<String>,
     /// Links from the nearest seed (0: the seeds alone)
-    #[arg(long, value_name = "N", help_heading = "Scope")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Scope")]
     pub depth: Option<String>,
     /// Stop after N records
-    #[arg(long, value_name = "N", help_heading = "Scope")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Scope")]
     pub limit: Option<String>,
     /// Stop after this time, as 30m, 6h; what is in flight is finished
     #[arg(long, value_name = "TIME", help_heading = "Scope")]
@@ -302,10 +310,10 @@ pub struct RunArgs {
     pub max_age: Option<String>,
 
     /// Requests in flight over all hosts
-    #[arg(short = 'c', long, value_name = "N", help_heading = "Fetching")]
+    #[arg(short = 'c', long, value_name = "N", allow_negative_numbers = true, help_heading = "Fetching")]
     pub concurrency: Option<u32>,
     /// Requests in flight per host
-    #[arg(long, value_name = "N", help_heading = "Fetching")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Fetching")]
     pub host_concurrency: Option<u32>,
     /// Least time between two requests to one host, as 200ms, 1s
     #[arg(long, value_name = "TIME", help_heading = "Fetching")]

@@ -9,6 +9,7 @@ use crawl_model::{HostKey, hide_userinfo};
 use flate2::read::MultiGzDecoder;
 use std::{
     fmt,
+    fs::File,
     io::{self, BufRead, BufReader, Read},
     net::IpAddr,
     path::{Path, PathBuf},
@@ -106,6 +107,18 @@ pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Seeds, 
     Ok(seeds)
 }
 
+/// Fails if a file of seeds cannot be opened. Standard input is not touched.
+///
+/// # Errors
+/// When a name is no URL, and no file that can be opened has it (exit 2).
+pub fn check_readable(names: &[PathBuf]) -> Result<(), Failure> {
+    let files = names.iter().filter(|name| name.as_os_str() != "-" && as_url(name).is_none());
+    for name in files {
+        File::open(name).map_err(|error| unreadable(name, &error))?;
+    }
+    Ok(())
+}
+
 /// The failure to read a file of seeds. A misspelled URL or command counts as the name of a file.
 fn unreadable(name: &Path, error: &io::Error) -> Failure {
     let hint = match error.kind() {
@@ -122,7 +135,7 @@ fn unreadable(name: &Path, error: &io::Error) -> Failure {
 /// When the input cannot be read.
 pub fn read(path: &Path) -> io::Result<Seeds> {
     let raw: Box<dyn Read> =
-        if path.as_os_str() == "-" { Box::new(io::stdin()) } else { Box::new(std::fs::File::open(path)?) };
+        if path.as_os_str() == "-" { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
     let mut raw = BufReader::new(raw);
     if raw.fill_buf()?.starts_with(&GZIP_MAGIC) {
         parse(BufReader::new(MultiGzDecoder::new(raw)))

@@ -20,6 +20,7 @@ use crate::{
     exit::{Exit, Failure},
     rules_version,
     scratch::Scratch,
+    seeds,
     stats::Stats,
 };
 use crawl_model::{Frontier, FrontierCounts, RequestId, RulesVersion, RunStore, StoreError};
@@ -67,7 +68,14 @@ pub fn dir(config: &Config, seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
         return Ok(dir);
     }
     match (config.state.dir.as_str(), seeds) {
-        ("", [_, ..]) => default_dir(seeds),
+        ("", [_, ..]) => {
+            let dir = default_dir(seeds)?;
+            // the state of a crawl outlives its file of seeds
+            if !dir.exists() {
+                seeds::check_readable(seeds)?;
+            }
+            Ok(dir)
+        }
         ("", []) => Err(Failure::usage("which crawl? Name its seeds with --seed, or its --state-dir")),
         (dir, _) => {
             check_is_directory(Path::new(dir))?;

@@ -1,6 +1,6 @@
 //! A page from a file. gzip and zstd are undone, and another format is refused with the name of its format.
 
-use super::read_document;
+use super::{jsonl, read_document};
 use crawl_engine::exit::Failure;
 use flate2::read::MultiGzDecoder;
 use std::{
@@ -14,10 +14,15 @@ const MAX_BYTES: u64 = 256 << 20;
 /// The bytes of a page: of a file, or of standard input for `-` and for none.
 ///
 /// # Errors
-/// When it cannot be read, is damaged, or is another format than a page's.
+/// When it cannot be read, is empty or damaged, or is another format than a page's.
 pub fn read_page(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
-    let name = path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
-    page_of(read_document(path)?).map_err(|problem| Failure::usage(format!("{name}: {problem}")))
+    let name = jsonl::input_name(path);
+    let page =
+        page_of(read_document(path)?).map_err(|problem| Failure::usage(format!("{name}: {problem}")))?;
+    if page.is_empty() {
+        return Err(Failure::usage(format!("{name}: is empty; a page is HTML or plain text")));
+    }
+    Ok(page)
 }
 
 /// The page of a file's bytes, unpacked; else the reason why it is none.

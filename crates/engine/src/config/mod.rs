@@ -433,12 +433,16 @@ fn parse_like(default: &Value, text: &str) -> Value {
     }
 }
 
-fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a String>) -> Option<String> {
+/// The known name that is most like a given one. `None` if no similarity (Jaro-Winkler) is above 0.7.
+pub fn nearest<'a, T>(given: &str, known: impl Iterator<Item = &'a T>) -> Option<String>
+where
+    T: AsRef<str> + ?Sized + 'a,
+{
     known
-        .map(|name| (strsim::jaro_winkler(given, name), name))
+        .map(|name| (strsim::jaro_winkler(given, name.as_ref()), name))
         .filter(|(likeness, _)| *likeness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name.clone())
+        .map(|(_, name)| name.as_ref().to_owned())
 }
 
 #[cfg(test)]
