@@ -43,6 +43,8 @@ pub(super) struct Judge<'a> {
     pub(super) level: Level,
     /// Occurrences of each line on this page; computed on demand, since most pages have no removals.
     seen: OnceCell<FxHashMap<u64, Times>>,
+    pub(super) singles: OnceCell<super::outline::Singles>,
+    pub(super) sections: OnceCell<Vec<usize>>,
     /// Page groups that count as evidence.
     pub(super) groups: GroupHashes,
     pub(super) gone: Vec<Option<Verdict>>,
@@ -80,6 +82,8 @@ impl<'a> Judge<'a> {
             read,
             level,
             seen: OnceCell::new(),
+            singles: OnceCell::new(),
+            sections: OnceCell::new(),
             groups: read.groups,
             gone: vec![None; read.blocks.len()],
             title: None,

@@ -31,6 +31,7 @@ mod features;
 mod host;
 mod judge;
 mod margin;
+mod outline;
 mod read;
 mod section;
 mod table;

@@ -89,6 +89,11 @@ impl View<'_> {
         self.outlook != Outlook::Greatest && self.host.table.get(features::line(key)) <= 1
     }
 
+    /// Number of pages with this line.
+    pub(super) fn pages_with_line(&self, key: u64) -> u64 {
+        self.host.table.get(features::line(key))
+    }
+
     /// Number of pages with this title or line at their head.
     pub(super) fn pages_with_title(&self, hash: u64) -> u64 {
         self.host.table.get(features::title(hash))

@@ -52,6 +52,10 @@ impl Judge<'_> {
                 self.gone[at] = Some(verdict);
             } else if !passed_title && self.is_section_list(at) {
                 self.gone[at] = Some((RemovalReason::SaidTwice, 1));
+            } else if let Some(end) = self.outline_at_head(at).filter(|_| !passed_title) {
+                self.gone[at..end].fill(Some((RemovalReason::SaidTwice, 1)));
+                at = end;
+                continue;
             } else if !passed_title && self.is_own_title(at) {
                 self.title = Some(at);
                 if next(self).is_none() || self.heading(at + 1) {
@@ -93,6 +97,13 @@ impl Judge<'_> {
             && read.naming_share(title, &self.page, &known, scratch) >= NAMED
     }
 
+    /// Returns true for a line that names the page.
+    pub(super) fn names(&self, at: usize) -> bool {
+        let scratch = &mut Scratch::default();
+        let known = naming_words(&self.page, scratch);
+        self.read.naming_share(at, &self.page, &known, scratch) >= NAMED
+    }
+
     /// Removes labels between the run at the head and the line that names the page. They are a menu of the
     /// page's section, which few pages may share. Returns the number of passed blocks.
     fn menu_above_title(&mut self, from: usize) -> usize {
@@ -127,12 +138,20 @@ impl Judge<'_> {
             if self.gone[this].is_some() || self.title == Some(this) {
                 break;
             }
+            if let Some(end) = self.end_of_section(this, at) {
+                at = end;
+                self.gone[this..at].fill(None);
+                break;
+            }
             let verdict = self.template(this, Zone::Foot).or_else(|| {
                 let next = this.checked_sub(1)?;
                 self.slot(this).filter(|_| at < n && self.template(next, Zone::Foot).is_some())
             });
             if verdict.is_none() {
-                break;
+                let Some(start) = self.outline_at_foot(this) else { break };
+                self.gone[start..at].fill(Some((RemovalReason::SaidTwice, 1)));
+                at = start;
+                continue;
             }
             self.gone[this] = verdict;
             at = this;
