@@ -4,6 +4,7 @@ use super::{
     RUN, TITLE_WORDS,
     features::Zone,
     judge::Judge,
+    view::Evidence,
     words::{Scratch, title, words},
 };
 use std::ops::Range;
@@ -88,18 +89,22 @@ impl Judge<'_> {
         Some(self.outline(Zone::Foot, at)?.blocks.start)
     }
 
-    /// End of a section at the foot if a list of the text names it: the first block that is on more pages
-    /// than the section's name, since a frame is on pages without this section too.
-    pub(super) fn end_of_section(&self, at: usize, from: usize) -> Option<usize> {
-        if !self.is_full() || self.sections().binary_search(&at).is_err() {
-            return None;
+    /// End of the last section that a list of the text names, if so many pages have a section of this name
+    /// that its text may look like the frame. That is the first block on more pages, since the frame is on
+    /// pages without the section too. Zero without such a section.
+    pub(super) fn end_of_last_section(&self) -> usize {
+        let is_last_of = || self.is_full().then(|| self.sections().last().copied()).flatten();
+        let Some(last) = is_last_of() else { return 0 };
+        let own = self.rarest_line(last);
+        if own.share < self.least(false) {
+            return 0;
         }
-        let pages = |at: usize| {
-            let lines = self.read.lines_of(at).iter();
-            lines.map(|line| self.host.pages_with_line(line.key)).min().unwrap_or(0)
-        };
-        let (own, all) = (pages(at), self.read.blocks.len());
-        Some((from..all).find(|&next| pages(next) > own).unwrap_or(all))
+        (last + 1..self.read.blocks.len()).find(|&at| self.rarest_line(at).pages > own.pages).unwrap_or(0)
+    }
+
+    fn rarest_line(&self, at: usize) -> Evidence {
+        let lines = self.read.lines_of(at).iter().map(|line| self.host.on_host(line.key));
+        lines.min_by_key(|evidence| evidence.pages).unwrap_or_default()
     }
 
     /// Sections of the first list that stands right above its sections.

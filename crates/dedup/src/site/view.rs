@@ -89,9 +89,10 @@ impl View<'_> {
         self.outlook != Outlook::Greatest && self.host.table.get(features::line(key)) <= 1
     }
 
-    /// Number of pages with this line.
-    pub(super) fn pages_with_line(&self, key: u64) -> u64 {
-        self.host.table.get(features::line(key))
+    /// Evidence of the whole host for a line, however small.
+    pub(super) fn on_host(&self, key: u64) -> Evidence {
+        let pages = self.host.table.get(features::line(key));
+        Evidence { share: self.share(pages), pages }
     }
 
     /// Number of pages with this title or line at their head.

@@ -132,15 +132,11 @@ impl Judge<'_> {
     /// Walks from the last block on.
     fn foot(&mut self) {
         let n = self.read.blocks.len();
+        let end = self.end_of_last_section();
         let mut at = n;
-        while at > n.saturating_sub(RUN) {
+        while at > end.max(n.saturating_sub(RUN)) {
             let this = at - 1;
             if self.gone[this].is_some() || self.title == Some(this) {
-                break;
-            }
-            if let Some(end) = self.end_of_section(this, at) {
-                at = end;
-                self.gone[this..at].fill(None);
                 break;
             }
             let verdict = self.template(this, Zone::Foot).or_else(|| {
@@ -157,7 +153,7 @@ impl Judge<'_> {
             at = this;
         }
         self.give_back_short(at..n);
-        if self.is_full() {
+        if self.is_full() && at > end {
             self.foot_beyond_gaps(at);
         }
     }
