@@ -87,7 +87,7 @@ pub enum RemovalReason {
     /// The block is a label between blocks of the frame, or between the frame at the head and the title of
     /// the page.
     Enclosed,
-    /// The block begins the page and is repeated directly after.
+    /// The page has the block again, as its title or as the headings of its sections.
     SaidTwice,
     /// The block stands near the head, and its copy was removed from the foot.
     Twin,

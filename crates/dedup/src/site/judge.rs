@@ -4,6 +4,7 @@ use super::{
     MARGIN, PROSE, PageText, SitePage,
     features::{Zone, may_be_slot, place, surroundings_of},
     margin::Margin,
+    outline::Singles,
     read::file_words,
     table::GroupHashes,
     view::{Evidence, View},
@@ -43,8 +44,8 @@ pub(super) struct Judge<'a> {
     pub(super) level: Level,
     /// Occurrences of each line on this page; computed on demand, since most pages have no removals.
     seen: OnceCell<FxHashMap<u64, Times>>,
-    pub(super) singles: OnceCell<super::outline::Singles>,
-    pub(super) sections: OnceCell<Vec<usize>>,
+    /// Blocks of one line; computed on demand, for lists of the page's sections.
+    pub(super) singles: OnceCell<Singles>,
     /// Page groups that count as evidence.
     pub(super) groups: GroupHashes,
     pub(super) gone: Vec<Option<Verdict>>,
@@ -83,7 +84,6 @@ impl<'a> Judge<'a> {
             level,
             seen: OnceCell::new(),
             singles: OnceCell::new(),
-            sections: OnceCell::new(),
             groups: read.groups,
             gone: vec![None; read.blocks.len()],
             title: None,

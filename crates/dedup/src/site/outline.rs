@@ -34,15 +34,11 @@ pub(super) struct Outline {
 pub(super) struct Singles(Vec<(u64, usize)>);
 
 impl Singles {
-    /// Drops words that many blocks have, such as tags under the entries of a list.
-    fn rare(mut found: Vec<(u64, usize)>) -> Self {
-        let often = |hash: u64, all: &[(u64, usize)]| {
-            let first = all.partition_point(|entry| entry.0 < hash);
-            all[first..].iter().take(MAX_BLOCKS + 1).take_while(|entry| entry.0 == hash).count() > MAX_BLOCKS
-        };
-        let all = found.clone();
-        found.retain(|entry| !often(entry.0, &all));
-        Self(found)
+    /// Without words that many blocks have, such as tags under the entries of a list.
+    fn of(mut found: Vec<(u64, usize)>) -> Self {
+        found.sort_unstable();
+        let same = found.chunk_by(|a, b| a.0 == b.0);
+        Self(same.filter(|blocks| blocks.len() <= MAX_BLOCKS).flatten().copied().collect())
     }
 
     /// The nearest block with these words below a position.
@@ -66,19 +62,18 @@ impl Singles {
 }
 
 impl Judge<'_> {
-    /// End of a list of the page's sections that begins right below the frame, above the page's title. Text
-    /// that begins with its title and a list of its sections keeps the list.
+    /// End of a list of the page's sections that begins right below the frame and stands above the page's
+    /// title. A list right above its first section stays: it belongs to the text below the title.
     pub(super) fn outline_at_head(&self, at: usize) -> Option<usize> {
         if !self.is_full() || at == 0 || self.gone[at - 1].is_none() {
             return None;
         }
         let outline = self.outline(Zone::Head, at)?;
         let end = outline.blocks.end;
-        if end >= self.read.blocks.len() { return None; }
-        let is_label = self.read.blocks.get(end).is_some_and(|b| b.lines.len() == 1 && !b.prose);
-        let is_first_section = outline.sections.contains(&end) && !self.names(end);
-        let is_above = (is_label || self.template(end, Zone::Head).is_some()) && !is_first_section;
-        is_above.then_some(end)
+        let next = self.read.blocks.get(end)?;
+        let is_section = outline.sections.contains(&end) && !self.names(end);
+        let is_label = next.lines.len() == 1 && !next.prose;
+        (!is_section && (is_label || self.template(end, Zone::Head).is_some())).then_some(end)
     }
 
     /// First block of a list of the page's sections that ends right above the frame.
@@ -90,11 +85,10 @@ impl Judge<'_> {
     }
 
     /// End of the last section that a list of the text names, if so many pages have a section of this name
-    /// that its text may look like the frame. That is the first block on more pages, since the frame is on
-    /// pages without the section too. Zero without such a section.
+    /// that its text may look like the frame. The end is the first block on more pages, since the frame is
+    /// on pages without the section too. Zero without such a section.
     pub(super) fn end_of_last_section(&self) -> usize {
-        let is_last_of = || self.is_full().then(|| self.sections().last().copied()).flatten();
-        let Some(last) = is_last_of() else { return 0 };
+        let Some(last) = self.last_section() else { return 0 };
         let own = self.rarest_line(last);
         if own.share < self.least(false) {
             return 0;
@@ -102,21 +96,21 @@ impl Judge<'_> {
         (last + 1..self.read.blocks.len()).find(|&at| self.rarest_line(at).pages > own.pages).unwrap_or(0)
     }
 
+    /// Evidence for the line of a block that is on the fewest pages.
     fn rarest_line(&self, at: usize) -> Evidence {
         let lines = self.read.lines_of(at).iter().map(|line| self.host.on_host(line.key));
         lines.min_by_key(|evidence| evidence.pages).unwrap_or_default()
     }
 
-    /// Sections of the first list that stands right above its sections.
-    fn sections(&self) -> &[usize] {
-        self.sections.get_or_init(|| {
-            let near = |outline: &Outline| {
-                outline.sections.first().is_some_and(|&first| first <= outline.blocks.end + NEAR)
-            };
-            let starts = 0..self.read.blocks.len().min(RUN);
-            let first = starts.filter_map(|at| self.outline(Zone::Head, at)).find(near);
-            first.map(|outline| outline.sections).unwrap_or_default()
-        })
+    /// Last section of the first list that stands right above its sections.
+    fn last_section(&self) -> Option<usize> {
+        if !self.is_full() {
+            return None;
+        }
+        let near = |list: &Outline| list.sections.first().is_some_and(|&at| at <= list.blocks.end + NEAR);
+        let starts = 0..self.read.blocks.len().min(RUN);
+        let first = starts.filter_map(|at| self.outline(Zone::Head, at)).find(near)?;
+        first.sections.last().copied()
     }
 
     /// The list from a block on: downwards with its sections below, or upwards with its sections above.
@@ -147,17 +141,16 @@ impl Judge<'_> {
         let (singles, scratch) = (self.singles(), &mut Scratch::default());
         let (mut lines, mut blocks) = (Vec::new(), from..from);
         for step in 0..RUN {
-            let Some(at) = (if zone == Zone::Head { Some(from + step) } else { from.checked_sub(step) }) else {
-                break;
-            };
-            let Some(block) = self.read.blocks.get(at) else { break };
+            let next = if zone == Zone::Head { from.checked_add(step) } else { from.checked_sub(step) };
+            let Some((at, block)) = next.and_then(|at| Some((at, self.read.blocks.get(at)?))) else { break };
             let is_list = !block.prose && !block.fenced && !block.heading;
             if !is_list || lines.len() + block.lines.len() > MAX_LINES {
                 break;
             }
             let text = self.read.text_of(at, &self.page).lines();
             let mut hashes: Vec<_> = text.map(|line| words_hash(line, scratch)).collect();
-            let again = hashes.iter().flatten().filter(|&&hash| singles.beyond(zone, hash, at).is_some()).count();
+            let again =
+                hashes.iter().flatten().filter(|&&hash| singles.beyond(zone, hash, at).is_some()).count();
             if again * 2 <= hashes.len() || (step > 0 && self.template(at, zone).is_some()) {
                 break;
             }
@@ -181,8 +174,7 @@ impl Judge<'_> {
                     found.extend(hash.map(|hash| (hash, at)));
                 }
             }
-            found.sort_unstable();
-            Singles::rare(found)
+            Singles::of(found)
         })
     }
 }

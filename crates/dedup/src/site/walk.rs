@@ -211,7 +211,9 @@ impl Judge<'_> {
     /// Blocks in the lower half that were removed on the evidence of other pages.
     fn removed_from_foot(&self) -> FxHashMap<u64, Verdict> {
         let n = self.read.blocks.len();
-        let counted = |reason| !matches!(reason, RemovalReason::Slot | RemovalReason::Enclosed);
+        let counted = |reason| {
+            !matches!(reason, RemovalReason::Slot | RemovalReason::Enclosed | RemovalReason::SaidTwice)
+        };
         let blocks = (n / 2..n).filter(|&i| self.read.blocks[i].words > 1);
         let gone = blocks.filter_map(|i| Some((self.read.blocks[i].key, self.gone[i]?)));
         gone.filter(|(_, (reason, _))| counted(*reason)).collect()

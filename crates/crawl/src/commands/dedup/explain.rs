@@ -62,7 +62,7 @@ fn because(span: &RemovedSpan, of: u64) -> String {
             format!("slot, what stands before and after it does so around something on {pages} of {of} pages")
         }
         RemovalReason::Enclosed => "enclosed, a label between lines of the frame".into(),
-        RemovalReason::SaidTwice => "said twice, the page begins with it and says it again at once".into(),
+        RemovalReason::SaidTwice => "said twice, the page has it again as its title or as headings".into(),
         RemovalReason::Twin => format!(
             "twin, removed from the foot of this page as well, where {pages} of {of} pages speak against it"
         ),

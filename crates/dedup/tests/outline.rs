@@ -1,0 +1,120 @@
+//! Lists of the page's own sections in the mode `site`: beside the text they are frame, inside it content.
+
+use crawl_dedup::{FingerprintSettings, PageText, batch::clean_site};
+
+/// A number in letters, since digits are masked.
+fn name(n: usize) -> String {
+    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
+}
+
+/// A paragraph that no other page has.
+fn own(n: usize) -> String {
+    let n = name(n);
+    format!(
+        "The keeper{n} wrote on the first leaf{n} and then told at length{n}, over many words{n}, how the old house{n} came to stand \
+         where{n} nobody had expected it, what was paid{n} for it, and who carried{n} it home again."
+    )
+}
+
+/// Names of the sections of a page.
+fn names(n: usize) -> Vec<String> {
+    (0..4).map(|at| name(n * 9 + at)).map(|n| format!("Lamp{n} glass{n}")).collect()
+}
+
+/// Sections of a page under their names.
+fn sections(n: usize) -> String {
+    let named = names(n).into_iter().enumerate();
+    named.map(|(at, name)| format!("{name}\n\n{}", own(n * 9 + at))).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Cleans pages of one folder with uninformative URLs.
+fn clean(texts: impl IntoIterator<Item = String>) -> Vec<String> {
+    let texts: Vec<(String, String)> =
+        texts.into_iter().enumerate().map(|(n, text)| (format!("https://h.example/x/{n}"), text)).collect();
+    let pages: Vec<PageText<'_>> =
+        texts.iter().map(|(url, content)| PageText { content, url, ..PageText::default() }).collect();
+    let cleaned = clean_site("h.example", &pages, &FingerprintSettings::default()).0;
+    cleaned.into_iter().map(|page| page.text).collect()
+}
+
+#[test]
+fn a_list_of_sections_between_the_frame_and_the_title_goes() {
+    let title = |n: usize| format!("Keeper{}", name(n));
+    for lead in ["", "Overview\n", "- "] {
+        let page = |n: usize| {
+            let list = names(n).join(if lead == "- " { "\n- " } else { "\n" });
+            format!("Harbour\n\nAlmanac\n\nOn this page\n\n{lead}{list}\n\n{}\n\n{}", title(n), sections(n))
+        };
+        for (n, text) in clean((0..20).map(page)).iter().enumerate() {
+            assert_eq!(text, &format!("{}\n\n{}", title(n), sections(n)), "{lead:?}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_sections_between_the_text_and_the_frame_goes() {
+    let page = |n: usize| {
+        // one part of the list is indented, and thus a block of its own
+        let names = names(n);
+        let list = format!("{}\n\n{}", names[0], names[1..].join("\n"));
+        format!(
+            "Harbour\n\n{}\n\nOn this page\n\n{list}\n\nReport a fault\n\nThe harbour office",
+            sections(n)
+        )
+    };
+    for (n, text) in clean((0..20).map(page)).iter().enumerate() {
+        assert_eq!(text, &sections(n));
+    }
+}
+
+#[test]
+fn a_list_right_above_its_sections_stays() {
+    let page = |n: usize| format!("Harbour\n\nAlmanac\n\n{}\n\n{}", names(n).join("\n"), sections(n));
+    for (n, text) in clean((0..20).map(page)).iter().enumerate() {
+        assert_eq!(text, &format!("{}\n\n{}", names(n).join("\n"), sections(n)));
+    }
+}
+
+#[test]
+fn lines_that_are_no_sections_stay() {
+    // they stand again without text between them
+    let page = |n: usize| {
+        let (lines, blocks) = (names(n).join("\n"), names(n).join("\n\n"));
+        format!("Harbour\n\nAlmanac\n\n{lines}\n\nKeeper{}\n\n{}\n\n{blocks}", name(n), own(n))
+    };
+    for (n, text) in clean((0..20).map(page)).iter().enumerate() {
+        assert!(text.starts_with(&names(n).join("\n")), "{text}");
+    }
+    // tags under the entries of a list stand there more than once
+    let page = |n: usize| {
+        let entries = (0..20).map(|at| format!("{}\n\n{}", names(n)[at / 5], own(n * 20 + at)));
+        let entries = entries.collect::<Vec<_>>().join("\n\n");
+        format!("Harbour\n\nAlmanac\n\n{}\n\nKeeper{}\n\n{entries}", names(n).join("\n"), name(n))
+    };
+    for (n, text) in clean((0..20).map(page)).iter().enumerate() {
+        assert!(text.starts_with(&names(n).join("\n")), "{text}");
+    }
+}
+
+#[test]
+fn a_section_at_the_end_that_the_list_names_stays() {
+    let notice = "Printed by leave of the harbour\n(a) for no pay\n(b) with this notice";
+    let thanks = |n: usize| format!("Thanks\n\nTold by jo{}\n\n{notice}", name(n));
+    let page = |n: usize, list: &str| {
+        let text = format!("Keeper{}\n\n{list}{}", name(n), sections(n));
+        let text = if n < 12 { format!("{text}\n\n{}", thanks(n)) } else { text };
+        format!("Harbour\n\nAlmanac\n\n{text}\n\nThe harbour office")
+    };
+    let list = |n: usize| {
+        let more = if n < 12 { "\nThanks" } else { "" };
+        format!("Contents\n\n{}{more}\n\n", names(n).join("\n"))
+    };
+    for (n, text) in clean((0..20).map(|n| page(n, &list(n)))).iter().enumerate() {
+        assert_eq!(text.ends_with(&thanks(n)), n < 12, "{text}");
+        assert!(!text.contains("harbour office"), "{text}");
+    }
+    // without the list it looks like the frame
+    for text in clean((0..20).map(|n| page(n, ""))) {
+        assert!(!text.contains(notice), "{text}");
+    }
+}
