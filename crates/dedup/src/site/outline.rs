@@ -84,9 +84,9 @@ impl Judge<'_> {
         Some(self.outline(Zone::Foot, at)?.blocks.start)
     }
 
-    /// End of the last section that a list of the text names, if so many pages have a section of this name
-    /// that its text may look like the frame. The end is the first block on more pages, since the frame is
-    /// on pages without the section too. Zero without such a section.
+    /// End of the last section that a list of the text names. The section's name is on so many pages that
+    /// its text may look like the frame; otherwise the result is zero. The frame begins at the first block
+    /// on more pages, since it is on pages without the section too.
     pub(super) fn end_of_last_section(&self) -> usize {
         let Some(last) = self.last_section() else { return 0 };
         let own = self.rarest_line(last);
