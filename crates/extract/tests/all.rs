@@ -10,6 +10,7 @@ mod fixtures;
 mod forums;
 mod hostile;
 mod injection;
+mod kept;
 mod last_pass;
 mod linear;
 mod media;

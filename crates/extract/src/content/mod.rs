@@ -84,17 +84,19 @@ pub(crate) struct Chosen {
     pub(crate) polish: Polish,
     /// Share of the content's words in boxes that lead to other pages, 0 to 1.
     pub(crate) listed: f32,
+    /// True if the data of the page call it a product.
+    pub(crate) is_product: bool,
 }
 
 impl Chosen {
     /// Creates a choice that gets the whole last pass.
     const fn new(selection: Selection, extractor: Extractor, reason: String) -> Self {
-        Self { selection, extractor, reason, polish: Polish::Whole, listed: 0.0 }
+        Self { selection, extractor, reason, polish: Polish::Whole, listed: 0.0, is_product: false }
     }
 
     /// Creates a choice by the type of page, which needs little of the last pass.
     const fn by_platform(selection: Selection, reason: String, polish: Polish) -> Self {
-        Self { selection, extractor: Extractor::Platform, reason, polish, listed: 0.0 }
+        Self { selection, extractor: Extractor::Platform, reason, polish, listed: 0.0, is_product: false }
     }
 }
 
@@ -193,7 +195,7 @@ pub(crate) fn choose(
     if options.comments {
         comments::add(page, &mut chosen.selection, &outside);
     }
-    Chosen { listed, ..chosen }
+    Chosen { listed, is_product: how.product, ..chosen }
 }
 
 /// Masks text around an article or a product: news before the title, comments and reviews, titled boxes that

@@ -15,7 +15,7 @@ use crate::{
     options::{Format, Options},
     page::{Page, Reveal},
     plain,
-    polish::{self, ArticleStatus, Polish},
+    polish::{self, ArticleStatus, Pass, Polish},
     prose, render,
     rules::{Rules, RulesError},
     score,
@@ -207,7 +207,8 @@ impl PageExtractor {
             return None;
         }
         let (pieces, references) = render::pieces(&inner, &selection, render::Style::of(&self.options));
-        let pieces = polish::pieces(pieces, &self.rules, Polish::Whole, ArticleStatus::Scored, &inner.trace);
+        let pass = Pass { polish: Polish::Whole, status: ArticleStatus::Scored, is_product: false };
+        let pieces = polish::pieces(pieces, &self.rules, pass, &inner.trace);
         Some(render::join(&pieces, &references))
     }
 
@@ -337,10 +338,11 @@ impl PageExtractor {
 
     /// Writes the chosen part of a page, or its embedded data if that part is nearly empty.
     fn write(&self, page: &Page<'_>, json: &JsonLd, chosen: Chosen, status: ArticleStatus) -> Written {
-        let Chosen { selection, mut extractor, mut reason, polish, .. } = chosen;
+        let Chosen { selection, mut extractor, mut reason, polish, is_product, .. } = chosen;
         explain::chosen(page, &selection, extractor);
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
-        let mut pieces = polish::pieces(pieces, &self.rules, polish, status, &page.trace);
+        let pass = Pass { polish, status, is_product };
+        let mut pieces = polish::pieces(pieces, &self.rules, pass, &page.trace);
         let mut content = render::join(&pieces, &references);
         let hidden_words = page.hidden_words_in(&selection.roots, &selection.drop);
         let mut media = media::collect(page, &selection);

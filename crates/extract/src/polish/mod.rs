@@ -11,7 +11,7 @@ use crate::{
     trace::Trace,
     words,
 };
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// Status of a page as an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,23 +41,28 @@ pub(crate) enum Polish {
     Whole,
 }
 
+/// The last pass over a page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pass {
+    /// Its extent.
+    pub(crate) polish: Polish,
+    /// Status of the page as an article.
+    pub(crate) status: ArticleStatus,
+    /// True if the data of the page call it a product.
+    pub(crate) is_product: bool,
+}
+
 /// Drops boilerplate lines: dates of changes at any position, buttons and the like at the edges, and trailing
 /// headings without text.
-pub(crate) fn pieces(
-    mut pieces: Vec<Piece>,
-    rules: &Rules,
-    polish: Polish,
-    status: ArticleStatus,
-    trace: &Trace,
-) -> Vec<Piece> {
-    if polish == Polish::Nothing {
+pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, pass: Pass, trace: &Trace) -> Vec<Piece> {
+    if pass.polish == Polish::Nothing {
         return pieces;
     }
     let listed_before = is_heading_list(&pieces, rules);
     let mut all = Pieces { list: &mut pieces, trace };
     all.keep("a line that only says when the page was changed", |piece| !is_update_line(piece, rules));
-    if polish == Polish::Whole && !listed_before {
-        drop_asides_and_sections(&mut all, rules, status);
+    if pass.polish == Polish::Whole && !listed_before {
+        drop_asides_and_sections(&mut all, rules, pass);
     }
     let listed = is_heading_list(&pieces, rules);
     while pieces
@@ -93,22 +98,25 @@ fn is_heading_list(pieces: &[Piece], rules: &Rules) -> bool {
 }
 
 /// Drops text that leads away from the content, and sections after it.
-fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, status: ArticleStatus) {
-    let article = status != ArticleStatus::None;
+fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, pass: Pass) {
+    let article = pass.status != ArticleStatus::None;
     all.keep("a picture's credit, or a line that leads to another page", |piece| !is_aside(piece, rules));
     if article {
         all.keep("a line over links to other pages", |piece| !is_bare_lead(piece, rules));
         copies::drop_copy(all);
-        drop_repeated(all);
-        if status == ArticleStatus::Declared {
+        drop_repeated(all, pass.is_product);
+        if pass.status == ArticleStatus::Declared {
             drop_scraps(all);
         }
         edges::drop_opening(all, rules);
     }
     cut_end_sections(all, rules);
-    drop_link_lines(all, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
+    let is_of_links = is_of_links(all.list);
+    if !is_of_links {
+        drop_link_lines(all, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
+    }
     if article {
-        edges::cut_closing(all, rules, status == ArticleStatus::Declared);
+        edges::cut_closing(all, rules, !is_of_links && pass.status == ArticleStatus::Declared);
     }
 }
 
@@ -165,6 +173,16 @@ const MAX_LINK_LINES: f32 = 0.1;
 /// The same for an article.
 const MAX_LINK_LINES_ARTICLE: f32 = 0.3;
 
+/// Minimum share of a text inside links that makes it a list of links.
+const LINKED_TEXT: f32 = 0.5;
+
+/// Returns true for a text that consists of links, in paragraphs or items. Its lines lead nowhere else than the
+/// text does.
+fn is_of_links(pieces: &[Piece]) -> bool {
+    let sum = |count: fn(&Piece) -> u32| pieces.iter().map(count).sum::<u32>() as f32;
+    sum(|piece| piece.link_chars) > sum(|piece| piece.chars) * LINKED_TEXT
+}
+
 /// Drops lines that are only a link: to read more, to see also, to share. They stay if they are much of the
 /// content, as in a list of articles.
 fn drop_link_lines(pieces: &mut Pieces<'_>, max_share: f32) {
@@ -181,12 +199,26 @@ fn drop_link_lines(pieces: &mut Pieces<'_>, max_share: f32) {
 /// Bytes of a repeated paragraph: a shorter one may occur twice, and a longer one is no caption.
 const REPEATED: std::ops::RangeInclusive<usize> = 60..=300;
 
-/// Drops a repeated paragraph: captions of a gallery, or copies for several screen widths.
-fn drop_repeated(pieces: &mut Pieces<'_>) {
-    let mut seen: HashSet<String> = HashSet::new();
+/// Number of occurrences from which a paragraph rightly repeats, such as the entry of a plan or a table of days.
+const RIGHTLY_REPEATED: u32 = 3;
+
+/// Drops the second occurrence of a paragraph: a caption of a gallery, or a copy for another screen width.
+///
+/// On the page of a product, whose shop writes such copies for each variant, all later occurrences are dropped.
+fn drop_repeated(pieces: &mut Pieces<'_>, is_product: bool) {
+    let like_caption = |piece: &Piece| piece.kind == Kind::Paragraph && REPEATED.contains(&piece.text.len());
+    // Occurrences of each paragraph, in all and so far.
+    let mut occurrences: HashMap<String, (u32, u32)> = HashMap::new();
+    for piece in pieces.list.iter().filter(|piece| like_caption(piece)) {
+        occurrences.entry(text::fold_lower(piece.bare())).or_default().0 += 1;
+    }
     pieces.keep("a paragraph that stood before", |piece| {
-        let like_caption = piece.kind == Kind::Paragraph && REPEATED.contains(&piece.text.len());
-        !like_caption || seen.insert(text::fold_lower(piece.bare()))
+        if !like_caption(piece) {
+            return true;
+        }
+        let (count, so_far) = occurrences.entry(text::fold_lower(piece.bare())).or_default();
+        *so_far += 1;
+        *so_far == 1 || !is_product && *count >= RIGHTLY_REPEATED
     });
 }
 
