@@ -103,6 +103,14 @@ fn measure_many(bytes: &[u8]) -> Measured {
     }
 }
 
+/// Returns true if a text ends as a sentence does, with or without closing quotes and brackets.
+pub(crate) fn ends_sentence(text: &str) -> bool {
+    const CLOSING: [char; 11] = ['"', '\'', '”', '’', '“', '»', '«', '」', '』', ')', '）'];
+    const ENDS: [char; 16] =
+        ['.', '!', '?', '…', '。', '！', '？', '．', '؟', '۔', '।', '॥', '։', '።', '။', '។'];
+    text.trim_end_matches(|c: char| c.is_whitespace() || CLOSING.contains(&c)).ends_with(ENDS)
+}
+
 /// Returns true for commas and sentence ends outside of ASCII: Chinese and Japanese, Arabic, Devanagari,
 /// Greek, Armenian, Ethiopic.
 pub(crate) const fn is_mark(c: char) -> bool {

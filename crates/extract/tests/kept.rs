@@ -17,6 +17,30 @@ const PROSE: &str = "<p>The ferry leaves at seven and at nine, and on Sundays no
     takes no cards, and be there early, because the deck holds no more than forty people and their bicycles.</p>";
 
 #[test]
+fn prose_between_the_heading_and_the_text_is_kept() {
+    let intro = "The harbour has been open since the war, in summer and in winter, and whoever waits at the old \
+        lighthouse sees each boat twice before it is moored at the northern quay.";
+    let page = |data: &str, intro: &str| {
+        format!(
+            "{data}<body><div class=hero><h1>The ferry</h1><div><div><p>{intro}</p></div></div></div>\
+            <div><span>Harbour office</span></div><div><div class=text>{}</div></div></body>",
+            PROSE.repeat(6)
+        )
+    };
+    for data in [ARTICLE, ""] {
+        assert!(content(&page(data, intro)).contains("northern quay"), "{data}");
+    }
+    for (data, intro) in [
+        (PRODUCT, intro),
+        (ARTICLE, "The harbour has been open since the war, in summer and in winter."),
+        (ARTICLE, intro.trim_end_matches('.')),
+    ] {
+        let content = content(&page(data, intro));
+        assert!(content.contains("forty people") && !content.contains("since the war"), "{data}: {content}");
+    }
+}
+
+#[test]
 fn a_paragraph_may_stand_three_times_but_not_twice() {
     let entry =
         "<p>Breakfast: two slices of bread with butter, an apple, and a cup of tea without sugar.</p>";

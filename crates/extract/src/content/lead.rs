@@ -1,5 +1,5 @@
-//! Lead of an article: a first paragraph between the heading and the container of the text, often in larger
-//! type (standfirst, lede, Vorspann, chapeau).
+//! Text between the heading and the container of the text: the lead of an article, often in larger type
+//! (standfirst, lede, Vorspann, chapeau), and paragraphs of prose.
 
 use super::prune;
 use crate::{dom::Tag, page::Page, rules::Roles, selection::Selection, text};
@@ -13,6 +13,56 @@ const MAX_LINKS: f32 = 0.4;
 const MIN_COMMON_BYTES: usize = 50;
 /// Maximum words between heading and container; more are another part of the page.
 const MAX_BETWEEN: u32 = 400;
+/// Minimum words of a paragraph of prose. A shorter one is a teaser, a disclosure or a caption.
+const MIN_WORDS: u32 = 25;
+/// Maximum share of links in such a paragraph.
+const MAX_PROSE_LINKS: f32 = 0.25;
+
+/// Adds the paragraphs of prose between the heading of the page and its text, whose first root is `first`.
+/// They are in boxes of their own, such as the introduction over the sections of a page.
+pub(super) fn add_prose(page: &Page<'_>, selection: &mut Selection, mask: &[bool], first: Option<u32>) {
+    let dom = &page.dom;
+    let (Some(heading), Some(first)) = (page.heading, first) else { return };
+    let mut found = Vec::new();
+    let mut id = dom.end(heading);
+    while id < first && !page.budget.is_over() {
+        let is_out = mask[id as usize] || !page.is_visible(id) || page.roles[id as usize].has(Roles::REVIEWS);
+        if is_out || is_prose(page, id) {
+            if !is_out {
+                found.push(id);
+            }
+            id = dom.end(id);
+        } else {
+            id += 1;
+        }
+    }
+    // The other roots are behind.
+    let leads = &selection.roots[..selection.roots.partition_point(|root| *root < first)];
+    let is_free = |id: u32| {
+        let holds = |outer: u32, inner: u32| outer <= inner && inner < dom.end(outer);
+        dom.end(id) <= first
+            && !prune::is_masked(page, id, mask)
+            && !leads.iter().any(|lead| holds(*lead, id) || holds(id, *lead))
+    };
+    found.retain(|id| is_free(*id));
+    if found.is_empty() {
+        return;
+    }
+    selection.words += found.iter().map(|id| prune::kept(page, *id, &selection.drop).words).sum::<u32>();
+    selection.roots.extend(found);
+    selection.roots.sort_unstable();
+}
+
+/// Returns true for a paragraph of several words and few links that ends as a sentence.
+fn is_prose(page: &Page<'_>, id: u32) -> bool {
+    let amount = page.amount(id);
+    page.dom.tag(id) == Tag::P
+        && amount.words >= MIN_WORDS
+        && amount.prose > 0
+        && amount.link_density() < MAX_PROSE_LINKS
+        && !page.dom.ancestors(id).any(|up| page.dom.tag(up) == Tag::Form)
+        && text::ends_sentence(&page.visible_text(id))
+}
 
 /// Adds the lead to the selection.
 pub(super) fn add(page: &Page<'_>, selection: &mut Selection, mask: &[bool], description: Option<&str>) {

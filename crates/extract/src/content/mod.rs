@@ -187,15 +187,32 @@ pub(crate) fn choose(
         readability::fill_gaps(page, &mut chosen.selection, &mask, how);
     }
     chosen = relax::choose(page, chosen, how);
+    complete(page, &mut chosen.selection, (&mask, &outside), metadata.description.as_deref(), how, options);
+    Chosen { listed, is_product: how.product, ..chosen }
+}
+
+/// Adds text beside the chosen container: the lead of an article, prose below the heading of the page, comments
+/// if they are wanted. Drops forms from an article. The masks are those of the choice and of boilerplate alone.
+fn complete(
+    page: &Page<'_>,
+    selection: &mut Selection,
+    (mask, outside): (&[bool], &[bool]),
+    description: Option<&str>,
+    how: PruneSettings,
+    options: &Options,
+) {
+    let first = selection.roots.first().copied();
     // Content beside its anchor is recognised by its kind.
     if how.article {
-        prune::drop_forms(page, &mut chosen.selection);
-        lead::add(page, &mut chosen.selection, &outside, metadata.description.as_deref());
+        prune::drop_forms(page, selection);
+        lead::add(page, selection, outside, description);
+    }
+    if !how.product {
+        lead::add_prose(page, selection, mask, first);
     }
     if options.comments {
-        comments::add(page, &mut chosen.selection, &outside);
+        comments::add(page, selection, outside);
     }
-    Chosen { listed, is_product: how.product, ..chosen }
 }
 
 /// Masks text around an article or a product: news before the title, comments and reviews, titled boxes that
