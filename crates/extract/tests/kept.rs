@@ -70,3 +70,16 @@ fn a_text_of_links_keeps_its_lines_of_links() {
     let text = content(&page(&PROSE.repeat(6), 2));
     assert!(!text.contains("sheet number 1"), "{text}");
 }
+
+#[test]
+fn boxes_with_linked_headings_are_content_where_the_page_is_no_article() {
+    let card = |n: usize| {
+        format!(
+            "<div class=c><h3><a href='/services/{n}'>Repairs of kind {n}</a></h3><p>We mend sail {n} in a day.</p></div>"
+        )
+    };
+    let cards: String = (0..3).map(card).collect();
+    let page = format!("<body><main><h1>The yard</h1>{}<div>{cards}</div></main></body>", PROSE.repeat(6));
+    let content = content(&page);
+    assert!(content.contains("We mend sail 2"), "{content}");
+}
