@@ -1,5 +1,6 @@
-//! Text between the heading and the container of the text: the lead of an article, often in larger type
-//! (standfirst, lede, Vorspann, chapeau), and paragraphs of prose.
+//! Text between the heading of the page and the container of its text.
+//!
+//! It is the lead of an article, often in larger type (standfirst, lede, Vorspann, chapeau), or prose.
 
 use super::prune;
 use crate::{dom::Tag, page::Page, rules::Roles, selection::Selection, text};
