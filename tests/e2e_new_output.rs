@@ -289,6 +289,26 @@ fn a_whole_round_that_has_ended_binds_no_later_run() {
     run(sandbox.bare().arg("retry-errors").args(main.get_args())).expect(0);
 }
 
+#[test]
+fn a_refused_retry_of_failed_pages_changes_nothing() {
+    let (site, sandbox) = (Changing::of(6), Sandbox::new());
+    site.set("/5.html", |page| page.status = Some(410));
+    let server = site.serve();
+    let crawl = |flags: &[&str]| sandbox.crawl(&[server.url("/")], flags);
+    run(&mut crawl(&["-o", "a.jsonl"])).expect(0);
+    let (state, asked) = (fs::read(sandbox.path("state/crawl.sqlite")).unwrap(), server.requests().len());
+    let retry = |flags: &[&str]| run(sandbox.bare().arg("retry-errors").args(crawl(flags).get_args()));
+    for flags in [&["-o", "b.jsonl"][..], &["-o", "a.jsonl", "--lean"]] {
+        let refused = retry(flags).expect(2);
+        assert!(!refused.stderr.contains("are fetched again"), "{}", refused.stderr);
+    }
+    assert_eq!(fs::read(sandbox.path("state/crawl.sqlite")).unwrap(), state);
+    assert_eq!(server.requests().len(), asked, "it asks for nothing");
+    site.set("/5.html", |page| page.status = None);
+    retry(&["-o", "a.jsonl"]).expect(0);
+    assert_eq!(sandbox.records("a.jsonl").len(), 8);
+}
+
 /// Pages that a limit left out of a new file come into it as soon as the limit is gone.
 #[test]
 fn pages_that_were_skipped_while_a_new_file_was_filled_are_due() {

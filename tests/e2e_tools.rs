@@ -444,9 +444,12 @@ fn a_check_of_what_is_no_url_fails() {
 fn extract_refuses_what_is_no_page() {
     let sandbox = Sandbox::new();
     let pdf = sandbox.write("paper.html", b"%PDF-1.7\n\x01\x02\x03");
+    let records = sandbox.write("records.jsonl", "{}\n");
     for job in ["extract", "classify"] {
         let refused = run(sandbox.bare().arg(job).arg(&pdf)).expect(2);
         assert!(refused.stderr.contains("paper.html: is no page but PDF"), "{}", refused.stderr);
+        let lines = run(sandbox.bare().arg(job).arg(&records)).expect(2);
+        assert!(lines.stderr.contains("--jsonl reads the pages"), "{}", lines.stderr);
         let empty = run(sandbox.bare().args([job, "-"]).stdin(std::process::Stdio::null())).expect(2);
         assert!(empty.stderr.contains("standard input: is empty"), "{}", empty.stderr);
     }
@@ -460,11 +463,11 @@ fn extract_refuses_what_is_no_page() {
     assert_eq!(run(sandbox.bare().arg("extract").arg(packed)).expect(0).stdout, plain.stdout);
 }
 
-/// A command that is written wrong, a number below zero and a file of seeds that is missing are told as such.
+/// A misspelled command gets a suggestion. A negative number and a missing file of seeds are named.
 #[test]
-fn slips_of_a_command_line_are_told() {
+fn wrong_command_lines_are_refused_with_advice() {
     let sandbox = Sandbox::new();
-    for (words, told) in [
+    for (words, expected) in [
         (&["extarct", "page.html"][..], "is the command extract meant?"),
         (&["harbour"], "crawl -h lists the commands"),
         (&["--depth", "-1", "http://127.0.0.1:9/"], "crawl.depth: must not be negative"),
@@ -472,6 +475,6 @@ fn slips_of_a_command_line_are_told() {
         (&["status", "--seed", "typo.txt"], "typo.txt: No such file or directory"),
     ] {
         let refused = run(sandbox.bare().args(words)).expect(2);
-        assert!(refused.stderr.contains(told), "{words:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(expected), "{words:?}: {}", refused.stderr);
     }
 }

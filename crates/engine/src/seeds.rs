@@ -9,7 +9,7 @@ use crawl_model::{HostKey, hide_userinfo};
 use flate2::read::MultiGzDecoder;
 use std::{
     fmt,
-    fs::File,
+    fs::{self, File},
     io::{self, BufRead, BufReader, Read},
     net::IpAddr,
     path::{Path, PathBuf},
@@ -107,14 +107,13 @@ pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Seeds, 
     Ok(seeds)
 }
 
-/// Fails if a file of seeds cannot be opened. Standard input is not touched.
+/// Fails if a file of seeds is missing. No file is opened: it may be a pipe, whose reader takes its data.
 ///
 /// # Errors
-/// When a name is no URL, and no file that can be opened has it (exit 2).
-pub fn check_readable(names: &[PathBuf]) -> Result<(), Failure> {
-    let files = names.iter().filter(|name| name.as_os_str() != "-" && as_url(name).is_none());
-    for name in files {
-        File::open(name).map_err(|error| unreadable(name, &error))?;
+/// When a name is no URL, and no file has it (exit 2).
+pub fn check_present(names: &[PathBuf]) -> Result<(), Failure> {
+    for name in names.iter().filter(|name| name.as_os_str() != "-" && as_url(name).is_none()) {
+        fs::metadata(name).map_err(|error| unreadable(name, &error))?;
     }
     Ok(())
 }
@@ -262,7 +261,7 @@ mod tests {
         }
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("example.org");
-        std::fs::write(&file, "a.test\n").unwrap();
+        fs::write(&file, "a.test\n").unwrap();
         assert_eq!(as_url(&file), None, "a file has the name");
     }
 
@@ -292,7 +291,7 @@ mod tests {
             bytes.extend(gz.finish().unwrap());
         }
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), bytes).unwrap();
+        fs::write(file.path(), bytes).unwrap();
         assert_eq!(read(file.path()).unwrap().seeds.len(), 2);
     }
 

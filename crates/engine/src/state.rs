@@ -68,19 +68,36 @@ pub fn dir(config: &Config, seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
         return Ok(dir);
     }
     match (config.state.dir.as_str(), seeds) {
-        ("", [_, ..]) => {
-            let dir = default_dir(seeds)?;
-            // the state of a crawl outlives its file of seeds
-            if !dir.exists() {
-                seeds::check_readable(seeds)?;
-            }
-            Ok(dir)
-        }
+        ("", [_, ..]) => default_dir(seeds),
         ("", []) => Err(Failure::usage("which crawl? Name its seeds with --seed, or its --state-dir")),
         (dir, _) => {
             check_is_directory(Path::new(dir))?;
             Ok(PathBuf::from(dir))
         }
+    }
+}
+
+/// The state directory of a crawl that a command reads, as [`dir`] finds it.
+///
+/// # Errors
+/// As [`dir`]. When there is no such directory and a file of seeds is missing (exit 2): the state of a crawl outlives
+/// its file.
+pub fn dir_to_read(config: &Config, seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let dir = dir(config, seeds)?;
+    if !dir.exists() {
+        seeds::check_present(seeds)?;
+    }
+    Ok(dir)
+}
+
+/// Checks that a run of these settings can continue the current round, and changes nothing.
+///
+/// # Errors
+/// When the output or the text settings are new to the state (exit 2), or storage fails.
+pub fn check_settings(store: &dyn StateStore, dir: &Path, config: &Config) -> Result<(), Failure> {
+    match store.round()? {
+        0 => Ok(()),
+        round => Wanted::of(config).admit(store, dir, Some(round)).map(|_| ()),
     }
 }
 

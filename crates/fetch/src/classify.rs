@@ -127,8 +127,8 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
         _ if content_words >= SOME_WORDS || is_whole(signals, content_words, body_words) => {
             (R::ShortExtracted, "a short page, extracted whole")
         }
-        _ if content_words >= NO_WORDS && has_no_scripts(signals) => {
-            (R::ShortExtracted, "a short page, to which no script adds text")
+        _ if is_half(content_words, body_words) && !signals.runs_scripts => {
+            (R::ShortExtracted, "a short page without scripts, of which half or more was extracted")
         }
         SOME_WORDS.. => (R::ShortBody, "a short page of which little was extracted"),
         _ => (R::AllElse, "hardly any text, and no sign of why"),
@@ -146,10 +146,10 @@ fn is_whole(signals: &PageSignals, content_words: u32, body_words: u32) -> bool 
         && needs_js(signals, THRESHOLD_WORDS).is_none()
 }
 
-/// Returns true if no script runs on the page, and nothing asks for one. Neither a browser nor the mobile form adds text to it. Its other
-/// words are its frame, such as a sidebar.
-const fn has_no_scripts(signals: &PageSignals) -> bool {
-    !signals.runs_scripts && signals.external_scripts == 0 && !shows_place(signals)
+/// Returns true if extraction kept half of a short body. The other words are usually the page's frame, such as
+/// a sidebar.
+const fn is_half(content_words: u32, body_words: u32) -> bool {
+    content_words >= NO_WORDS && 2 * content_words >= body_words
 }
 
 /// Returns true if the page has a root or an empty container, asks for JavaScript, or has text in its place.
@@ -214,7 +214,9 @@ mod tests {
         let wall = PageSignals { is_cookie_walled: true, ..pay.clone() };
         let root = PageSignals { has_js_root: true, ..body(20) };
         let many_scripts = PageSignals { external_scripts: 9, ..body(30) };
-        let plain = PageSignals { runs_scripts: false, ..body(133) };
+        let plain = |words| PageSignals { runs_scripts: false, ..body(words) };
+        let plain_root = PageSignals { has_js_root: true, ..plain(90) };
+        let plain_noscript = PageSignals { noscript_words: 30, ..plain(90) };
         for (signals, words, extractor, rule, page_type, strategy, confidence) in [
             (&wall, 3, PlainText, R::PlainText, T::StaticHtml, S::Static, 0.9),
             (&wall, 0, Nothing, R::CookieWalled, T::CookieWalled, S::Chrome, 0.85),
@@ -230,8 +232,12 @@ mod tests {
             (&body(49), 10, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
             (&body(33), 30, Readability, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
             (&body(34), 30, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
-            (&plain, 28, Readability, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
-            (&plain, 9, Readability, R::ShortBody, T::StaticHtml, S::Mobile, 0.7),
+            (&plain(98), 49, Readability, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
+            (&plain(99), 49, Readability, R::ShortBody, T::StaticHtml, S::Mobile, 0.7),
+            (&plain(20), 10, Readability, R::ShortExtracted, T::StaticHtml, S::Static, 0.7),
+            (&plain(18), 9, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
+            (&plain_root, 49, Readability, R::NeedsJs, T::JsSpa, S::Chrome, 0.7),
+            (&plain_noscript, 49, Readability, R::NeedsJs, T::JsSpa, S::Chrome, 0.7),
             (&body(9), 9, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
             (&many_scripts, 30, Readability, R::AllElse, T::Unknown, S::StaticBestEffort, 0.5),
         ] {

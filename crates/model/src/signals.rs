@@ -82,7 +82,7 @@ pub enum ClassificationRule {
     NeedsJs,
     /// 150 words and more.
     LongBody,
-    /// Fewer, and extraction brought them.
+    /// Fewer, and extraction kept 50 of them, or most of a shorter page.
     ShortExtracted,
     /// At least 50 words, of which extraction found few.
     ShortBody,

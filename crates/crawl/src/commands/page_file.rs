@@ -14,12 +14,16 @@ const MAX_BYTES: u64 = 256 << 20;
 /// The bytes of a page: of a file, or of standard input for `-` and for none.
 ///
 /// # Errors
-/// When it cannot be read, is empty or damaged, or is another format than a page's.
+/// When it cannot be read, is empty or damaged, is another format than a page's, or has lines of JSON.
 pub fn read_page(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let name = jsonl::input_name(path);
+    let ending = path.and_then(Path::extension).unwrap_or_default();
+    if ["jsonl", "ndjson"].iter().any(|lines| ending.eq_ignore_ascii_case(lines)) {
+        return Err(Failure::usage(format!("{name}: holds JSON lines; --jsonl reads the pages in them")));
+    }
     let page =
         page_of(read_document(path)?).map_err(|problem| Failure::usage(format!("{name}: {problem}")))?;
-    if page.is_empty() {
+    if page.iter().all(u8::is_ascii_whitespace) {
         return Err(Failure::usage(format!("{name}: is empty; a page is HTML or plain text")));
     }
     Ok(page)

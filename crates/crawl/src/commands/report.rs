@@ -23,7 +23,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
             }
             PathBuf::from(dir)
         }
-        _ => state::dir(&settings, &args.state.all_seeds())?,
+        _ => state::dir_to_read(&settings, &args.state.all_seeds())?,
     };
     let report = Report::read(&dir).map_err(|e| {
         Failure::usage(format!("{}: no report of a run can be read here: {e}", dir.display()))

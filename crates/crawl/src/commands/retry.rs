@@ -47,8 +47,8 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
             Ok(reopen_shared(crawl, config, &args.kind)?.is_worth_a_run(args, &crawl.place()))
         });
     }
-    let dir = state::dir(&settings, &seeds)?;
-    let found = reopen(&dir, &args.kind).map_err(|e| e.in_state(&dir))?;
+    let dir = state::dir_to_read(&settings, &seeds)?;
+    let found = reopen(&dir, &settings, &args.kind).map_err(|e| e.in_state(&dir))?;
     if found.is_worth_a_run(args, &dir) { run::resume(&args.run, dir) } else { Ok(Exit::Done) }
 }
 
@@ -149,12 +149,13 @@ fn missing_log(dir: &Path, is_shared: bool) -> Failure {
     Failure::usage(format!("{dir} has no {log}, the list of failed pages; {ways}"))
 }
 
-/// Puts back what the error log of the last round names.
-fn reopen(dir: &Path, kinds: &[String]) -> Result<Found, Failure> {
+/// Puts back what the error log of the last round names. A refused command changes nothing.
+fn reopen(dir: &Path, settings: &Config, kinds: &[String]) -> Result<Found, Failure> {
     let failed = failed_in(dir, kinds, false)?;
     let _lock = StateLock::acquire(dir)?;
     state::require_database(dir)?;
     let store = crawl_store::open(dir)?;
+    state::check_settings(&*store, dir, settings)?;
     let unfinished = is_unfinished(&*store)?;
     let mut reopened = 0;
     for batch in failed.chunks(BATCH) {

@@ -35,7 +35,7 @@ pub fn run(args: &StateJobArgs) -> Result<Exit, Failure> {
 
 pub(super) fn dir_of(args: &StateArgs) -> Result<PathBuf, Failure> {
     let settings = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
-    state::dir(&settings, &args.all_seeds())
+    state::dir_to_read(&settings, &args.all_seeds())
 }
 
 /// A directory without a state is a mistake in the command.
@@ -102,7 +102,8 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns true if neither the database nor its write-ahead log is damaged. A state that cannot be checked is not sound.
+/// Returns true if neither the database nor its write-ahead log is damaged. A state that cannot be checked is
+/// not sound.
 fn is_sound(dir: &Path) -> bool {
     let is_whole = crawl_store::state::check(dir).is_ok_and(|report| report.findings.is_empty());
     is_whole && crawl_store::state::damage_of_log(dir).is_ok_and(|damage| damage.is_none())

@@ -134,7 +134,7 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
             Status { last_errors, ..status.map_err(|e| shared.in_store(e))? }
         }
         None => {
-            let dir = state::dir(&settings, &args.state.all_seeds())?;
+            let dir = state::dir_to_read(&settings, &args.state.all_seeds())?;
             Status::of_dir(&dir, args, &settings).map_err(|e| e.in_state(&dir))?
         }
     };
