@@ -48,7 +48,7 @@ struct Status {
     hosts: Vec<HostStatus>,
     /// Hosts with URLs that have not ended, shown or not.
     hosts_at_work: usize,
-    /// Time of the next retry.
+    /// Time of the next retry. A URL that is due now counts as queued.
     next_retry: Option<String>,
     /// Next visits of the pages of a finished round.
     next_visits: Option<NextVisits>,
@@ -193,7 +193,7 @@ impl Status {
                 .map(|places| HostStatus::of(store, places, settings))
                 .collect::<Result<_, _>>()?,
             hosts_at_work,
-            next_retry: store.next_due()?.map(rfc3339),
+            next_retry: store.next_due()?.filter(|due| *due > now).map(rfc3339),
             left_alone: left_alone.collect(),
             missed_sites: site_book::missed_sites(store)?,
             last_errors: Vec::new(),
