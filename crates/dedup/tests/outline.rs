@@ -97,24 +97,123 @@ fn lines_that_are_no_sections_stay() {
 }
 
 #[test]
+fn a_list_of_two_lines_stays() {
+    let page = |n: usize| {
+        let named = &names(n)[..2];
+        let sections = named.iter().enumerate().map(|(at, name)| format!("{name}\n\n{}", own(n * 9 + at)));
+        let sections = sections.collect::<Vec<_>>().join("\n\n");
+        format!("Harbour\n\nAlmanac\n\n{}\n\nKeeper{}\n\n{sections}", named.join("\n"), name(n))
+    };
+    for (n, text) in clean((0..20).map(page)).iter().enumerate() {
+        assert!(text.starts_with(&names(n)[..2].join("\n")), "{text}");
+    }
+}
+
+#[test]
+fn a_list_of_headings_in_markdown_goes() {
+    let page = |n: usize| {
+        let sections = names(n).into_iter().enumerate();
+        let sections = sections.map(|(at, name)| format!("## {name}\n\n{}", own(n * 9 + at)));
+        format!("# Keeper{}\n\n{}", name(n), sections.collect::<Vec<_>>().join("\n\n"))
+    };
+    let links = |n: usize| {
+        let links = names(n).into_iter().enumerate().map(|(at, name)| format!("- [{name}](#s{at})"));
+        links.collect::<Vec<_>>().join("\n")
+    };
+    let whole = |n: usize| format!("Harbour\n\nAlmanac\n\n{}\n\n{}", links(n), page(n));
+    for (n, text) in clean((0..20).map(whole)).iter().enumerate() {
+        assert_eq!(text, &page(n));
+    }
+}
+
+#[test]
+fn a_list_in_chinese_goes() {
+    let digits: Vec<char> = "零一二三四五六七八九".chars().collect();
+    let han = |n: usize| -> String {
+        n.to_string().bytes().map(|digit| digits[usize::from(digit - b'0')]).collect()
+    };
+    let named = |n: usize| (0..4).map(|at| format!("{}号灯塔", han(n * 9 + at))).collect::<Vec<_>>();
+    let page = |n: usize| {
+        let told = |name: &str| {
+            format!(
+                "守塔人在{name}的第一页上写道，这座老房子是怎样建在谁也没有想到的地方的，为它付了多少钱，又是谁把它带回家的，{name}的事情后来再也没有人提起过。"
+            )
+        };
+        let sections = named(n).into_iter().map(|name| format!("{name}\n\n{}", told(&name)));
+        format!("守塔人{}\n\n{}", han(n), sections.collect::<Vec<_>>().join("\n\n"))
+    };
+    let whole = |n: usize| format!("港口\n\n年鉴\n\n{}\n\n{}", named(n).join("\n"), page(n));
+    for (n, text) in clean((0..20).map(whole)).iter().enumerate() {
+        assert_eq!(text, &page(n));
+    }
+}
+
+#[test]
+fn one_line_of_the_list_may_be_out_of_order() {
+    // "Overview" is the first line of the list, and a label at the end of the text
+    let page = |n: usize| {
+        let title = format!("Keeper{}", name(n));
+        let text = format!("{title}\n\n{}\n\nOverview\n\n{}", sections(n), own(n * 9 + 5));
+        (format!("Harbour\n\nAlmanac\n\nOverview\n{}\n\n{text}", names(n).join("\n")), text)
+    };
+    for (n, text) in clean((0..20).map(|n| page(n).0)).iter().enumerate() {
+        assert_eq!(text, &page(n).1);
+    }
+}
+
+/// A page whose list names a last section of several pages.
+fn with_thanks(n: usize, list: &str, thanks: &str, foot: &str) -> String {
+    format!("Harbour\n\nAlmanac\n\nKeeper{}\n\n{list}{}{thanks}{foot}", name(n), sections(n))
+}
+
+#[test]
 fn a_section_at_the_end_that_the_list_names_stays() {
     let notice = "Printed by leave of the harbour\n(a) for no pay\n(b) with this notice";
-    let thanks = |n: usize| format!("Thanks\n\nTold by jo{}\n\n{notice}", name(n));
-    let page = |n: usize, list: &str| {
-        let text = format!("Keeper{}\n\n{list}{}", name(n), sections(n));
-        let text = if n < 12 { format!("{text}\n\n{}", thanks(n)) } else { text };
-        format!("Harbour\n\nAlmanac\n\n{text}\n\nThe harbour office")
+    let thanks = |n: usize| {
+        let thanks = format!("\n\nThanks\n\nTold by jo{}\n\n{notice}", name(n));
+        if n < 12 { thanks } else { String::new() }
     };
     let list = |n: usize| {
         let more = if n < 12 { "\nThanks" } else { "" };
         format!("Contents\n\n{}{more}\n\n", names(n).join("\n"))
     };
-    for (n, text) in clean((0..20).map(|n| page(n, &list(n)))).iter().enumerate() {
-        assert_eq!(text.ends_with(&thanks(n)), n < 12, "{text}");
+    for foot in ["\n\nThe harbour office", ""] {
+        let page = |n: usize, list: &str| with_thanks(n, list, &thanks(n), foot);
+        for (n, text) in clean((0..20).map(|n| page(n, &list(n)))).iter().enumerate() {
+            assert!(text.ends_with(&format!("{}{}", sections(n), thanks(n))), "{foot:?}: {text}");
+            assert!(!text.contains("harbour office"), "{text}");
+        }
+        // without the list it looks like the frame
+        for text in clean((0..20).map(|n| page(n, ""))) {
+            assert!(!text.contains(notice), "{foot:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_foot_with_gaps_ends_below_the_last_section() {
+    let list = |n: usize, more: &str| format!("Contents\n\n{}{more}\n\n", names(n).join("\n"));
+    let thanks = "\n\nThanks\n\nBy leave given\n(a) no pay asked";
+    let page = |n: usize| {
+        let foot = format!("\n\nReport a fault here\n\nMoon{0}\n\nTide{0}\n\nThe harbour office", name(n));
+        if n < 16 {
+            with_thanks(n, &list(n, "\nThanks"), thanks, &foot)
+        } else {
+            with_thanks(n, &list(n, ""), "", &foot)
+        }
+    };
+    for (n, text) in clean((0..20).map(page)).iter().enumerate() {
+        assert_eq!(text.contains(thanks), n < 16, "{text}");
         assert!(!text.contains("harbour office"), "{text}");
     }
-    // without the list it looks like the frame
-    for text in clean((0..20).map(|n| page(n, ""))) {
-        assert!(!text.contains(notice), "{text}");
+}
+
+#[test]
+fn a_section_of_all_pages_is_no_exception() {
+    let notice = "Printed by leave of the harbour\n(a) for no pay\n(b) with this notice";
+    let thanks = format!("\n\nThanks\n\n{notice}");
+    let list = |n: usize| format!("Contents\n\n{}\nThanks\n\n", names(n).join("\n"));
+    for (n, text) in clean((0..20).map(|n| with_thanks(n, &list(n), &thanks, ""))).iter().enumerate() {
+        assert!(text.ends_with(&sections(n)), "{text}");
     }
 }

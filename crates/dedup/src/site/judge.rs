@@ -44,7 +44,7 @@ pub(super) struct Judge<'a> {
     pub(super) level: Level,
     /// Occurrences of each line on this page; computed on demand, since most pages have no removals.
     seen: OnceCell<FxHashMap<u64, Times>>,
-    /// Blocks of one line; computed on demand, for lists of the page's sections.
+    /// Blocks of one line; computed when blocks in a row may be a list of the page's sections.
     pub(super) singles: OnceCell<Singles>,
     /// Page groups that count as evidence.
     pub(super) groups: GroupHashes,

@@ -13,8 +13,8 @@
 //! (`Previous topic`, a title, `Next topic`). A line at the foot that consists of titles of other pages is a
 //! list of links to them.
 //!
-//! **Lists of sections.** A table of contents beside the text repeats the headings of the page. It needs no
-//! evidence of other pages. See `outline`.
+//! **Lists of sections.** A table of contents beside the text repeats the headings of the page. Such a list
+//! is removed without evidence of other pages. See `outline`.
 //!
 //! **Own content.** The frame of other pages may repeat the content of one page, such as a legal notice or
 //! the description of a product. So a block is only removed at a position that it has on other pages too

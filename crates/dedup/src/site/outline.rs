@@ -19,6 +19,8 @@ const MAX_LINES: usize = 512;
 const MAX_BLOCKS: usize = 3;
 /// Maximum blocks between a list of the text itself and its first section, such as an abstract.
 const NEAR: usize = 2;
+/// Share of a line that all pages have. The [outlook](crate::outlook::Outlook) computes it with rounding.
+const ALL: f64 = 1.0 - 1e-9;
 
 /// A list of labels. Its lines stand on the page as blocks of one line, in the same order and with text
 /// between them.
@@ -41,29 +43,28 @@ impl Singles {
         Self(same.filter(|blocks| blocks.len() <= MAX_BLOCKS).flatten().copied().collect())
     }
 
-    /// The nearest block with these words below a position.
-    fn below(&self, hash: u64, at: usize) -> Option<usize> {
-        let found = self.0.get(self.0.partition_point(|&entry| entry <= (hash, at)))?;
-        (found.0 == hash).then_some(found.1)
-    }
-
-    /// The nearest block with these words above a position.
-    fn above(&self, hash: u64, at: usize) -> Option<usize> {
-        let found = self.0.get(self.0.partition_point(|&entry| entry < (hash, at)).checked_sub(1)?)?;
-        (found.0 == hash).then_some(found.1)
-    }
-
-    fn beyond(&self, zone: Zone, hash: u64, at: usize) -> Option<usize> {
-        match zone {
-            Zone::Head => self.below(hash, at),
-            Zone::Foot => self.above(hash, at),
+    /// Distances of the blocks with these words from a block, on one side of it; the greatest first.
+    fn distances(&self, zone: Zone, hash: u64, from: usize) -> impl Iterator<Item = usize> {
+        let first = self.0.partition_point(|entry| entry.0 < hash);
+        let mut found = [None; MAX_BLOCKS];
+        for (distance, (_, at)) in
+            found.iter_mut().zip(self.0[first..].iter().take_while(|entry| entry.0 == hash))
+        {
+            let beyond = if zone == Zone::Head { at.checked_sub(from) } else { from.checked_sub(*at) };
+            *distance = beyond.filter(|&distance| distance > 0);
         }
+        if zone == Zone::Head {
+            found.reverse();
+        }
+        found.into_iter().flatten()
     }
 }
 
 impl Judge<'_> {
-    /// End of a list of the page's sections that begins right below the frame and stands above the page's
-    /// title. A list right above its first section stays: it belongs to the text below the title.
+    /// End of a list of the page's sections that begins right below the frame and stands above a label or
+    /// more frame. The label is usually the page's title. No shared word is required between the label and the
+    /// URL, since a translated page often has an English URL. A list right above its first section stays: such
+    /// a list belongs to the text below the title.
     pub(super) fn outline_at_head(&self, at: usize) -> Option<usize> {
         if !self.is_full() || at == 0 || self.gone[at - 1].is_none() {
             return None;
@@ -76,24 +77,29 @@ impl Judge<'_> {
         (!is_section && (is_label || self.template(end, Zone::Head).is_some())).then_some(end)
     }
 
-    /// First block of a list of the page's sections that ends right above the frame.
-    pub(super) fn outline_at_foot(&self, at: usize) -> Option<usize> {
+    /// First block of a list of the page's sections that ends right above the frame. The list stays if it
+    /// begins above the end of the text or the page's title, or contains removed blocks.
+    pub(super) fn outline_at_foot(&self, at: usize, end: usize) -> Option<usize> {
         if !self.is_full() || self.gone.get(at + 1).is_none_or(Option::is_none) {
             return None;
         }
-        Some(self.outline(Zone::Foot, at)?.blocks.start)
+        let start = self.outline(Zone::Foot, at)?.blocks.start;
+        let is_below_text = start >= end && self.title.is_none_or(|title| title < start);
+        (is_below_text && self.gone[start..=at].iter().all(Option::is_none)).then_some(start)
     }
 
     /// End of the last section that a list of the text names. The section's name is on so many pages that
     /// its text may look like the frame; otherwise the result is zero. The frame begins at the first block
-    /// on more pages, since it is on pages without the section too.
+    /// on more pages, since it is on pages without the section too. Without such a block the page has no
+    /// frame at its foot. A section of all pages has no such block either, and is no exception.
     pub(super) fn end_of_last_section(&self) -> usize {
         let Some(last) = self.last_section() else { return 0 };
         let own = self.rarest_line(last);
-        if own.share < self.least(false) {
+        if own.share < self.least(false) || own.share >= ALL {
             return 0;
         }
-        (last + 1..self.read.blocks.len()).find(|&at| self.rarest_line(at).pages > own.pages).unwrap_or(0)
+        let n = self.read.blocks.len();
+        (last + 1..n).find(|&at| self.rarest_line(at).pages > own.pages).unwrap_or(n)
     }
 
     /// Evidence for the line of a block that is on the fewest pages.
@@ -119,38 +125,46 @@ impl Judge<'_> {
         let mut distinct: Vec<u64> = lines.iter().flatten().copied().collect();
         distinct.sort_unstable();
         distinct.dedup();
-        let enough = |count: usize| count >= LISTED && count as f64 >= LISTED_SHARE * lines.len() as f64;
+        let least = LISTED_SHARE * lines.len() as f64;
+        let enough = |count: usize| count >= LISTED && count as f64 >= least;
         if !enough(distinct.len()) {
             return None;
         }
-        let mut at = if zone == Zone::Head { blocks.end - 1 } else { blocks.start };
-        let (mut apart, mut sections) = (0, Vec::new());
-        for hash in lines.iter().flatten() {
-            let Some(next) = self.singles().beyond(zone, *hash, at) else { continue };
-            apart += usize::from(next.abs_diff(at) > 1);
-            sections.push(next);
-            at = next;
+        let from = if zone == Zone::Head { blocks.end - 1 } else { blocks.start };
+        let lines = lines.into_iter().flatten();
+        let distances = longest_ascending(lines.map(|hash| self.singles().distances(zone, hash, from)));
+        let before = std::iter::once(0).chain(distances.iter().copied());
+        let apart = distances.iter().zip(before).filter(|(distance, before)| *distance - before > 1).count();
+        if !enough(distances.len()) || apart * 2 < distances.len() {
+            return None;
         }
-        sections.sort_unstable();
-        (enough(sections.len()) && apart * 2 >= sections.len()).then_some(Outline { blocks, sections })
+        let sections: Vec<usize> = match zone {
+            Zone::Head => distances.iter().map(|distance| from + distance).collect(),
+            Zone::Foot => distances.iter().rev().map(|distance| from - distance).collect(),
+        };
+        Some(Outline { blocks, sections })
     }
 
     /// Blocks of labels in a row of which most lines stand on the page again, and the hashes of their lines
     /// from there on. A block of the frame ends the row.
     fn listed_lines(&self, zone: Zone, from: usize) -> Option<(Range<usize>, Vec<Option<u64>>)> {
+        let row = self.labels(zone, from);
+        if row.clone().map(|at| self.read.blocks[at].lines.len()).take(LISTED).sum::<usize>() < LISTED {
+            return None;
+        }
         let (singles, scratch) = (self.singles(), &mut Scratch::default());
         let (mut lines, mut blocks) = (Vec::new(), from..from);
-        for step in 0..RUN {
-            let next = if zone == Zone::Head { from.checked_add(step) } else { from.checked_sub(step) };
-            let Some((at, block)) = next.and_then(|at| Some((at, self.read.blocks.get(at)?))) else { break };
-            let is_list = !block.prose && !block.fenced && !block.heading;
-            if !is_list || lines.len() + block.lines.len() > MAX_LINES {
+        for (step, at) in row.enumerate() {
+            if lines.len() + self.read.blocks[at].lines.len() > MAX_LINES {
                 break;
             }
             let text = self.read.text_of(at, &self.page).lines();
             let mut hashes: Vec<_> = text.map(|line| words_hash(line, scratch)).collect();
-            let again =
-                hashes.iter().flatten().filter(|&&hash| singles.beyond(zone, hash, at).is_some()).count();
+            let again = hashes
+                .iter()
+                .flatten()
+                .filter(|&&hash| singles.distances(zone, hash, at).next().is_some())
+                .count();
             if again * 2 <= hashes.len() || (step > 0 && self.template(at, zone).is_some()) {
                 break;
             }
@@ -161,6 +175,18 @@ impl Judge<'_> {
             blocks = blocks.start.min(at)..blocks.end.max(at + 1);
         }
         (lines.len() >= LISTED).then_some((blocks, lines))
+    }
+
+    /// Blocks that may be a list, in a row from a block on.
+    fn labels(&self, zone: Zone, from: usize) -> impl Iterator<Item = usize> + Clone {
+        let steps = (0..RUN).map_while(move |step| match zone {
+            Zone::Head => from.checked_add(step),
+            Zone::Foot => from.checked_sub(step),
+        });
+        steps.take_while(|&at| {
+            let block = self.read.blocks.get(at);
+            block.is_some_and(|block| !block.prose && !block.fenced && !block.heading)
+        })
     }
 
     fn singles(&self) -> &Singles {
@@ -183,4 +209,25 @@ impl Judge<'_> {
 fn words_hash(line: &str, scratch: &mut Scratch) -> Option<u64> {
     let words = words(line, scratch);
     (1..=TITLE_WORDS).contains(&words.len()).then(|| title(&words))
+}
+
+/// Longest run of ascending numbers with at most one of each list, and the one that ends first of several.
+/// The numbers of a list come in descending order. So one line out of order costs no other line its place.
+fn longest_ascending(lists: impl Iterator<Item = impl Iterator<Item = usize>>) -> Vec<usize> {
+    // a number and the one before it in its run; for each length the end of the run that ends first
+    let (mut found, mut ends): (Vec<(usize, Option<usize>)>, Vec<usize>) = (Vec::new(), Vec::new());
+    for number in lists.flatten() {
+        let length = ends.partition_point(|&end| found[end].0 < number);
+        let before = length.checked_sub(1).map(|at| ends[at]);
+        if length == ends.len() {
+            ends.push(found.len());
+        } else {
+            ends[length] = found.len();
+        }
+        found.push((number, before));
+    }
+    let mut run: Vec<usize> =
+        std::iter::successors(ends.last().copied(), |&at| found[at].1).map(|at| found[at].0).collect();
+    run.reverse();
+    run
 }

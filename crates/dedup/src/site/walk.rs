@@ -52,7 +52,7 @@ impl Judge<'_> {
                 self.gone[at] = Some(verdict);
             } else if !passed_title && self.is_section_list(at) {
                 self.gone[at] = Some((RemovalReason::SaidTwice, 1));
-            } else if let Some(end) = self.outline_at_head(at).filter(|_| !passed_title) {
+            } else if let Some(end) = (!passed_title).then(|| self.outline_at_head(at)).flatten() {
                 self.gone[at..end].fill(Some((RemovalReason::SaidTwice, 1)));
                 at = end;
                 continue;
@@ -144,7 +144,7 @@ impl Judge<'_> {
                 self.slot(this).filter(|_| at < n && self.template(next, Zone::Foot).is_some())
             });
             if verdict.is_none() {
-                let Some(start) = self.outline_at_foot(this) else { break };
+                let Some(start) = self.outline_at_foot(this, end) else { break };
                 self.gone[start..at].fill(Some((RemovalReason::SaidTwice, 1)));
                 at = start;
                 continue;
@@ -154,17 +154,18 @@ impl Judge<'_> {
         }
         self.give_back_short(at..n);
         if self.is_full() && at > end {
-            self.foot_beyond_gaps(at);
+            self.foot_beyond_gaps(at, end);
         }
     }
 
     /// Extends the run at the foot beyond labels without evidence, to the block with the maximum suffix sum
-    /// of evidence over labels. Prose, code, headings and the page's name end it.
-    fn foot_beyond_gaps(&mut self, from: usize) {
+    /// of evidence over labels. Prose, code, headings, the page's name and the end of the text end it.
+    fn foot_beyond_gaps(&mut self, from: usize, end_of_text: usize) {
         let least = self.host.settings().threshold_pct();
+        let first = end_of_text.max(self.read.blocks.len().saturating_sub(RUN));
         let (mut sum, mut most, mut end) = (0, 0, from);
         let mut found: Vec<Option<Verdict>> = Vec::new();
-        for at in (self.read.blocks.len().saturating_sub(RUN)..from).rev() {
+        for at in (first..from).rev() {
             let block = &self.read.blocks[at];
             let is_own = self.title == Some(at) || self.read.names_page(at);
             if self.gone[at].is_some() || block.fenced || is_own {
