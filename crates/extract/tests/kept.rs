@@ -2,11 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use crawl_extract::{Input, Options, PageExtractor};
+use crawl_extract::{Format, Input, Options, PageExtractor};
 
 fn content(html: &str) -> String {
+    content_with(html, Options::default())
+}
+
+fn content_with(html: &str, options: Options) -> String {
     let url = url::Url::parse("https://harbour.example/boats/ferry").unwrap();
-    let extractor = PageExtractor::new(Options::default()).unwrap();
+    let extractor = PageExtractor::new(options).unwrap();
     extractor.extract(&Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html")).content
 }
 
@@ -16,59 +20,196 @@ const PRODUCT: &str =
 const PROSE: &str = "<p>The ferry leaves at seven and at nine, and on Sundays not before ten; bring coins, since the machine \
     takes no cards, and be there early, because the deck holds no more than forty people and their bicycles.</p>";
 
+const INTRO: &str = "The harbour has been open since the war, in summer and in winter, and whoever waits at the old \
+    lighthouse sees each boat twice before it is moored at the northern quay.";
+
+/// A page with boxes between its heading and its text.
+fn with_boxes(data: &str, boxes: &str) -> String {
+    format!(
+        "{data}<body><div class=hero><h1>The ferry</h1><div>{boxes}</div></div><div><span>Harbour office</span></div>\
+        <div><div class=text>{}</div></div></body>",
+        PROSE.repeat(6)
+    )
+}
+
+fn boxed(text: &str) -> String {
+    format!("<div><p>{text}</p></div>")
+}
+
 #[test]
 fn prose_between_the_heading_and_the_text_is_kept() {
-    let intro = "The harbour has been open since the war, in summer and in winter, and whoever waits at the old \
-        lighthouse sees each boat twice before it is moored at the northern quay.";
-    let page = |data: &str, intro: &str| {
-        format!(
-            "{data}<body><div class=hero><h1>The ferry</h1><div><div><p>{intro}</p></div></div></div>\
-            <div><span>Harbour office</span></div><div><div class=text>{}</div></div></body>",
-            PROSE.repeat(6)
-        )
+    let linked = |words: usize| {
+        let (link, rest) = (vec!["boat"; words].join(" "), vec!["quay"; 40 - words].join(" "));
+        boxed(&format!("Since the war, <a href='/boats'>{link}</a>, {rest} at the northern quay."))
     };
-    for data in [ARTICLE, ""] {
-        assert!(content(&page(data, intro)).contains("northern quay"), "{data}");
-    }
-    for (data, intro) in [
-        (PRODUCT, intro),
-        (ARTICLE, "The harbour has been open since the war, in summer and in winter."),
-        (ARTICLE, intro.trim_end_matches('.')),
+    let japanese = boxed(&format!("{}北の岸壁に着く。", "港は戦争の後、夏も冬も開いており、".repeat(5)));
+    let note = INTRO.replace("quay.", "quay.<sup>[1]</sup>");
+    for (boxes, kept) in [
+        (boxed(INTRO), "northern quay"),
+        (boxed(INTRO) + &boxed(&INTRO.replace("northern", "southern")), "southern quay"),
+        (boxed(&note), "northern quay"),
+        (boxed(&format!("«{INTRO}»")), "northern quay"),
+        (linked(8), "northern quay"),
+        (japanese, "北の岸壁"),
     ] {
-        let content = content(&page(data, intro));
-        assert!(content.contains("forty people") && !content.contains("since the war"), "{data}: {content}");
+        for data in [ARTICLE, ""] {
+            let content = content(&with_boxes(data, &boxes));
+            assert!(content.contains(kept) && content.contains("forty people"), "{data}{boxes}: {content}");
+        }
     }
 }
 
 #[test]
+fn other_text_between_the_heading_and_the_text_is_left_out() {
+    let linked =
+        format!("Since the war, <a href='/boats'>{}</a>, {}.", "boat ".repeat(12), "quay ".repeat(24));
+    for (data, boxes) in [
+        (PRODUCT, boxed(INTRO)),
+        (ARTICLE, boxed("The harbour has been open since the war, in summer and in winter.")),
+        (ARTICLE, boxed(INTRO.trim_end_matches('.'))),
+        (ARTICLE, boxed(&INTRO.replace("quay.", "quay…"))),
+        (ARTICLE, boxed(&INTRO.replace("quay.", "quay ..."))),
+        (ARTICLE, boxed(&INTRO.replace("quay.", "quay [...]"))),
+        (ARTICLE, format!("<form><p>{INTRO}</p><input name=mail></form>")),
+        (ARTICLE, boxed(&linked)),
+        (ARTICLE, format!("<div><h2>Timetable</h2><p>{INTRO}</p></div>")),
+        (ARTICLE, format!("<h6>Timetable</h6>{}", boxed(INTRO))),
+    ] {
+        let content = content(&with_boxes(data, &boxes));
+        assert!(
+            content.contains("forty people") && !content.contains("ince the war"),
+            "{data}{boxes}: {content}"
+        );
+    }
+}
+
+#[test]
+fn news_under_the_name_of_the_site_is_left_out() {
+    let text: String = (0..120)
+        .map(|n| format!("<p>On day {n} the ferry left at seven and at nine, with forty people and {n} bicycles on its deck.</p>"))
+        .collect();
+    let page = |boxes: &str, title: &str| {
+        format!(
+            "{ARTICLE}<body><header><h1>Harbour Times</h1></header><div class=events>{boxes}</div>\
+            <article>{title}{text}</article></body>"
+        )
+    };
+    let event = |n: usize| INTRO.replace("The harbour", &format!("Foreign harbour {n}"));
+    let headed: String = (0..10).map(|n| format!("<h2>Event</h2>{}", boxed(&event(n)))).collect();
+    let many: String = (0..14).map(|n| boxed(&event(n))).collect();
+    let preview = boxed(&INTRO.replace("The harbour", "You are reading a foreign preview, which"));
+    for (boxes, title) in [(&headed, ""), (&many, ""), (&preview, "<h1>The ferry sails again</h1>")] {
+        for data in ["", "<title>The ferry sails again - Harbour Times</title>"] {
+            let content = content(&format!("{data}{}", page(boxes, title)));
+            assert!(content.contains("On day 119"), "{content}");
+            assert!(!content.to_lowercase().contains("foreign"), "{content}");
+        }
+    }
+    let own = page(&headed, "").replace("Harbour Times", "The ferry sails again");
+    let content = content(&format!("<title>The ferry sails again - Harbour Times</title>{own}"));
+    assert!(content.contains("Foreign harbour 9"), "a title is the heading of the article: {content}");
+}
+
+const ENTRY: &str =
+    "<p>Breakfast: two slices of bread with butter, an apple, and a cup of tea without sugar.</p>";
+
+#[test]
 fn a_paragraph_may_stand_three_times_but_not_twice() {
-    let entry =
-        "<p>Breakfast: two slices of bread with butter, an apple, and a cup of tea without sugar.</p>";
     let page = |data: &str, times: usize| {
-        let days: String = (0..times).map(|day| format!("<h2>Day {day}</h2>{entry}{PROSE}")).collect();
+        let days: String = (0..times).map(|day| format!("<h2>Day {day}</h2>{ENTRY}{PROSE}")).collect();
         format!("{data}<body><article><h1>A plan for the week</h1>{days}{PROSE}</article></body>")
     };
     let product = format!("{ARTICLE}{PRODUCT}");
-    for (data, times, kept) in [(ARTICLE, 2, 1), (ARTICLE, 3, 3), (&product, 3, 1)] {
+    for (data, times, kept) in [(ARTICLE, 2, 1), (ARTICLE, 3, 3), (ARTICLE, 7, 7), (&product, 3, 1)] {
         let content = content(&page(data, times));
         assert_eq!(content.matches("two slices").count(), kept, "{data} {times}: {content}");
     }
 }
 
 #[test]
+fn a_repeated_paragraph_needs_text_of_its_own_before_it() {
+    let text = |n: usize| {
+        format!("<p>On day {n} the ferry leaves at seven, and nobody waits for it on the quay.</p>")
+    };
+    let texts: String = (0..9).map(text).collect();
+    let picture =
+        |n: usize| format!("<div><img src='/{n}.jpg' alt='The deck {n}' width=900 height=600>{ENTRY}</div>");
+    let counted = |n: usize| format!("{}<p>{n} / 5</p>", picture(n));
+    let between = |n: usize| format!("{ENTRY}{}", text(n + 10));
+    let widths = ENTRY.replace("<p>", "<p class=wide>") + ENTRY + &ENTRY.replace("<p>", "<p class=narrow>");
+    let pairs = format!("{ENTRY}{PROSE}").repeat(9);
+    let each = |one: &dyn Fn(usize) -> String, n: usize| (0..n).map(one).collect::<String>();
+    let cases = [
+        (each(&picture, 3), 1),
+        (each(&picture, 5), 1),
+        (each(&counted, 5), 1),
+        (widths, 1),
+        (ENTRY.repeat(400), 1),
+        (pairs, 1),
+        (each(&between, 3), 3),
+    ];
+    for (part, kept) in cases {
+        let page = format!("{ARTICLE}<body><article><h1>The ferry</h1>{texts}{part}{texts}</article></body>");
+        for format in [Format::Text, Format::Markdown] {
+            let mut options = Options::default().with_format(format);
+            options.images = true;
+            let content = content_with(&page, options);
+            assert_eq!(content.matches("two slices").count(), kept, "{part}: {content}");
+        }
+    }
+}
+
+#[test]
+fn data_of_a_product_repeat_no_paragraph() {
+    let text: String = (0..3).map(|n| format!("<h2>Variant {n}</h2>{ENTRY}")).collect();
+    let json = serde_json::json!({ "cooked": text + PROSE });
+    for (data, kept) in [("", 3), (PRODUCT, 1)] {
+        let page = format!("{data}<body><h1>Tea</h1><script type='application/json'>{json}</script></body>");
+        let content = content(&page);
+        assert_eq!(content.matches("two slices").count(), kept, "{data}: {content}");
+    }
+}
+
+#[test]
 fn a_text_of_links_keeps_its_lines_of_links() {
-    let links = |n: usize| -> String {
-        (0..n)
-            .map(|n| format!("<li><a href='https://sea{n}.example/'>Chart of the northern sea, sheet number {n}</a></li>"))
-            .collect()
+    let links = |tag: &str, n: usize| -> String {
+        let line = |n| {
+            format!(
+                "<{tag}><a href='https://sea{n}.example/'>Chart of the northern sea, sheet number {n}</a></{tag}>"
+            )
+        };
+        (0..n).map(line).collect()
     };
-    let page = |text: &str, n: usize| {
-        format!("{ARTICLE}<body><article><h1>Charts</h1>{text}<ul>{}</ul></article></body>", links(n))
-    };
-    let list = content(&page(PROSE, 12));
-    assert!(list.contains("sheet number 11"), "{list}");
-    let text = content(&page(&PROSE.repeat(6), 2));
-    assert!(!text.contains("sheet number 1"), "{text}");
+    for data in [ARTICLE, ""] {
+        let page = |text: &str, links: &str| {
+            format!("{data}<body><article><h1>Charts</h1>{text}{links}</article></body>")
+        };
+        for list in [format!("<ul>{}</ul>", links("li", 12)), links("p", 12)] {
+            let content = content(&page(PROSE, &list));
+            assert!(content.contains("sheet number 11"), "{data}{list}: {content}");
+        }
+        let few = content(&page(&PROSE.repeat(6), &links("p", 2)));
+        assert!(!few.contains("sheet number 1"), "{data}: {few}");
+    }
+    let few = content(&format!(
+        "{ARTICLE}<body><article><h1>Charts</h1>{}<ul>{}</ul></article></body>",
+        PROSE.repeat(6),
+        links("li", 2)
+    ));
+    assert!(!few.contains("sheet number 1"), "{few}");
+}
+
+#[test]
+fn lines_that_are_only_links_do_not_save_themselves() {
+    let prose = "<p>The ferry leaves at seven and at nine, and on Sundays not before ten; bring coins, and be there early, since the deck holds few people.</p>";
+    let lines: String = (0..8)
+        .map(|n| format!("<p>Sheet <a href='/c/{n}'>chart {n} of the north sea</a>, now.</p>"))
+        .collect();
+    let news: String =
+        (0..2).map(|n| format!("<p><a href='/n/{n}'>Storm {n} sinks boat at the quay</a></p>")).collect();
+    let content =
+        content(&format!("{ARTICLE}<body><article><h1>Charts</h1>{prose}{lines}{news}</article></body>"));
+    assert!(content.contains("chart 5") && !content.contains("Storm"), "{content}");
 }
 
 #[test]

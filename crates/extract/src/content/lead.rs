@@ -20,12 +20,30 @@ const MIN_WORDS: u32 = 25;
 const MAX_PROSE_LINKS: f32 = 0.25;
 
 /// Adds the paragraphs of prose between the heading of the page and its text, whose first root is `first`.
-/// They are in boxes of their own, such as the introduction over the sections of a page.
-pub(super) fn add_prose(page: &Page<'_>, selection: &mut Selection, mask: &[bool], first: Option<u32>) {
+///
+/// They are in boxes of their own, such as the introduction over the sections of a page. A heading other than
+/// the title may be the name of the site. Then nothing is added if the text has a heading of level one or much
+/// text is in front of it, and text under a further heading is other content.
+pub(super) fn add_prose(
+    page: &Page<'_>,
+    selection: &mut Selection,
+    mask: &[bool],
+    first: Option<u32>,
+    title: Option<&str>,
+) {
     let dom = &page.dom;
     let (Some(heading), Some(first)) = (page.heading, first) else { return };
+    let from = dom.end(heading);
+    if from >= first {
+        return;
+    }
+    let is_title = is_title(page, heading, title);
+    let has_heading = || (first..dom.end(first)).any(|id| dom.tag(id) == Tag::H1 && is_heading(page, id));
+    if !is_title && (page.amount_in(from..first).words > MAX_BETWEEN || has_heading()) {
+        return;
+    }
     let mut found = Vec::new();
-    let mut id = dom.end(heading);
+    let mut id = from;
     while id < first && !page.budget.is_over() {
         let is_out = mask[id as usize] || !page.is_visible(id) || page.roles[id as usize].has(Roles::REVIEWS);
         if is_out || is_prose(page, id) {
@@ -33,6 +51,8 @@ pub(super) fn add_prose(page: &Page<'_>, selection: &mut Selection, mask: &[bool
                 found.push(id);
             }
             id = dom.end(id);
+        } else if !is_title && is_heading(page, id) {
+            break;
         } else {
             id += 1;
         }
@@ -52,6 +72,20 @@ pub(super) fn add_prose(page: &Page<'_>, selection: &mut Selection, mask: &[bool
     selection.words += found.iter().map(|id| prune::kept(page, *id, &selection.drop).words).sum::<u32>();
     selection.roots.extend(found);
     selection.roots.sort_unstable();
+}
+
+/// Returns true if a heading says the title that the page declares.
+fn is_title(page: &Page<'_>, heading: u32, title: Option<&str>) -> bool {
+    // Without a declared title the heading is taken as one.
+    let is_declared = (0..page.body).any(|id| page.dom.tag(id) == Tag::Title);
+    let heading = text::fold_lower(&page.visible_text(heading));
+    let says = |title: &str| title.contains(&heading) || heading.contains(title);
+    is_declared && title.is_some_and(|title| says(&text::fold_lower(title)))
+}
+
+/// Returns true for a visible heading with text.
+fn is_heading(page: &Page<'_>, id: u32) -> bool {
+    page.dom.tag(id).heading_level().is_some() && page.is_visible(id) && page.amount(id).chars > 0
 }
 
 /// Returns true for a paragraph of several words and few links that ends as a sentence.

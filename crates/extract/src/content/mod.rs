@@ -187,17 +187,18 @@ pub(crate) fn choose(
         readability::fill_gaps(page, &mut chosen.selection, &mask, how);
     }
     chosen = relax::choose(page, chosen, how);
-    complete(page, &mut chosen.selection, (&mask, &outside), metadata.description.as_deref(), how, options);
+    complete(page, &mut chosen.selection, (&mask, &outside), metadata, how, options);
     Chosen { listed, is_product: how.product, ..chosen }
 }
 
-/// Adds text beside the chosen container: the lead of an article, prose below the heading of the page, comments
-/// if they are wanted. Drops forms from an article. The masks are those of the choice and of boilerplate alone.
+/// Adds text beside the chosen container: the lead of an article, prose below the heading of the page,
+/// comments if they are wanted. Drops forms from an article. The masks are those of the choice and of
+/// boilerplate alone.
 fn complete(
     page: &Page<'_>,
     selection: &mut Selection,
     (mask, outside): (&[bool], &[bool]),
-    description: Option<&str>,
+    metadata: &PageMetadata,
     how: PruneSettings,
     options: &Options,
 ) {
@@ -205,10 +206,10 @@ fn complete(
     // Content beside its anchor is recognised by its kind.
     if how.article {
         prune::drop_forms(page, selection);
-        lead::add(page, selection, outside, description);
+        lead::add(page, selection, outside, metadata.description.as_deref());
     }
     if !how.product {
-        lead::add_prose(page, selection, mask, first);
+        lead::add_prose(page, selection, mask, first, metadata.title.as_deref());
     }
     if options.comments {
         comments::add(page, selection, outside);

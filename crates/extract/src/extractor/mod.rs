@@ -197,7 +197,7 @@ impl PageExtractor {
 
     /// Text of the page's embedded data, if it has more words than `least` and enough for a text. Its markup
     /// is parsed as a separate page.
-    fn embedded(&self, page: &Page<'_>, json: &JsonLd, least: u32) -> Option<String> {
+    fn embedded(&self, page: &Page<'_>, json: &JsonLd, least: u32, is_product: bool) -> Option<String> {
         let html = embedded::find(page, json)?;
         let parsed = dom::parse_within(&html, &self.options.limits, page.budget);
         let inner = Page::new(parsed.dom, &self.rules, page.url, page.budget);
@@ -207,7 +207,7 @@ impl PageExtractor {
             return None;
         }
         let (pieces, references) = render::pieces(&inner, &selection, render::Style::of(&self.options));
-        let pass = Pass { polish: Polish::Whole, status: ArticleStatus::Scored, is_product: false };
+        let pass = Pass { polish: Polish::Whole, status: ArticleStatus::Scored, is_product };
         let pieces = polish::pieces(pieces, &self.rules, pass, &inner.trace);
         Some(render::join(&pieces, &references))
     }
@@ -349,7 +349,7 @@ impl PageExtractor {
         let mut is_embedded = false;
         if extractor != Extractor::SiteRule
             && selection.words < self.rules.extraction.words.readability
-            && let Some(text) = self.embedded(page, json, 2 * selection.words)
+            && let Some(text) = self.embedded(page, json, 2 * selection.words, is_product)
         {
             pieces.clear();
             media.clear();

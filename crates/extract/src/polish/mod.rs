@@ -111,9 +111,11 @@ fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, pass: Pass) {
         edges::drop_opening(all, rules);
     }
     cut_end_sections(all, rules);
-    let is_of_links = is_of_links(all.list);
-    if !is_of_links {
-        drop_link_lines(all, if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES });
+    let max_share = if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES };
+    let has_few = has_few_link_lines(all.list, max_share);
+    let is_of_links = is_of_links(all.list, has_few);
+    if has_few && !is_of_links {
+        all.keep("a line that is no more than a link", |piece| !is_link_line(piece));
     }
     if article {
         edges::cut_closing(all, rules, !is_of_links && pass.status == ArticleStatus::Declared);
@@ -176,50 +178,81 @@ const MAX_LINK_LINES_ARTICLE: f32 = 0.3;
 /// Minimum share of a text inside links that makes it a list of links.
 const LINKED_TEXT: f32 = 0.5;
 
-/// Returns true for a text that consists of links, in paragraphs or items. Its lines lead nowhere else than the
-/// text does.
-fn is_of_links(pieces: &[Piece]) -> bool {
-    let sum = |count: fn(&Piece) -> u32| pieces.iter().map(count).sum::<u32>() as f32;
+/// Returns true for a text that consists of links, in paragraphs or items. Links are its content.
+///
+/// Lines of links do not count if they are to be cut, or they would save themselves.
+fn is_of_links(pieces: &[Piece], without_link_lines: bool) -> bool {
+    let sum = |count: fn(&Piece) -> u32| {
+        let is_line = |piece: &&Piece| {
+            matches!(piece.kind, Kind::Paragraph | Kind::Item) && !(without_link_lines && is_link_line(piece))
+        };
+        pieces.iter().filter(is_line).map(count).sum::<u32>() as f32
+    };
     sum(|piece| piece.link_chars) > sum(|piece| piece.chars) * LINKED_TEXT
 }
 
-/// Drops lines that are only a link: to read more, to see also, to share. They stay if they are much of the
-/// content, as in a list of articles.
-fn drop_link_lines(pieces: &mut Pieces<'_>, max_share: f32) {
-    let is_link_line = |piece: &Piece| {
-        piece.kind == Kind::Paragraph && piece.chars <= MAX_LINK_LINE && piece.link_density() >= LINK_LINE
-    };
-    let total: u32 = pieces.list.iter().map(|piece| piece.chars).sum();
-    let links: u32 = pieces.list.iter().filter(|p| is_link_line(p)).map(|p| p.chars).sum();
-    if (links as f32) <= total as f32 * max_share {
-        pieces.keep("a line that is no more than a link", |piece| !is_link_line(piece));
-    }
+/// Returns true for a line that is only a link: to read more, to see also, to share.
+fn is_link_line(piece: &Piece) -> bool {
+    piece.kind == Kind::Paragraph && piece.chars <= MAX_LINK_LINE && piece.link_density() >= LINK_LINE
+}
+
+/// Returns true if lines that are only a link are so little of the content that they are cut. They stay where
+/// they are much of it, as in a list of articles.
+fn has_few_link_lines(pieces: &[Piece], max_share: f32) -> bool {
+    let total: u32 = pieces.iter().map(|piece| piece.chars).sum();
+    let links: u32 = pieces.iter().filter(|piece| is_link_line(piece)).map(|piece| piece.chars).sum();
+    links as f32 <= total as f32 * max_share
 }
 
 /// Bytes of a repeated paragraph: a shorter one may occur twice, and a longer one is no caption.
 const REPEATED: std::ops::RangeInclusive<usize> = 60..=300;
 
-/// Number of occurrences from which a paragraph rightly repeats, such as the entry of a plan or a table of days.
+/// Number of occurrences from which a paragraph may rightly repeat, such as the entry of a plan or a table of
+/// days.
 const RIGHTLY_REPEATED: u32 = 3;
 
-/// Drops the second occurrence of a paragraph: a caption of a gallery, or a copy for another screen width.
+/// Occurrences of a paragraph.
+#[derive(Default)]
+struct Occurrences {
+    /// All of them.
+    count: u32,
+    /// Those that were passed.
+    passed: u32,
+    /// Pieces of their own text up to the last one.
+    own_before: u32,
+}
+
+/// Drops later occurrences of a paragraph: captions of a gallery, or copies for other screen widths.
 ///
-/// On the page of a product, whose shop writes such copies for each variant, all later occurrences are dropped.
+/// From three occurrences on, one with text of its own between it and the one before stays: the entry of a
+/// plan. On the page of a product all go, since its shop writes such copies for each variant.
 fn drop_repeated(pieces: &mut Pieces<'_>, is_product: bool) {
-    let like_caption = |piece: &Piece| piece.kind == Kind::Paragraph && REPEATED.contains(&piece.text.len());
-    // Occurrences of each paragraph, in all and so far.
-    let mut occurrences: HashMap<String, (u32, u32)> = HashMap::new();
-    for piece in pieces.list.iter().filter(|piece| like_caption(piece)) {
-        occurrences.entry(text::fold_lower(piece.bare())).or_default().0 += 1;
+    let is_caption_length = |piece: &Piece| REPEATED.contains(&piece.text.len());
+    let mut paragraphs: HashMap<String, Occurrences> = HashMap::new();
+    for piece in pieces.list.iter().filter(|piece| piece.kind == Kind::Paragraph) {
+        paragraphs.entry(text::fold_lower(piece.bare())).or_default().count += 1;
     }
+    let mut own = 0;
     pieces.keep("a paragraph that stood before", |piece| {
-        if !like_caption(piece) {
+        if piece.kind != Kind::Paragraph {
+            own += 1;
             return true;
         }
-        let (count, so_far) = occurrences.entry(text::fold_lower(piece.bare())).or_default();
-        *so_far += 1;
-        *so_far == 1 || !is_product && *count >= RIGHTLY_REPEATED
+        let known = paragraphs.entry(text::fold_lower(piece.bare())).or_default();
+        if known.count == 1 {
+            own += u32::from(has_words(piece));
+            return true;
+        }
+        let is_apart = !is_product && known.count >= RIGHTLY_REPEATED && own > known.own_before;
+        known.passed += 1;
+        known.own_before = own;
+        known.passed == 1 || is_apart || !is_caption_length(piece)
     });
+}
+
+/// Returns true for a piece with letters, other than a picture.
+fn has_words(piece: &Piece) -> bool {
+    piece.chars > 0 && piece.bare().contains(char::is_alphabetic)
 }
 
 /// Minimum words of an independent line (html-cleaner-impact, step 4).
