@@ -62,6 +62,7 @@ mod render;
 mod rules;
 mod score;
 mod selection;
+mod sentence;
 mod signals;
 mod site;
 mod style;

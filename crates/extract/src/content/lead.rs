@@ -3,7 +3,7 @@
 //! It is the lead of an article, often in larger type (standfirst, lede, Vorspann, chapeau), or prose.
 
 use super::prune;
-use crate::{dom::Tag, page::Page, rules::Roles, selection::Selection, text};
+use crate::{dom::Tag, page::Page, rules::Roles, selection::Selection, sentence, text};
 use std::ops::RangeInclusive;
 
 /// Range of a lead in characters: a shorter line repeats the title, a longer one is no lead.
@@ -96,7 +96,7 @@ fn is_prose(page: &Page<'_>, id: u32) -> bool {
         && amount.prose > 0
         && amount.link_density() < MAX_PROSE_LINKS
         && !page.dom.ancestors(id).any(|up| page.dom.tag(up) == Tag::Form)
-        && text::ends_sentence(&page.visible_text(id))
+        && sentence::ends_sentence(&page.visible_text(id))
 }
 
 /// Adds the lead to the selection.
