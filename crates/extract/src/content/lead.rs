@@ -22,8 +22,8 @@ const MAX_PROSE_LINKS: f32 = 0.25;
 /// Adds the paragraphs of prose between the heading of the page and its text, whose first root is `first`.
 ///
 /// They are in boxes of their own, such as the introduction over the sections of a page. A heading other than
-/// the title may be the name of the site. Then nothing is added if the text has a heading of level one or much
-/// text is in front of it, and text under a further heading is other content.
+/// the title may be the name of the site. Then a text with a heading of level one gets no prose, and neither
+/// does one below many words. Text under a further heading is other content.
 pub(super) fn add_prose(
     page: &Page<'_>,
     selection: &mut Selection,
