@@ -6,8 +6,8 @@
 /// An ellipsis is no end, since it marks a text that was cut. Thai and Lao text never ends so: it has no mark
 /// for the end of a sentence.
 pub(crate) fn ends_sentence(text: &str) -> bool {
-    const ENDS: [char; 17] =
-        ['.', '!', '?', '。', '｡', '！', '？', '．', '؟', '۔', '।', '॥', '։', '።', '။', '។', '။'];
+    const ENDS: [char; 16] =
+        ['.', '!', '?', '。', '｡', '！', '？', '．', '؟', '۔', '।', '॥', '։', '።', '။', '។'];
     let text = trim_closing(text);
     text.strip_suffix(ENDS).is_some_and(|rest| !(text.ends_with(DOTS) && rest.ends_with(DOTS)))
 }

@@ -227,18 +227,25 @@ struct Occurrences {
 /// From three occurrences on, one with text of its own between it and the one before stays: the entry of a
 /// plan. On the page of a product all go, since its shop writes such copies for each variant.
 fn drop_repeated(pieces: &mut Pieces<'_>, is_product: bool) {
+    let is_paragraph = |piece: &&Piece| piece.kind == Kind::Paragraph;
     let is_caption_length = |piece: &Piece| REPEATED.contains(&piece.text.len());
-    let mut paragraphs: HashMap<String, Occurrences> = HashMap::new();
-    for piece in pieces.list.iter().filter(|piece| piece.kind == Kind::Paragraph) {
-        paragraphs.entry(text::fold_lower(piece.bare())).or_default().count += 1;
+    let folded: Vec<String> =
+        pieces.list.iter().filter(is_paragraph).map(|piece| text::fold_lower(piece.bare())).collect();
+    let mut paragraphs: HashMap<&str, Occurrences> = HashMap::with_capacity(folded.len());
+    for text in &folded {
+        paragraphs.entry(text).or_default().count += 1;
     }
-    let mut own = 0;
+    if paragraphs.len() == folded.len() {
+        return;
+    }
+    let (mut own, mut folded) = (0, folded.iter());
     pieces.keep("a paragraph that stood before", |piece| {
-        if piece.kind != Kind::Paragraph {
+        let text = if is_paragraph(&piece) { folded.next() } else { None };
+        let Some(text) = text else {
             own += 1;
             return true;
-        }
-        let known = paragraphs.entry(text::fold_lower(piece.bare())).or_default();
+        };
+        let known = paragraphs.entry(text).or_default();
         if known.count == 1 {
             own += u32::from(has_words(piece));
             return true;
