@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod support;
+
 use crawl_dedup::{Cleaned, FingerprintSettings, PageText, batch::clean_site};
+use support::name;
 
 /// URL, title, text.
 type Page = (String, String, String);
-
-/// A number in letters, since digits are masked.
-fn name(n: usize) -> String {
-    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
-}
 
 /// A paragraph that is unique to its number.
 fn own(n: usize) -> String {

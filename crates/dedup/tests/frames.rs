@@ -1,21 +1,10 @@
 //! Frames in the mode `site` that repeat, have gaps, belong to one template, or use a script without spaces.
 
+mod support;
+
 use crawl_dedup::{Cleaned, FingerprintSettings, PageText, batch::clean_site};
 use crawl_model::RemovalReason;
-
-/// A number in letters, since digits are masked.
-fn name(n: usize) -> String {
-    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
-}
-
-/// A paragraph that no other page has.
-fn own(n: usize) -> String {
-    let n = name(n);
-    format!(
-        "The keeper{n} wrote on the first leaf{n} and then told at length{n}, over many words{n}, how the old house{n} came to stand \
-         where{n} nobody had expected it, what was paid{n} for it, and who carried{n} it home again."
-    )
-}
+use support::{name, own};
 
 fn clean(pages: &[(String, String)]) -> Vec<Cleaned> {
     let texts: Vec<PageText<'_>> =

@@ -1,20 +1,9 @@
 //! Lists of the page's own sections in the mode `site`: beside the text they are frame, inside it content.
 
+mod support;
+
 use crawl_dedup::{FingerprintSettings, PageText, batch::clean_site};
-
-/// A number in letters, since digits are masked.
-fn name(n: usize) -> String {
-    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
-}
-
-/// A paragraph that no other page has.
-fn own(n: usize) -> String {
-    let n = name(n);
-    format!(
-        "The keeper{n} wrote on the first leaf{n} and then told at length{n}, over many words{n}, how the old house{n} came to stand \
-         where{n} nobody had expected it, what was paid{n} for it, and who carried{n} it home again."
-    )
-}
+use support::{name, own};
 
 /// Names of the sections of a page.
 fn names(n: usize) -> Vec<String> {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod support;
+
 use crawl_dedup::{
     Cleaned, FingerprintSettings, PageText, SiteFingerprint, StateError, batch::clean_site,
     fingerprint::hash_block, site::SitePage,
@@ -9,11 +11,7 @@ use crawl_dedup::{
 use crawl_model::{BoilerplateStatus, RemovalReason};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-
-/// A number in letters, since digits are masked.
-fn name(n: usize) -> String {
-    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
-}
+use support::name;
 
 /// Own content of a page; no two numbers share a line.
 fn own(n: usize) -> String {

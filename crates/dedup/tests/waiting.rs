@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod support;
+
 use crawl_dedup::{
     Cleaned, Fingerprint, FingerprintSettings, HoldPolicy, HostStream, Mode, PageText, Release,
     batch::{clean_domain, clean_site},
 };
 use crawl_model::RemovalReason;
 use proptest::prelude::*;
-
-/// A number in letters, since digits are masked.
-fn name(n: usize) -> String {
-    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'q')).collect()
-}
+use support::name;
 
 fn own(n: usize) -> String {
     let n = name(n);
