@@ -229,3 +229,22 @@ fn boxes_with_linked_headings_are_content_where_the_page_is_no_article() {
     let content = content(&page);
     assert!(content.contains("We mend sail 2"), "{content}");
 }
+
+#[test]
+fn a_wrapper_of_the_page_that_is_named_after_its_footer_stays() {
+    let goods: String = (1..=20)
+        .map(|n| format!("<li><a href='/rope/{n}'>Mooring rope of hemp, number {n}</a> <b>{n}.90 €</b></li>"))
+        .collect();
+    let footer = "<div id=footer><p>Harbour shop, open from May to October.</p></div>";
+    let text = content(&format!(
+        "<body><div class=top>Harbour shop</div><div id=footerPush><h1>Ropes</h1><ul>{goods}</ul></div>{footer}</body>"
+    ));
+    assert!(text.contains("hemp, number 1]") && text.contains("hemp, number 20"), "{text}");
+    assert!(!text.contains("open from May"), "{text}");
+    // A footer may hold the only heading of level one.
+    let text = content(&format!(
+        "<body><div class=text>{}</div><div id=footer><h1>Harbour shop</h1><p>Open from May to October.</p></div></body>",
+        PROSE.repeat(3)
+    ));
+    assert!(text.contains("bring coins") && !text.contains("Open from May"), "{text}");
+}

@@ -263,12 +263,20 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     // An embedded post of a social network is quoted in the text.
     let quoted = roles.has(Roles::SOCIAL) && (id..dom.end(id)).any(|down| dom.tag(down) == Tag::Blockquote);
     let unwanted = if quoted { unwanted.without(Roles::SOCIAL) } else { unwanted };
+    let unwanted = if wraps_heading(page, id) { unwanted.without(Roles::FOOTER) } else { unwanted };
     // An overlay's opening word is part of its sentence.
     let unwanted = if is_in_sentence(page, id) { unwanted.without(Roles::OVERLAY) } else { unwanted };
     if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {
         return roles.has(unwanted) || roles.has(Roles::HEADER) && !has_heading(page, id);
     }
     false
+}
+
+/// Returns true for an element around the page's heading that has more words than the page before it. Styles
+/// that push a footer down name the wrapper of the whole page after it.
+pub(super) fn wraps_heading(page: &Page<'_>, id: u32) -> bool {
+    page.heading.is_some_and(|heading| (id..page.dom.end(id)).contains(&heading))
+        && page.amount(id).words > page.amount_in(page.body..id).words
 }
 
 fn in_content(page: &Page<'_>, id: u32) -> bool {

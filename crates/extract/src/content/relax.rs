@@ -1,7 +1,7 @@
 //! Weaker second try if the rules leave little text: names and ratios rank, they do not remove a page's
 //! content.
 
-use super::{Chosen, PruneSettings};
+use super::{Chosen, PruneSettings, prune::wraps_heading};
 use crate::{dom::Tag, explain, page::Page, polish::Polish, rules::Roles, selection::Selection};
 use crawl_model::Extractor;
 use html5ever::local_name;
@@ -51,7 +51,8 @@ fn frame(page: &Page<'_>, root: u32) -> Vec<bool> {
     let mut drop = vec![false; dom.len() as usize];
     let mut id = root + 1;
     while id < dom.end(root) && !page.budget.is_over() {
-        let by_name = root == page.body && page.roles[id as usize].has(FRAME);
+        let names = if wraps_heading(page, id) { FRAME.without(Roles::FOOTER) } else { FRAME };
+        let by_name = root == page.body && page.roles[id as usize].has(names);
         if by_name || is_frame(page, id, root) {
             drop[id as usize] = true;
             id = dom.end(id);
