@@ -207,10 +207,11 @@ fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
     let config = sandbox.write("crawl.toml", "[fetch]\nrobots_max_age = \"1s\"\n");
     let flags = ["-O", "out.jsonl", "--config", config.to_str().unwrap()];
-    run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    let done = run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
     assert_eq!(sandbox.records("out.jsonl").len(), 2, "{:?}", sandbox.errors());
     let kinds: Vec<_> = sandbox.errors().iter().map(|line| line["kind"].clone()).collect();
     assert_eq!(kinds, ["robots_disallowed"]);
+    assert!(!done.stderr.contains("retry-errors"), "{}", done.stderr);
     let requests = server.requests();
     assert_eq!(requests.iter().filter(|r| r.path() == "/robots.txt").count(), 2);
 }

@@ -324,6 +324,7 @@ fn a_site_is_shown_by_template_and_its_rule_works() {
     sandbox.write("empty.jsonl", "{\"id\": 1}\n");
     let none = run(sandbox.bare().args(["site", "empty.jsonl"])).expect(2);
     assert!(none.stderr.contains("no page with HTML and a URL"), "{}", none.stderr);
+    assert!(none.stderr.contains("crawl with --warc DIR"), "{}", none.stderr);
 }
 
 /// Errors in `sites.toml` are reported with line and key.

@@ -354,6 +354,31 @@ fn extract_says_which_line_is_broken_and_goes_on_or_stops() {
     assert!(done.stderr.contains("line 2") || done.stderr.contains(":2"), "{}", done.stderr);
 }
 
+/// A file of another kind has an error in each line: the first are named, the others counted.
+#[test]
+fn unusable_lines_are_named_up_to_a_number() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in.jsonl", "{\"id\n".repeat(30));
+    for job in [&["extract", "--jsonl"][..], &["classify", "--jsonl"], &["dedup"]] {
+        let done = run(sandbox.bare().args(job).arg("in.jsonl")).expect(2);
+        assert!(done.stderr.contains("in.jsonl: line 20: "), "{}", done.stderr);
+        assert!(!done.stderr.contains("line 21") && !done.stderr.contains("at line 1"), "{}", done.stderr);
+        assert!(done.stderr.contains("in.jsonl: 10 more lines could not be used"), "{}", done.stderr);
+        assert!(done.stderr.ends_with("in.jsonl: no line could be used\n"), "{}", done.stderr);
+    }
+}
+
+/// One of several pages is empty.
+#[test]
+fn an_empty_page_among_others_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("empty.html", "\n");
+    let done = run(sandbox.bare().arg("extract").arg(fixture("news/storm-barbara.html")).arg("empty.html"))
+        .expect(0);
+    assert_eq!(lines(&done.stdout).len(), 2);
+    assert!(done.stderr.contains("empty.html: is empty"), "{}", done.stderr);
+}
+
 #[test]
 fn extract_of_what_is_not_there_is_2() {
     let sandbox = Sandbox::new();
@@ -473,6 +498,10 @@ fn wrong_command_lines_are_refused_with_advice() {
         (&["--depth", "-1", "http://127.0.0.1:9/"], "crawl.depth: must not be negative"),
         (&["--concurrency", "-1", "http://127.0.0.1:9/"], "-1 is not in 0.."),
         (&["status", "--seed", "typo.txt"], "typo.txt: No such file or directory"),
+        (&["site", "."], ".: a folder; name a file"),
+        (&["dedup", "."], ".: a folder; name a file"),
+        (&["extract", "--url", "h.example/a", "page.html"], "no scheme; write https://h.example/a"),
+        (&["--delay", "5", "http://127.0.0.1:9/"], "\"5\" has no unit; write \"5s\""),
     ] {
         let refused = run(sandbox.bare().args(words)).expect(2);
         assert!(refused.stderr.contains(expected), "{words:?}: {}", refused.stderr);

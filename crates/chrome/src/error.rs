@@ -143,7 +143,9 @@ impl RenderError {
             }
             Self::AddressBlocked { address, .. } => {
                 let bits = if address.is_ipv4() { 32 } else { 128 };
-                return format!("allow it with --allow-address {address}/{bits} if this is intended");
+                return format!(
+                    "allow it with --allow-address {address}/{bits} or fetch.allow_addresses if this is intended"
+                );
             }
             Self::Navigation(_) => {
                 "look at the URL in a browser; the target of the redirect is a page of its own"

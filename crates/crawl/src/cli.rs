@@ -186,8 +186,11 @@ impl Cli {
 }
 
 /// Reads the address of a page, whose user name and password are dropped.
-fn page_url(text: &str) -> Result<Url, url::ParseError> {
-    let mut url = Url::parse(text)?;
+fn page_url(text: &str) -> Result<Url, String> {
+    let mut url = Url::parse(text).map_err(|error| match Url::parse(&format!("https://{text}")) {
+        Ok(url) if error == url::ParseError::RelativeUrlWithoutBase => format!("no scheme; write {url}"),
+        _ => error.to_string(),
+    })?;
     strip_userinfo(&mut url);
     Ok(url)
 }

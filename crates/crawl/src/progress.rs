@@ -193,7 +193,9 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
         return;
     }
     let (queued, held) = (counts.pending + counts.leased, counts.held);
-    let failed = context.stats.failed.get();
+    // Another request for a page that robots.txt forbids would fail as well.
+    let forbidden = context.stats.kinds().get("robots_disallowed").copied().unwrap_or_default();
+    let failed = context.stats.failed.get().saturating_sub(forbidden);
     let _ = match why {
         _ if queued + held > 0 => {
             writeln!(

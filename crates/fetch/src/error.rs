@@ -219,7 +219,7 @@ impl FetchError {
         let fixed = match self {
             Self::AddressBlocked { address, .. } => {
                 return format!(
-                    "allow it with --allow-address {address}/{} if this is intended",
+                    "allow it with --allow-address {address}/{} or fetch.allow_addresses if this is intended",
                     bits(address)
                 );
             }

@@ -17,6 +17,8 @@ const BATCH_LINES: usize = 64;
 const BATCH_BYTES: usize = 32 << 20;
 /// Bytes of a line; a longer one is no page.
 pub(super) const MAX_LINE: usize = 64 << 20;
+/// Lines whose error is reported one by one; the others are counted.
+const MAX_REPORTED: usize = 20;
 
 /// Lines of a file or of standard input.
 pub struct Lines {
@@ -25,6 +27,38 @@ pub struct Lines {
     name: String,
     /// The number of the last line.
     number: usize,
+    reports: Reports,
+}
+
+/// Messages on unusable lines: one each for the first, a count of the others.
+#[derive(Default)]
+pub(super) struct Reports {
+    bad: usize,
+}
+
+impl Reports {
+    /// Reports an unusable line.
+    pub(super) fn add(&mut self, name: &str, number: usize, problem: &str) {
+        self.bad += 1;
+        if self.bad <= MAX_REPORTED {
+            say(&format!("{name}: line {number}: {problem}"));
+        }
+    }
+
+    /// Reports how many lines have no message of their own.
+    ///
+    /// # Errors
+    /// When there were unusable lines and no `good` one.
+    pub(super) fn end(&self, name: &str, good: usize) -> Result<(), Failure> {
+        if let Some(more) = self.bad.checked_sub(MAX_REPORTED).filter(|more| *more > 0) {
+            say(&format!("{name}: {more} more lines could not be used"));
+        }
+        if good == 0 && self.bad > 0 {
+            Err(Failure::usage(format!("{name}: no line could be used")))
+        } else {
+            Ok(())
+        }
+    }
 }
 
 /// A line, or an error message if it is too long.
@@ -41,7 +75,7 @@ impl Lines {
 
     /// Reads an input that messages give this name.
     pub fn new(input: Box<dyn BufRead>, name: String) -> Self {
-        Self { input, name, number: 0 }
+        Self { input, name, number: 0, reports: Reports::default() }
     }
 
     /// The next line with its number, which may be empty.
@@ -67,8 +101,12 @@ impl Lines {
         Ok(lines)
     }
 
-    fn report(&self, number: usize, problem: &str) {
-        say(&format!("{}: line {number}: {problem}", self.name));
+    fn report(&mut self, number: usize, problem: &str) {
+        self.reports.add(&self.name, number, problem);
+    }
+
+    fn end(&self, good: usize) -> Result<Exit, Failure> {
+        self.reports.end(&self.name, good).map(|()| Exit::Done)
     }
 }
 
@@ -154,7 +192,7 @@ impl<'a> Line<'a> {
 /// # Errors
 /// When input or output fails, or when no line at all could be used.
 pub fn each<T: Serialize>(mut input: Lines, work: impl Fn(Page<'_>) -> T + Sync) -> Result<Exit, Failure> {
-    let (mut good, mut bad) = (0_usize, 0_usize);
+    let mut good = 0;
     loop {
         let lines = input.batch()?;
         if lines.is_empty() {
@@ -177,7 +215,6 @@ pub fn each<T: Serialize>(mut input: Lines, work: impl Fn(Page<'_>) -> T + Sync)
                     out.extend(line);
                 }
                 Err((line, problem)) => {
-                    bad += 1;
                     input.report(number, &problem);
                     out.extend(line);
                 }
@@ -185,10 +222,7 @@ pub fn each<T: Serialize>(mut input: Lines, work: impl Fn(Page<'_>) -> T + Sync)
         }
         write_json(&out)?;
     }
-    if good == 0 && bad > 0 {
-        return Err(Failure::usage("no line could be used"));
-    }
-    Ok(Exit::Done)
+    input.end(good)
 }
 
 /// Reads lines and runs `work` on each page, in parallel; `take` has the results in the order of the lines. A line that is no page is
@@ -224,12 +258,13 @@ pub fn each_object(
     mut input: Lines,
     work: impl Fn(&Object) -> Result<Object, String>,
 ) -> Result<Exit, Failure> {
-    let (mut good, mut bad) = (0_usize, 0_usize);
+    let mut good = 0;
     while let Some((number, line)) = input.next()? {
         if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
             continue;
         }
-        let asked = line.and_then(|line| serde_json::from_slice::<Object>(&line).map_err(|e| e.to_string()));
+        let asked =
+            line.and_then(|line| serde_json::from_slice::<Object>(&line).map_err(|e| json_problem(&e)));
         let id = asked.as_ref().ok().and_then(|asked| asked.get("id").cloned());
         let mut answer = match asked.and_then(|asked| work(&asked)) {
             Ok(answer) => {
@@ -237,7 +272,6 @@ pub fn each_object(
                 answer
             }
             Err(problem) => {
-                bad += 1;
                 input.report(number, &problem);
                 Object::from_iter([("error".to_owned(), Value::String(problem))])
             }
@@ -247,7 +281,7 @@ pub fn each_object(
         }
         write_json(&encode(&answer).map_err(|e| Failure::new(Exit::Internal, e))?)?;
     }
-    if good == 0 && bad > 0 { Err(Failure::usage("no line could be used")) } else { Ok(Exit::Done) }
+    input.end(good)
 }
 
 /// A JSON object.
@@ -258,13 +292,18 @@ fn one<T: Serialize>(line: &[u8], work: &(impl Fn(Page<'_>) -> T + Sync)) -> Out
         return Ok(Vec::new());
     }
     let page = serde_json::from_slice::<Line<'_>>(line)
-        .map_err(|e| (Value::Null, e.to_string()))
+        .map_err(|e| (Value::Null, json_problem(&e)))
         .and_then(Line::page);
     let refused = match page {
         Ok(page) => return encode(&work(page)).map_err(|e| (Vec::new(), e)),
         Err((id, problem)) => bad_line(&id, problem),
     };
     Err(refused)
+}
+
+/// The error of a line as JSON, without the number that serde_json gives its only line.
+pub(super) fn json_problem(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
 }
 
 /// Returns the line to write for a line that is no page, with the error.

@@ -114,6 +114,9 @@ fn open(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
     match path {
         None => Ok(Box::new(BufReader::new(io::stdin()))),
         Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufReader::new(io::stdin()))),
+        Some(path) if path.is_dir() => {
+            Err(Failure::usage(format!("{}: a folder; name a file, or - for standard input", path.display())))
+        }
         Some(path) => File::open(path)
             .map(|file| Box::new(BufReader::with_capacity(1 << 20, file)) as Box<dyn BufRead>)
             .map_err(|e| Failure::input(path, &e)),

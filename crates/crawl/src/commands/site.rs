@@ -17,6 +17,8 @@ use std::{
 };
 use url::Url;
 
+const NO_PAGE: &str = "no page with HTML and a URL in the input; lines need \"html\" and \"url\", which records of a crawl do not \
+    have: crawl with --warc DIR, and name the archive";
 /// Most bytes of a record of an archive.
 const MAX_RECORD: usize = 64 << 20;
 /// Examples of a template.
@@ -74,7 +76,7 @@ pub fn run(args: &SiteArgs) -> Result<Exit, Failure> {
     })?;
     let views: Vec<SiteView> = sites.into_iter().map(|(host, templates)| view(&host, templates)).collect();
     if views.is_empty() {
-        return Err(Failure::usage("no page with HTML and a URL in the input"));
+        return Err(Failure::usage(NO_PAGE));
     }
     let out = match () {
         () if args.html => html::page(&views),

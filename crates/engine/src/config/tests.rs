@@ -70,6 +70,8 @@ fn errors_name_file_line_key_and_the_nearest_name() {
     );
     let error = with_file("[politeness]\ndelay = \"soon\"\n").unwrap_err();
     assert!(error.starts_with("FILE:2: politeness.delay: \"soon\" is not a duration"), "{error}");
+    let error = with_file("[politeness]\ndelay = \"5\"\n").unwrap_err();
+    assert_eq!(error, "FILE:2: politeness.delay: \"5\" has no unit; write \"5s\" for seconds, or \"5ms\"");
     let error = with_file("[politeness]\ndelay = \n").unwrap_err();
     assert!(error.starts_with("FILE:2: "), "{error}");
     let error = with_file("fetch = 3\n").unwrap_err();

@@ -116,7 +116,14 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
 }
 
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
+    // Zero is the same in every unit.
+    if text.trim() == "0" {
+        return Ok(Duration::ZERO);
+    }
     let parsed = text.parse::<jiff::SignedDuration>().map_err(|_| {
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return format!("\"{text}\" has no unit; write \"{text}s\" for seconds, or \"{text}ms\"");
+        }
         format!("\"{text}\" is not a duration; write for example \"200ms\", \"1s\" or \"2m 30s\"")
     })?;
     Duration::try_from(parsed).map_err(|_| format!("\"{text}\" is negative"))

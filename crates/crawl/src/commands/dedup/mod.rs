@@ -4,7 +4,10 @@ mod explain;
 mod records;
 mod report;
 
-use super::write_out;
+use super::{
+    jsonl::{Reports, input_name},
+    write_out,
+};
 use crate::{
     cli::{DedupArgs, DedupMode},
     logging::say,
@@ -37,9 +40,9 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
         None => defaults.mode,
     };
     let extractor = page_rules::last_pass_extractor(&config.extract)?;
-    let input = Input::open(args.file.as_deref())?;
+    let (input, name) = (Input::open(args.file.as_deref())?, input_name(args.file.as_deref()));
     let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
-    let mut project = count(&input, CountedProject::new(mode, &settings), report.as_mut())?;
+    let mut project = count((&input, &name), CountedProject::new(mode, &settings), report.as_mut())?;
     let kept = write(&input, &mut project, report.as_mut(), args.explain, &extractor)?;
     let project = project.analysis();
     if let Some(path) = &args.stats {
@@ -70,18 +73,16 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The first pass: all records are counted.
+/// The first pass: all records are counted. `name` is that of the input.
 fn count(
-    input: &Input<'_>,
+    (input, name): (&Input<'_>, &str),
     mut project: CountedProject,
     mut report: Option<&mut Report>,
 ) -> Result<CountedProject, Failure> {
-    let (mut good, mut bad) = (0_usize, 0_usize);
-    let bad_line = |number: usize, problem: String| {
-        bad += 1;
-        say(&format!("line {number}: {problem}; left out"));
-    };
-    input.each(bad_line, |record| {
+    let (mut good, mut reports) = (0, Reports::default());
+    let unusable =
+        |number: usize, problem: String| reports.add(name, number, &format!("{problem}; left out"));
+    input.each(unusable, |record| {
         good += 1;
         project.count(&record.domain, &record.text());
         if let Some(report) = &mut report {
@@ -89,9 +90,7 @@ fn count(
         }
         Ok(())
     })?;
-    if good == 0 && bad > 0 {
-        return Err(Failure::usage("no line could be used"));
-    }
+    reports.end(name, good)?;
     project.settle();
     Ok(project)
 }

@@ -8,7 +8,7 @@ use crate::{
         select::{self, Select},
         write_json,
     },
-    logging::say,
+    logging::{say, say_as},
 };
 use crawl_archive::{ArchiveKind, MAX_RECORD_BYTES};
 use crawl_engine::{
@@ -22,6 +22,7 @@ use std::{
     io::{self, BufRead, Read},
     path::{Path, PathBuf},
 };
+use tracing::Level;
 use url::Url;
 
 /// Most bytes of a page or record.
@@ -136,7 +137,12 @@ impl Batch<'_> {
         }
         let mut record = extract(self.extractor, &input, None);
         let path = || capture.path.as_ref().map(|path| path.display().to_string());
-        warn_if_empty(self.extractor, &record, || capture.url.as_ref().map(Url::to_string).or_else(path));
+        let name = || capture.url.as_ref().map(Url::to_string).or_else(path);
+        if capture.bytes.trim_ascii().is_empty() {
+            say_as(Level::WARN, &format!("{}: is empty", name().unwrap_or_default()));
+        } else {
+            warn_if_empty(self.extractor, &record, name);
+        }
         if let (None, Some(path)) = (&capture.url, path()) {
             record.id = path;
         }

@@ -3,8 +3,8 @@
 use super::Walk;
 use crate::{dom::Tag, page::Page, rules::MarkdownRules, text};
 use html5ever::local_name;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::borrow::Cow;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::{borrow::Cow, hash::Hasher};
 use url::Position;
 
 /// Number of targets from which a link text names none of them.
@@ -24,10 +24,7 @@ const MAX_EXTENSION: usize = 5;
 pub(super) fn labels(page: &Page<'_>) -> FxHashSet<String> {
     let dom = &page.dom;
     let mut places: FxHashMap<String, FxHashSet<&str>> = FxHashMap::default();
-    for id in (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A) {
-        if !(1..=MAX_LABEL).contains(&page.amount(id).chars) || dom.end(id) - id > MAX_LABEL_NODES {
-            continue;
-        }
+    for id in repeated_texts(page) {
         let Some(href) = dom.attr(id, &local_name!("href")) else { continue };
         let hrefs = places.entry(text::fold(&dom.raw_text(id))).or_default();
         if hrefs.len() < LABEL_PLACES {
@@ -36,6 +33,29 @@ pub(super) fn labels(page: &Page<'_>) -> FxHashSet<String> {
     }
     let several = places.into_iter().filter(|(_, hrefs)| hrefs.len() >= LABEL_PLACES);
     several.map(|(label, _)| label).collect()
+}
+
+/// Short links whose text several links have, by the hash of its words. Few texts do, so their strings are made
+/// afterwards.
+fn repeated_texts(page: &Page<'_>) -> Vec<u32> {
+    let dom = &page.dom;
+    let mut links: Vec<(u64, u32)> = Vec::new();
+    for id in dom.find_all(page.body..dom.end(page.body), Tag::A) {
+        if !(1..=MAX_LABEL).contains(&page.amount(id).chars)
+            || dom.end(id) - id > MAX_LABEL_NODES
+            || dom.attr(id, &local_name!("href")).is_none()
+        {
+            continue;
+        }
+        let mut hasher = FxHasher::default();
+        let texts = (id..dom.end(id)).map(|node| dom.text(node));
+        // Words may continue in the next node, so only their characters count.
+        texts.flat_map(str::split_whitespace).flat_map(str::bytes).for_each(|byte| hasher.write_u8(byte));
+        links.push((hasher.finish(), id));
+    }
+    links.sort_unstable();
+    let alike = links.chunk_by(|(a, _), (b, _)| a == b).filter(|alike| alike.len() >= LABEL_PLACES);
+    alike.flatten().map(|(_, id)| *id).collect()
 }
 
 /// Folders of archives with links to two targets: a single link may lead to a page of that name in a manual.
