@@ -13,6 +13,7 @@ mod injection;
 mod kept;
 mod last_pass;
 mod linear;
+mod manuals;
 mod media;
 mod metadata;
 mod metadata_dates;

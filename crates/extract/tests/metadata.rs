@@ -49,6 +49,21 @@ fn names_of_components_and_links_mark_an_author() {
 }
 
 #[test]
+fn code_fields_and_numbered_headings_are_no_names() {
+    for byline in [
+        "<h3 class=author>[FAMILY Given]</h3>",
+        "<p>By example: $groups =~ /ferry/</p>",
+        "<a href='../reporters/index.html'>2.5.14. Reporters</a>",
+        "<a href='../reporters/package.html'>reporters</a>",
+        "<div class=docs-byline>updated: 2022-09-27</div>",
+        "<ul><li>Alphabetic</li><li>By Inheritance</li></ul>",
+    ] {
+        assert!(authors("", byline, "").is_empty(), "{byline}: {:?}", authors("", byline, ""));
+    }
+    assert_eq!(authors("", "<p class=author>98 Buck Social</p>", ""), ["98 Buck Social"]);
+}
+
+#[test]
 fn a_byline_that_holds_the_names_of_the_data_says_more() {
     let json = |name: &str| {
         format!(

@@ -165,3 +165,38 @@ fn the_title_of_a_start_page_keeps_the_name_of_the_site() {
     // The rest of the title must be a word.
     assert_eq!(of(start, "Holm Harbour - "), "Boots for all weathers");
 }
+
+#[test]
+fn glyphs_of_icons_around_a_heading_are_no_part_of_the_title() {
+    let head = "<title>Ferry in winter &mdash; Harbour notes 2.1</title>";
+    let link = "<a class=headerlink href='#ferry'>\u{f0c1}</a>";
+    assert_eq!(title(head, &format!("<h1>Ferry in winter{link}</h1>")), "Ferry in winter");
+    assert_eq!(title(head, "<h1>\u{e80c} Ferry in winter\u{b6}</h1>"), "Ferry in winter");
+    // A tag at the front belongs to the text.
+    assert_eq!(title("", "<h1>#Ferry in winter</h1>"), "#Ferry in winter");
+}
+
+#[test]
+fn a_heading_of_a_lower_level_says_what_stands_before_the_bracket() {
+    let head = "<title>Winter (Harbour manual (version 7))</title>";
+    assert_eq!(title(head, "<h2>3.1 Winter</h2>"), "3.1 Winter");
+    // The name of a section, below the heading of the page.
+    let whole = "Winter (Harbour manual (version 7))";
+    assert_eq!(title(head, "<h2>Ferries, boats and their crews</h2><h3>Winter</h3>"), whole);
+    assert_eq!(title(head, "<h2>Timetables of the ferry in summer and in winter</h2>"), whole);
+}
+
+#[test]
+fn no_title_is_cut_within_a_bracket() {
+    let whole = "Harbour notes of the ferry (Index - A)";
+    assert_eq!(title(&format!("<title>{whole}</title>"), ""), whole);
+}
+
+#[test]
+fn a_known_program_names_the_heading_that_is_no_h1() {
+    let generator = "<meta name=generator content='Doxygen 1.9.4'>";
+    let body = "<div class=headertitle><div class=title>Ferry Member List</div></div><div class=contents><p>Ferries.</p></div>";
+    assert_eq!(title(&format!("{generator}<title>Harbour: Member List</title>"), body), "Ferry Member List");
+    // Without the sign of the program it is any element.
+    assert_eq!(title("<title>Harbour: Member List</title>", body), "Harbour: Member List");
+}

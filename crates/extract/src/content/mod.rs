@@ -12,6 +12,7 @@ mod imprint;
 mod lead;
 mod listing;
 mod platform;
+pub(crate) use platform::titles;
 mod prune;
 mod readability;
 mod reference;

@@ -27,12 +27,14 @@ pub(super) struct Heading {
 pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
     let dom = &s.page.dom;
     let mut out: Vec<Heading> = Vec::new();
-    for (level, tag) in [(1, Tag::H1), (2, Tag::H2), (3, Tag::H3)] {
-        let all = dom.find_all(s.page.within_body(), tag).filter(|id| s.page.is_visible(*id));
-        for (id, heading) in
-            all.take(MAX_HEADINGS).filter_map(|id| Some((id, non_empty(&s.page.visible_text(id))?)))
-        {
-            let text = heading.trim_start_matches("# ").trim_end_matches(['¶', '#', ' ']).to_owned();
+    let of_level = |tag| dom.find_all(s.page.within_body(), tag).filter(|id| s.page.is_visible(*id));
+    let first: Vec<u32> = crate::content::titles(s.page).into_iter().chain(of_level(Tag::H1)).collect();
+    let lower = [(2, of_level(Tag::H2).collect()), (3, of_level(Tag::H3).collect())];
+    for (level, all) in [(1, first)].into_iter().chain(lower) {
+        let all = all.into_iter().take(MAX_HEADINGS);
+        for (id, heading) in all.filter_map(|id| Some((id, non_empty(&s.page.visible_text(id))?))) {
+            let text = heading.trim_start_matches("# ").trim_start_matches(is_glyph);
+            let text = text.trim_end_matches(|c| is_glyph(c) || matches!(c, '¶' | '#')).to_owned();
             if text.len() <= MAX_HEADING && !text.is_empty() {
                 let (letters, names_site) = (letters(&text), level == 1 && leads_up(s, id));
                 out.push(Heading { id, level, text, letters, names_site });
@@ -40,6 +42,11 @@ pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
         }
     }
     out
+}
+
+/// Returns true for spaces and for the glyphs of fonts with icons, which are in the area for private use.
+const fn is_glyph(c: char) -> bool {
+    matches!(c, ' ' | '\u{e000}'..='\u{f8ff}')
 }
 
 /// Headings of level one that are not the site's name.

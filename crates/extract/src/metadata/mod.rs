@@ -2,6 +2,7 @@
 
 mod address;
 mod authors;
+mod bracket;
 mod bylines;
 mod changed;
 mod clock;

@@ -3,6 +3,7 @@
 use super::{
     Sources,
     address::{self, Slug},
+    bracket,
     headings::{Heading, MAX_NAME, agreeing, headings, part_of, seen, shared, words},
     jsonld, non_empty, own_feed,
     sources::{Field, Rule},
@@ -105,6 +106,9 @@ fn chosen(
             Some(part) => (part, Rule::PartOfHeading),
             None => (heading.clone(), Rule::AgreeingHeading),
         });
+    }
+    if let Some(heading) = element.filter(|_| !declared).and_then(|element| bracket::heading(seen, element)) {
+        return Some((heading.text.clone(), Rule::AgreeingHeading));
     }
     // By convention only the title element includes the site's name; other data does so if it repeats the
     // element.
@@ -376,8 +380,7 @@ fn before_bar(title: &str) -> Option<&str> {
     let (head, rest) = title.split_once(BAR)?;
     let next = rest.split_once(BAR).map_or(rest, |(next, _)| next);
     let count = |part: &str| part.split_whitespace().count();
-    let is_closed = head.matches('(').count() == head.matches(')').count();
-    (count(head) >= 2 && count(next) < 2 * count(head) && is_closed).then(|| head.trim())
+    (count(head) >= 2 && count(next) < 2 * count(head) && bracket::is_closed(head)).then(|| head.trim())
 }
 
 /// Removes the site's name from either end of a title.
@@ -413,7 +416,7 @@ pub(super) fn without_site(title: &str, sites: &[String], s: &Sources<'_>, guess
         return head.to_owned();
     }
     // A short tail after a longer head is the site or a section of it.
-    if is_site(tail) || guess && count(tail) <= 3 && count(head) >= 3 {
+    if bracket::is_closed(head) && (is_site(tail) || guess && count(tail) <= 3 && count(head) >= 3) {
         return head.trim().to_owned();
     }
     title.to_owned()

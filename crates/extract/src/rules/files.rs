@@ -226,6 +226,9 @@ pub(crate) struct Documentation {
     #[serde(default)]
     pub(crate) sign: Vec<String>,
     pub(crate) content: Vec<String>,
+    /// The heading of the page, if it is no h1.
+    #[serde(default)]
+    pub(crate) title: Vec<String>,
     #[serde(default)]
     pub(crate) drop: Vec<String>,
 }

@@ -96,6 +96,8 @@ pub(crate) enum Part {
     DocSign,
     /// Text of documentation.
     DocContent,
+    /// Its heading, which is no h1.
+    DocTitle,
     /// Left out of it.
     DocDrop,
     /// A post of a forum.
@@ -297,9 +299,10 @@ fn add_selectors(files: &Files, selectors: &mut SelectorSet<Hit>, problems: &mut
         }
     };
     for (index, p) in platforms.rules.documentation.iter().enumerate() {
-        let lists: [PlatformList<'_>; 3] = [
+        let lists: [PlatformList<'_>; 4] = [
             ("sign", &p.sign, |_| Part::DocSign),
             ("content", &p.content, |_| Part::DocContent),
+            ("title", &p.title, |_| Part::DocTitle),
             ("drop", &p.drop, |_| Part::DocDrop),
         ];
         of_platform("documentation", index, &lists);

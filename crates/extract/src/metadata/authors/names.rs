@@ -100,8 +100,19 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
         || name.contains('@')
         || name.contains('.') && !name.contains(' ') && name.matches('.').count() > 1
         || !name.chars().any(char::is_alphabetic)
+        || is_code(&name)
+        || s.page.rules.boilerplate.author_paths.candidates(&lower).any(|word| lower == *word)
         || s.page.rules.boilerplate.no_names.contains(&lower);
     (!bad).then_some(name)
+}
+
+/// Returns true for code, an unfilled field ("[Family Given]"), and a heading with its number ("2.5. Reporters").
+fn is_code(name: &str) -> bool {
+    let first = name.split(' ').next().unwrap_or_default();
+    let is_number = first.contains('.') && first.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    name.contains(['=', '<', '>', '{', '}', '\\'])
+        || name.starts_with('[') && name.ends_with(']')
+        || is_number
 }
 
 /// End of the digits at a position of a name, if they end an account before other text. That holds for

@@ -1,0 +1,59 @@
+//! Manuals by the containers of the programs that write them (`platforms.toml`).
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use crawl_extract::{Input, Options, PageExtractor};
+
+fn extracted(html: &str) -> (String, String) {
+    let url = url::Url::parse("https://moor.example/ferry/usage.html").unwrap();
+    let extractor = PageExtractor::new(Options::default()).unwrap();
+    let page = extractor.extract(&Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html"));
+    (page.content, page.reason)
+}
+
+const PROSE: &str =
+    "<p>The ferry leaves at noon from the old harbour, and it comes back in the evening with the mail.</p>";
+const FRAME: &str =
+    "<div class=menu><a href=a.html>Boats of the harbour</a> <a href=b.html>Crews of the boats</a></div>";
+
+#[test]
+fn sphinx_writes_sections_in_every_theme() {
+    let section = format!(
+        "<section id=ferry><h1>Ferry<a class=headerlink href='#ferry'>\u{b6}</a></h1>{PROSE}{PROSE}\
+        <section id=examples><h2>Examples</h2><div class=highlight><pre>ferry call --at noon</pre></div></section></section>"
+    );
+    let page =
+        |head: &str| format!("<head>{head}</head><body>{FRAME}<div class=paper>{section}</div>{FRAME}");
+    let (text, reason) = extracted(&page("<script src='../_static/doctools.js'></script>"));
+    assert!(text.contains("Examples") && text.contains("ferry call --at noon"), "{text}");
+    assert!(!text.contains("Crews of the boats"), "{text}");
+    assert!(reason.starts_with("documentation by Sphinx, other themes"), "{reason}");
+    // Sections alone are no sign of the program.
+    let (_, reason) = extracted(&page("<link rel=stylesheet href='/css/pygments.css'>"));
+    assert!(!reason.starts_with("documentation by Sphinx"), "{reason}");
+}
+
+#[test]
+fn haddock_says_once_what_the_interface_says() {
+    let page = format!(
+        "<body><div id=package-header><span class=caption>ferry-1.2: Boats of the harbour</span></div><div id=content>\
+        <div id=module-header><p class=caption>Harbour.Ferry</p></div><div id=synopsis><ul><li>noon :: Ferry</li></ul></div>\
+        <div id=interface><h1>Boats</h1><div class=top><p class=src>noon :: Ferry <a class=link href='src/x.html'>Source</a></p>\
+        {PROSE}</div></div></div>"
+    );
+    let (text, reason) = extracted(&page);
+    assert_eq!(text.matches("noon :: Ferry").count(), 1, "{text}");
+    assert!(text.contains("Harbour.Ferry") && !text.contains("Source"), "{text}");
+    assert!(reason.starts_with("documentation by Haddock"), "{reason}");
+}
+
+#[test]
+fn the_bar_of_links_is_a_sign_of_javadoc() {
+    let page = format!(
+        "<body><ul class=navList title=Navigation><li>Overview</li></ul><main role=main><h2 class=title>Class Ferry</h2>\
+        <ul><li><h3>Nested classes inherited from Boat</h3><code>Boat.Deck, Boat.Keel</code></li></ul>{PROSE}{PROSE}</main>"
+    );
+    let (text, reason) = extracted(&page);
+    assert!(text.contains("Class Ferry") && text.contains("Boat.Keel"), "{text}");
+    assert!(reason.starts_with("documentation by javadoc"), "{reason}");
+}
