@@ -206,3 +206,27 @@ fn a_section_of_all_pages_is_no_exception() {
         assert!(text.ends_with(&sections(n)), "{text}");
     }
 }
+
+#[test]
+fn a_sentence_of_the_page_alone_above_its_name_is_no_menu() {
+    let text = |n: usize, above: &str| format!("{above}\n\nferry{n} notes\n\n{}", own(n));
+    let pages = |above: &dyn Fn(usize) -> String| {
+        let texts = (0..20).map(|n| {
+            let url = format!("https://h.example/x/ferry{n}-notes");
+            (url, format!("Harbour\n\nAlmanac\n\nTide tables\n\n{}", text(n, &above(n))))
+        });
+        let texts: Vec<(String, String)> = texts.collect();
+        let pages: Vec<PageText<'_>> =
+            texts.iter().map(|(url, content)| PageText { content, url, ..PageText::default() }).collect();
+        let cleaned = clean_site("h.example", &pages, &FingerprintSettings::default()).0;
+        cleaned.into_iter().map(|page| page.text).collect::<Vec<_>>()
+    };
+    let sentence = |n: usize| format!("Crew{0}\n\nThe boat {0} sails around lamp{0} at night.", name(n));
+    for (n, cleaned) in pages(&sentence).iter().enumerate() {
+        assert_eq!(cleaned, &text(n, &sentence(n)));
+    }
+    let menu = |n: usize| format!("Crew{0}\n\nboats around lamp{0} at night", name(n));
+    for (n, cleaned) in pages(&menu).iter().enumerate() {
+        assert_eq!(cleaned, &format!("ferry{n} notes\n\n{}", own(n)));
+    }
+}

@@ -24,6 +24,11 @@ pub(super) struct Times {
     pub(super) last: usize,
 }
 
+/// Minimum words of a sentence; a shorter text with a full stop may be a label.
+const SENTENCE: u32 = 6;
+/// Signs at the end of a sentence.
+const SENTENCE_ENDS: [char; 7] = ['.', '!', '?', '…', '。', '！', '？'];
+
 /// Reason for a removal, and the number of pages that support it.
 pub(super) type Verdict = (RemovalReason, u64);
 
@@ -150,8 +155,19 @@ impl<'a> Judge<'a> {
     }
 
     fn is_alone_at_head(&self, at: usize) -> bool {
-        at * 2 < self.read.blocks.len()
-            && self.read.lines_of(at).iter().all(|line| self.host.is_alone(line.key))
+        at * 2 < self.read.blocks.len() && self.is_alone(at)
+    }
+
+    /// Returns true if no other page has a line of the block.
+    fn is_alone(&self, at: usize) -> bool {
+        self.read.lines_of(at).iter().all(|line| self.host.is_alone(line.key))
+    }
+
+    /// Returns true for a sentence that no other page has: it belongs to no menu.
+    pub(super) fn is_own_sentence(&self, at: usize) -> bool {
+        let block = &self.read.blocks[at];
+        let text = || self.read.text_of(at, &self.page).trim_end();
+        block.words >= SENTENCE && text().ends_with(SENTENCE_ENDS) && self.is_alone(at)
     }
 
     pub(super) fn heading(&self, at: usize) -> bool {
