@@ -158,7 +158,8 @@ fn what_may_not_be_fetched_is_not() {
     client.close();
     // loopback is not public either, unless the configuration allows it
     let mut client = Client::start(&sandbox, &[]);
-    refused(&mut client, "crawl_url", &url("/sheet"), &["not a public address"]);
+    // the server has no flag for it
+    refused(&mut client, "crawl_url", &url("/sheet"), &["not a public address", "fetch.allow_addresses"]);
 }
 
 #[test]

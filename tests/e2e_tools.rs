@@ -88,6 +88,12 @@ fn config_prints_the_effective_settings_with_their_sources() {
         assert!(line.ends_with(&format!("# {source}")), "{line}");
     }
     assert!(!shown.contains("s3cret"), "{shown}");
+    let none =
+        run(sandbox.bare().args(["config", "--delay", "0", "https://docs.example.org/"])).expect(0).stdout;
+    assert!(
+        none.contains("delay = \"0\"") || none.contains("delay = \"0s\""),
+        "nothing needs no unit: {none}"
+    );
     sandbox.write("again.toml", &shown);
     let checked = run(sandbox.bare().args(["check", "config", "again.toml"])).expect(0).stdout;
     assert!(checked.starts_with("again.toml: no fault; "), "{checked}");
@@ -191,6 +197,27 @@ fn extract_fetches_a_url() {
     assert!(!server.targets().iter().any(|target| target == "/secret" || target == "/next"));
     let flag = extract(&[&url, "--select", "p"]).expect(2);
     assert!(flag.stderr.contains("--select needs the page in a file"), "{}", flag.stderr);
+}
+
+/// Another attempt changes nothing for pages that robots.txt forbids.
+#[test]
+fn the_summary_offers_retries_only_where_they_may_help() {
+    let server = Server::start(0, |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /secret\n"),
+        "/page" => Response::html(page("the sheet", &["/secret".into()])),
+        "/more" => Response::html(page("the sheet", &["/secret".into(), "/missing".into()])),
+        _ => Response::status(404),
+    })
+    .unwrap();
+    let said = |path: &str| {
+        let sandbox = Sandbox::new();
+        run(&mut sandbox.crawl(&[server.url(path)], &["-o", "out.jsonl"])).expect(0).stderr
+    };
+    let forbidden = said("/page");
+    assert!(forbidden.contains("robots_disallowed: 1"), "{forbidden}");
+    assert!(!forbidden.contains("retry-errors"), "{forbidden}");
+    let missing = said("/more");
+    assert!(missing.contains("fetches the 1 failed pages again"), "{missing}");
 }
 
 #[test]
@@ -359,7 +386,9 @@ fn extract_says_which_line_is_broken_and_goes_on_or_stops() {
 fn unusable_lines_are_named_up_to_a_number() {
     let sandbox = Sandbox::new();
     sandbox.write("in.jsonl", "{\"id\n".repeat(30));
-    for job in [&["extract", "--jsonl"][..], &["classify", "--jsonl"], &["dedup"]] {
+    for job in
+        [&["extract", "--jsonl"][..], &["classify", "--jsonl"], &["check", "url", "--jsonl"], &["dedup"]]
+    {
         let done = run(sandbox.bare().args(job).arg("in.jsonl")).expect(2);
         assert!(done.stderr.contains("in.jsonl: line 20: "), "{}", done.stderr);
         assert!(!done.stderr.contains("line 21") && !done.stderr.contains("at line 1"), "{}", done.stderr);
@@ -368,15 +397,16 @@ fn unusable_lines_are_named_up_to_a_number() {
     }
 }
 
-/// One of several pages is empty.
 #[test]
-fn an_empty_page_among_others_is_named() {
+fn an_empty_page_among_several_is_named() {
     let sandbox = Sandbox::new();
-    sandbox.write("empty.html", "\n");
-    let done = run(sandbox.bare().arg("extract").arg(fixture("news/storm-barbara.html")).arg("empty.html"))
-        .expect(0);
-    assert_eq!(lines(&done.stdout).len(), 2);
-    assert!(done.stderr.contains("empty.html: is empty"), "{}", done.stderr);
+    sandbox.write("a.html", "<p>The ferry runs eleven crossings a day.</p>");
+    sandbox.write("b.html", "\n");
+    sandbox.write("c.warc", "");
+    let done = run(sandbox.bare().args(["extract", "a.html", "b.html", "c.warc"])).expect(0);
+    assert!(done.stderr.contains("b.html: is empty"), "{}", done.stderr);
+    assert!(done.stderr.contains("c.warc: is empty"), "{}", done.stderr);
+    assert!(!done.stderr.contains("a.html"), "{}", done.stderr);
 }
 
 #[test]
@@ -438,6 +468,10 @@ fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
     let exact = run(sandbox.bare().args(["dedup", "--mode", "exact", "in.jsonl"])).expect(0).stdout;
     assert_eq!(lines(&exact)[3]["boilerplate"]["removed"][0]["reason"], "block");
     run(sandbox.bare().args(["dedup", "--threshold-pct", "0.05", "in.jsonl"])).expect(2);
+    // the output may be the input
+    run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "in.jsonl"])).expect(0);
+    assert_eq!(std::fs::read_to_string(sandbox.path("in.jsonl")).unwrap(), first);
+    run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "/dev/full"])).expect(3);
 }
 
 /// A single check gives its result by the exit code; with JSON lines each line has a result.

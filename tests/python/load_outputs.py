@@ -10,6 +10,12 @@ import datasets, duckdb, pandas, pyarrow.parquet, yaml, zstandard
 from datatrove.pipeline.readers import JsonlReader, ParquetReader
 
 
+def adapter(reader, record, path, id_in_file):
+    """Hands the media of a page to datatrove as metadata: its own field `media` holds downloaded bytes."""
+    record["page_media"] = record.pop("media", [])
+    return reader._default_adapter(record, path, id_in_file)
+
+
 def main(folder):
     lines = [json.loads(line) for line in (folder / "out.jsonl").open()]
     texts = {record["id"]: record["text"] for record in lines}
@@ -47,7 +53,7 @@ def main(folder):
             loaded = datasets.load_dataset(kind, data_files=str(folder / name), split="train", cache_dir=cache)
             same(f"datasets {name}", zip(loaded["id"], loaded["text"]))
     for reader, pattern in ((JsonlReader, "out.jsonl"), (JsonlReader, "out.jsonl.gz"), (ParquetReader, "out.parquet")):
-        documents = reader(str(folder), glob_pattern=pattern)()
+        documents = reader(str(folder), glob_pattern=pattern, adapter=adapter)()
         # a record without text is no document there
         found = {document.id: document.text for document in documents}
         assert found == {id: text for id, text in texts.items() if text}, f"datatrove {pattern}: {len(found)}"

@@ -140,6 +140,9 @@ pub enum DedupMode {
 pub struct DedupArgs {
     /// Records with `url` and `content` (or `text`); - or none for standard input
     pub file: Option<PathBuf>,
+    /// Write the records to FILE, which may be the input (default, and -: standard output)
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Mode of judging blocks [default: from the configuration]
     #[arg(long, value_enum)]
     pub mode: Option<DedupMode>,

@@ -1,13 +1,11 @@
 //! `crawl dedup`: the batch algorithm over a finished JSONL.
 
 mod explain;
+mod output;
 mod records;
 mod report;
 
-use super::{
-    jsonl::{Reports, input_name},
-    write_out,
-};
+use super::jsonl::{Reports, input_name};
 use crate::{
     cli::{DedupArgs, DedupMode},
     logging::say,
@@ -21,6 +19,7 @@ use crawl_engine::{
 use crawl_extract::PageExtractor;
 use crawl_output::replace;
 use crawl_projects::cleaning;
+use output::Output;
 use records::{Input, Record};
 use report::Report;
 use std::path::Path;
@@ -43,7 +42,9 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     let (input, name) = (Input::open(args.file.as_deref())?, input_name(args.file.as_deref()));
     let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
     let mut project = count((&input, &name), CountedProject::new(mode, &settings), report.as_mut())?;
-    let kept = write(&input, &mut project, report.as_mut(), args.explain, &extractor)?;
+    let mut output = Output::create(args.output.as_deref())?;
+    let kept = write((&input, &mut output), &mut project, report.as_mut(), args.explain, &extractor)?;
+    output.finish()?;
     let project = project.analysis();
     if let Some(path) = &args.stats {
         let mut text = serde_json::to_vec_pretty(&project).map_err(internal)?;
@@ -98,7 +99,7 @@ fn count(
 /// The second pass: each record is cleaned and written, or what goes from it is explained. Returns how many keep the text of an
 /// earlier run.
 fn write(
-    input: &Input<'_>,
+    (input, output): (&Input<'_>, &mut Output<'_>),
     project: &mut CountedProject,
     mut report: Option<&mut Report>,
     explain: bool,
@@ -120,13 +121,13 @@ fn write(
             None => record.write(&text, &info, &mut out)?,
         }
         if out.len() > WRITTEN {
-            write_out(&out)?;
+            output.write(&out)?;
             out.clear();
         }
         Ok(())
     };
     input.each(|_, _| (), written)?;
-    write_out(&out)?;
+    output.write(&out)?;
     Ok(kept)
 }
 

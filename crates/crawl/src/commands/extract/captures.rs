@@ -81,6 +81,9 @@ pub(super) fn run(
     inputs: &[CaptureInput],
 ) -> Result<Exit, Failure> {
     let mut batch = Batch { extractor, select, pages: Vec::new(), bytes: 0 };
+    for path in inputs.iter().filter_map(empty_archive) {
+        say_as(Level::WARN, &format!("{}: is empty", path.display()));
+    }
     let mut each = |capture: Capture| batch.add(capture);
     let tally = CaptureReader::new(args.url.as_ref(), MAX_PAGE, &say, &mut each).read(inputs)?;
     let name = captures::names(inputs);
@@ -96,6 +99,13 @@ pub(super) fn run(
         None if tally.pages == 0 => Err(Failure::usage(format!("{name}: no page of HTML or text in it"))),
         None => Ok(Exit::Done),
     }
+}
+
+/// The path of an archive without a byte, of which the reader says nothing.
+fn empty_archive(input: &CaptureInput) -> Option<&Path> {
+    let CaptureInput::Path(path) = input else { return None };
+    let is_empty = path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
+    (is_empty && captures::is_named_as_archive(path)).then_some(path)
 }
 
 /// Pages that wait for their extraction.
