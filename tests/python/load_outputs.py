@@ -10,10 +10,20 @@ import datasets, duckdb, pandas, pyarrow.parquet, yaml, zstandard
 from datatrove.pipeline.readers import JsonlReader, ParquetReader
 
 
-def adapter(reader, record, path, id_in_file):
-    """Hands the media of a page to datatrove as metadata: its own field `media` holds downloaded bytes."""
+def adapter(reader, record, path, number):
     record["page_media"] = record.pop("media", [])
-    return reader._default_adapter(record, path, id_in_file)
+    return reader._default_adapter(record, path, number)
+
+
+class PageReader(JsonlReader):
+    """Reads whole records. The reader of datatrove takes `media` for its own field, with downloaded bytes."""
+
+    def read_file(self, filepath):
+        with self.data_folder.open(filepath, "r", compression=self.compression) as lines:
+            for number, line in enumerate(lines):
+                document = self.get_document_from_dict(json.loads(line), filepath, number)
+                if document:
+                    yield document
 
 
 def main(folder):
@@ -52,7 +62,7 @@ def main(folder):
         for kind, name in (("json", "out.jsonl"), ("json", "out.jsonl.gz"), ("parquet", "out.parquet")):
             loaded = datasets.load_dataset(kind, data_files=str(folder / name), split="train", cache_dir=cache)
             same(f"datasets {name}", zip(loaded["id"], loaded["text"]))
-    for reader, pattern in ((JsonlReader, "out.jsonl"), (JsonlReader, "out.jsonl.gz"), (ParquetReader, "out.parquet")):
+    for reader, pattern in ((PageReader, "out.jsonl"), (PageReader, "out.jsonl.gz"), (ParquetReader, "out.parquet")):
         documents = reader(str(folder), glob_pattern=pattern, adapter=adapter)()
         # a record without text is no document there
         found = {document.id: document.text for document in documents}
