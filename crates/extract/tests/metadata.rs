@@ -61,6 +61,8 @@ fn code_fields_and_numbered_headings_are_no_names() {
         assert!(authors("", byline, "").is_empty(), "{byline}: {:?}", authors("", byline, ""));
     }
     assert_eq!(authors("", "<p class=author>98 Buck Social</p>", ""), ["98 Buck Social"]);
+    // The mail address behind the name is a link of its own.
+    assert_eq!(authors("", "<p class=author>Ada Holm &lt;</p>", ""), ["Ada Holm"]);
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
     }
     let name = name
         .trim_matches(|c: char| {
-            matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '●' | '@' | '"' | ' ' | '(' | ')')
+            matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '●' | '@' | '"' | ' ' | '(' | ')' | '<' | '>')
         })
         .to_owned();
     // "Jan Koch", "April Ho": the name of a month alone, or with digits after it, is a date.
