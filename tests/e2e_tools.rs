@@ -470,7 +470,7 @@ fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
     run(sandbox.bare().args(["dedup", "--threshold-pct", "0.05", "in.jsonl"])).expect(2);
     // the output may be the input
     run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "in.jsonl"])).expect(0);
-    assert_eq!(std::fs::read_to_string(sandbox.path("in.jsonl")).unwrap(), first);
+    assert_eq!(fs::read_to_string(sandbox.path("in.jsonl")).unwrap(), first);
     run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "/dev/full"])).expect(3);
 }
 
