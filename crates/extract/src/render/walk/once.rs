@@ -35,7 +35,7 @@ pub(super) fn labels(page: &Page<'_>) -> FxHashSet<String> {
     several.map(|(label, _)| label).collect()
 }
 
-/// Short links whose text several links have, by the hash of its words. Few texts do, so their strings are made
+/// Short links whose text has several targets, by the hash of its words. Few texts do, so their strings are made
 /// afterwards.
 fn repeated_texts(page: &Page<'_>) -> Vec<u32> {
     let dom = &page.dom;
@@ -48,14 +48,36 @@ fn repeated_texts(page: &Page<'_>) -> Vec<u32> {
             continue;
         }
         let mut hasher = FxHasher::default();
-        let texts = (id..dom.end(id)).map(|node| dom.text(node));
         // Words may continue in the next node, so only their characters count.
-        texts.flat_map(str::split_whitespace).flat_map(str::bytes).for_each(|byte| hasher.write_u8(byte));
+        for text in (id..dom.end(id)).map(|node| dom.text(node)) {
+            if text.is_ascii() {
+                let letters = text.bytes().filter(|byte| !matches!(byte, b' ' | b'\t'..=b'\r'));
+                letters.for_each(|byte| hasher.write_u8(byte));
+            } else {
+                text.split_whitespace().flat_map(str::bytes).for_each(|byte| hasher.write_u8(byte));
+            }
+        }
         links.push((hasher.finish(), id));
     }
     links.sort_unstable();
-    let alike = links.chunk_by(|(a, _), (b, _)| a == b).filter(|alike| alike.len() >= LABEL_PLACES);
+    let alike = links.chunk_by(|(a, _), (b, _)| a == b).filter(|alike| has_several_targets(page, alike));
     alike.flatten().map(|(_, id)| *id).collect()
+}
+
+fn has_several_targets(page: &Page<'_>, links: &[(u64, u32)]) -> bool {
+    let mut targets: [&str; LABEL_PLACES] = [""; LABEL_PLACES];
+    let mut count = 0;
+    for (_, id) in links {
+        let href = without_fragment(page.dom.attr(*id, &local_name!("href")).unwrap_or_default());
+        if !targets[..count].contains(&href) {
+            targets[count] = href;
+            count += 1;
+        }
+        if count == LABEL_PLACES {
+            return true;
+        }
+    }
+    false
 }
 
 /// Folders of archives with links to two targets: a single link may lead to a page of that name in a manual.
@@ -212,6 +234,9 @@ fn ends_with_letters(path: &str, name: &str) -> bool {
 
 /// Decodes a path's percent signs, if the result is UTF-8.
 fn decoded(path: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'%', path.as_bytes()).is_none() {
+        return Cow::Borrowed(path);
+    }
     percent_encoding::percent_decode_str(path).decode_utf8().unwrap_or(Cow::Borrowed(path))
 }
 
