@@ -2,7 +2,8 @@
 
 use super::{
     Sources, non_empty,
-    title::{MAX_CUTS, SEPARATORS, is_site, leads_up, letters, without_site},
+    start_links::leads_up,
+    title::{MAX_CUTS, SEPARATORS, is_site, letters, without_site},
 };
 use crate::{dom::Tag, text};
 use rustc_hash::FxHashSet;

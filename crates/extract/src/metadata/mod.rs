@@ -22,6 +22,7 @@ mod scripts;
 mod shown;
 mod sources;
 mod stamped;
+mod start_links;
 mod start_page;
 mod title;
 
