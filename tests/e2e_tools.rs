@@ -472,6 +472,15 @@ fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
     run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "in.jsonl"])).expect(0);
     assert_eq!(fs::read_to_string(sandbox.path("in.jsonl")).unwrap(), first);
     run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "/dev/full"])).expect(3);
+    // what would lose records, or hold another format than its name says
+    for words in [&["-o", "in.jsonl", "--explain"][..], &["-o", "out.parquet"], &["-o", "out.jsonl.gz"]] {
+        run(sandbox.bare().args(["dedup", "in.jsonl"]).args(words)).expect(2);
+    }
+    let broken = format!("{first}not json\n");
+    sandbox.write("broken.jsonl", &broken);
+    let refused = run(sandbox.bare().args(["dedup", "broken.jsonl", "-o", "broken.jsonl"])).expect(2);
+    assert!(refused.stderr.contains("broken.jsonl: is unchanged"), "{}", refused.stderr);
+    assert_eq!(fs::read_to_string(sandbox.path("broken.jsonl")).unwrap(), broken);
 }
 
 /// A single check gives its result by the exit code; with JSON lines each line has a result.

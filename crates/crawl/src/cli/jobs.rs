@@ -141,7 +141,7 @@ pub struct DedupArgs {
     /// Records with `url` and `content` (or `text`); - or none for standard input
     pub file: Option<PathBuf>,
     /// Write the records to FILE, which may be the input (default, and -: standard output)
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    #[arg(short = 'o', long = "output", value_name = "FILE", conflicts_with = "explain")]
     pub output: Option<PathBuf>,
     /// Mode of judging blocks [default: from the configuration]
     #[arg(long, value_enum)]

@@ -45,6 +45,11 @@ impl Reports {
         }
     }
 
+    /// Returns true if there was an unusable line.
+    pub(super) const fn has_any(&self) -> bool {
+        self.bad > 0
+    }
+
     /// Reports how many lines have no message of their own.
     ///
     /// # Errors

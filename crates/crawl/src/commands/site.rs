@@ -18,7 +18,7 @@ use std::{
 use url::Url;
 
 const NO_PAGE: &str = "no page with HTML and a URL in the input; lines need \"html\" and \"url\", which records of a crawl do not \
-    have: crawl with --warc DIR, and name the archive";
+    have: crawl with --warc DIR, and name a file of DIR";
 /// Most bytes of a record of an archive.
 const MAX_RECORD: usize = 64 << 20;
 /// Examples of a template.
@@ -190,7 +190,7 @@ impl<'a> Source<'a> {
             let name = path.to_string_lossy();
             [".warc", ".warc.gz", ".warc.zst", ".parquet"].iter().any(|ending| name.ends_with(ending))
         };
-        match file.filter(is_archive) {
+        match file.filter(is_archive).filter(|path| !path.is_dir()) {
             Some(path) => Ok(Self::Archive(path)),
             None => Ok(Self::Lines(Lines::of(file)?)),
         }

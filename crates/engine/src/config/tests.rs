@@ -64,10 +64,10 @@ fn errors_name_file_line_key_and_the_nearest_name() {
     let error = with_file("[fetsh]\n").unwrap_err();
     assert_eq!(error, "FILE:1: fetsh: unknown section; did you mean \"fetch\"?");
     let error = with_file("\n[politeness]\ndelay = 3\n").unwrap_err();
-    assert!(
-        error.starts_with("FILE:3: politeness.delay: invalid type: integer `3`, expected a string"),
-        "{error}"
-    );
+    assert!(error.starts_with("FILE:3: politeness.delay: \"3\" has no unit; write \"3s\""), "{error}");
+    let error = with_file("\n[politeness]\ndelay = 0.5\n").unwrap_err();
+    assert_eq!(error, "FILE:3: politeness.delay: expected a duration such as \"1s\", not 0.5");
+    assert_eq!(with_file("[politeness]\ndelay = 0\n").unwrap().politeness.delay, Duration::ZERO);
     let error = with_file("[politeness]\ndelay = \"soon\"\n").unwrap_err();
     assert!(error.starts_with("FILE:2: politeness.delay: \"soon\" is not a duration"), "{error}");
     let error = with_file("[politeness]\ndelay = \"5\"\n").unwrap_err();

@@ -112,7 +112,16 @@ ranged!(min_pages, usize, MIN_PAGES);
 ranged!(min_block_chars, usize, MIN_BLOCK_CHARS);
 
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    parse_duration(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    parse_duration(&duration_text(deserializer)?).map_err(D::Error::custom)
+}
+
+/// The text of a duration. A bare number is one too, so that its error names the missing unit.
+fn duration_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text),
+        Value::Integer(number) => Ok(number.to_string()),
+        other => Err(D::Error::custom(format!("expected a duration such as \"1s\", not {other}"))),
+    }
 }
 
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -136,7 +145,7 @@ const UNLIMITED: &str = "unlimited";
 pub(super) fn unlimited_duration<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
-    match String::deserialize(deserializer)?.as_str() {
+    match duration_text(deserializer)?.as_str() {
         UNLIMITED => Ok(None),
         text => match parse_duration(text) {
             Ok(Duration::ZERO) => Err(D::Error::custom("must be more than nothing, or \"unlimited\"")),
@@ -181,7 +190,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A duration of at most a day.
 pub(super) fn pause<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    parse_pause(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    parse_pause(&duration_text(deserializer)?).map_err(D::Error::custom)
 }
 
 pub(super) fn parse_pause(text: &str) -> Result<Duration, String> {

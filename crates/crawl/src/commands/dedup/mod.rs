@@ -41,7 +41,13 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     let extractor = page_rules::last_pass_extractor(&config.extract)?;
     let (input, name) = (Input::open(args.file.as_deref())?, input_name(args.file.as_deref()));
     let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
-    let mut project = count((&input, &name), CountedProject::new(mode, &settings), report.as_mut())?;
+    let (mut project, unusable) =
+        count((&input, &name), CountedProject::new(mode, &settings), report.as_mut())?;
+    if unusable && output::is_input(args.file.as_deref(), args.output.as_deref()) {
+        return Err(Failure::usage(format!(
+            "{name}: is unchanged, since lines of it would be lost; name another file with -o"
+        )));
+    }
     let mut output = Output::create(args.output.as_deref())?;
     let kept = write((&input, &mut output), &mut project, report.as_mut(), args.explain, &extractor)?;
     output.finish()?;
@@ -74,12 +80,12 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The first pass: all records are counted. `name` is that of the input.
+/// The first pass: all records are counted. `name` is that of the input. The second value is true if a line could not be used.
 fn count(
     (input, name): (&Input<'_>, &str),
     mut project: CountedProject,
     mut report: Option<&mut Report>,
-) -> Result<CountedProject, Failure> {
+) -> Result<(CountedProject, bool), Failure> {
     let (mut good, mut reports) = (0, Reports::default());
     let unusable =
         |number: usize, problem: String| reports.add(name, number, &format!("{problem}; left out"));
@@ -93,7 +99,7 @@ fn count(
     })?;
     reports.end(name, good)?;
     project.settle();
-    Ok(project)
+    Ok((project, reports.has_any()))
 }
 
 /// The second pass: each record is cleaned and written, or what goes from it is explained. Returns how many keep the text of an

@@ -8,6 +8,9 @@ use std::{
     path::Path,
 };
 
+/// Ends of names that promise another format.
+const OTHER_FORMATS: [&str; 5] = ["gz", "zst", "parquet", "csv", "md"];
+
 /// Output for records, or for what is removed from them.
 pub(super) enum Output<'a> {
     /// A file that is replaced at the end, so that a failure leaves the old one, and the input may be the output.
@@ -20,6 +23,13 @@ impl<'a> Output<'a> {
     pub fn create(path: Option<&'a Path>) -> Result<Self, Failure> {
         match path.filter(|path| path.as_os_str() != "-") {
             Some(path) => {
+                if path.extension().is_some_and(|kind| OTHER_FORMATS.iter().any(|other| kind == *other)) {
+                    return Err(Failure::usage(format!(
+                        "{}: lines of JSON are written, not {}; name a file that ends in .jsonl",
+                        path.display(),
+                        path.extension().unwrap_or_default().display()
+                    )));
+                }
                 let file = Replacement::create(path).map_err(|e| cannot(path, &e))?;
                 Ok(Self::File(path, file))
             }
@@ -44,4 +54,13 @@ impl<'a> Output<'a> {
 
 fn cannot(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Storage, format!("{}: {error}", path.display()))
+}
+
+/// Returns true if the output replaces the input.
+pub(super) fn is_input(input: Option<&Path>, output: Option<&Path>) -> bool {
+    let whole = |path: &Path| path.canonicalize().ok();
+    input.zip(output).is_some_and(|(input, output)| {
+        let output = whole(output);
+        output.is_some() && whole(input) == output
+    })
 }
