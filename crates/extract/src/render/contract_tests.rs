@@ -87,7 +87,7 @@ fn blocks_have_the_forms_of_the_contract() {
             "<ul><li><input type=checkbox checked> done<li><input type=checkbox> open</ul>",
             "- [x] done\n- [ ] open",
         ),
-        ("<ul><li><h3>Head</h3><p>Body.</ul>", "- **Head**\n\n  Body."),
+        ("<ul><li><h3>Head</h3><p>Body.<li>Foot</ul>", "- **Head**\n\n  Body.\n- Foot"),
         ("<dl><dt>A<dd>first<dt><code>b</code><dd>second</dl>", "**A**\n\nfirst\n\n`b`\n\nsecond"),
         ("a<hr><hr>b<ul><li>c<li><hr></ul>d", "a\n\n---\n\nb\n\n- c\n- ***\n\nd"),
         ("First verse<br>of it<br><br>Second verse", "First verse  \nof it\n\nSecond verse"),
@@ -283,4 +283,29 @@ fn italics_beside_bold_text_keep_its_characters() {
             assert_eq!(text_of(&rendered(&markdown)), text_of(&want), "{html}\n{markdown}");
         }
     }
+}
+
+#[test]
+fn lists_that_arrange_sections_are_no_lists() {
+    let markdown = |body: &str| markdown_of(body, LinkStyle::Strip, false);
+    let method = "<ul><li><h4>sail</h4><pre>void sail()</pre><p>Leaves the harbour.</p></li></ul>";
+    let one = markdown(&format!("<ul><li><a id=methods></a>\n<h3>Methods</h3>{method}{method}</li></ul>"));
+    let section = "#### sail\n\n```\nvoid sail()\n```\n\nLeaves the harbour.";
+    assert_eq!(one, format!("### Methods\n\n{section}\n\n{section}"));
+    // Several items are sections if the page says so.
+    let sections = "<ul><li><section><h2>Boats</h2><ul><li>Ann</li></ul></section></li>\
+        <li><section><h2>Crews</h2><p>Two.</p></section></li></ul>";
+    assert_eq!(markdown(sections), "## Boats\n\n- Ann\n\n## Crews\n\nTwo.");
+    // Other lists stay: of headlines, of a text before a heading, and within an item.
+    let headlines = markdown("<ul><li><h2>Boats</h2></li><li><h2>Crews</h2></li></ul>");
+    assert_eq!(headlines, "- **Boats**\n- **Crews**");
+    assert!(markdown("<ul><li>All <h2>Boats</h2></li></ul>").starts_with("- All"));
+    assert!(markdown("<ul><li>All<ul><li><h2>Boats</h2></li></ul></li></ul>").contains("  - **Boats**"));
+}
+
+#[test]
+fn geshi_names_the_language_on_a_box() {
+    let box_of =
+        "<div class=mw-geshi><div class='cpp source-cpp'><pre class=de1>int sail();</pre></div></div>";
+    assert_eq!(markdown_of(box_of, LinkStyle::Strip, false), "```cpp\nint sail();\n```");
 }

@@ -131,6 +131,10 @@ impl Block {
             Self::Heading(level, spans) => {
                 leaf(&format!("{path}/h{level}"), spans, None, out);
             }
+            // A list of one section is no list.
+            Self::List(_, items) if !path.contains("li") && items.len() == 1 && is_section(&items[0]) => {
+                items[0].iter().for_each(|block| block.leaves(path, out));
+            }
             Self::List(start, items) => {
                 for (at, item) in items.iter().enumerate() {
                     let name =
@@ -148,6 +152,15 @@ impl Block {
             }
             Self::Rule => out.push((format!("{path}/hr"), Vec::new())),
         }
+    }
+}
+
+/// Returns true for an item that begins with a heading, itself or in a list of its own.
+fn is_section(item: &[Block]) -> bool {
+    match item.first() {
+        Some(Block::Heading(..)) => true,
+        Some(Block::List(_, items)) => items.first().is_some_and(|item| is_section(item)),
+        _ => false,
     }
 }
 

@@ -1,6 +1,9 @@
 //! Lists: marks and spacing of their items.
 
-use super::{super::Gap, Walk};
+use super::{
+    super::{Gap, inline::is_blank},
+    Walk,
+};
 use crate::dom::Tag;
 use html5ever::local_name;
 use std::borrow::Cow;
@@ -22,6 +25,10 @@ pub(super) struct List {
 
 impl Walk<'_> {
     pub(super) fn enter_list(&mut self, id: u32, tag: Tag) {
+        if self.is_list_of_sections(id) {
+            self.request_gap(Gap::Blank);
+            return;
+        }
         let number = |name| {
             let value = self.page.dom.attr(id, &name)?;
             value.trim().parse::<i64>().ok().filter(|number| (0..MAX_NUMBER).contains(number))
@@ -40,6 +47,10 @@ impl Walk<'_> {
     }
 
     pub(super) fn enter_item(&mut self, id: u32) {
+        if self.is_list_of_sections(self.page.dom.parent(id)) {
+            self.request_gap(Gap::Blank);
+            return;
+        }
         let mut marker = Cow::Borrowed("- ");
         if let Some(list) = self.lists.last_mut() {
             // Items follow each other directly, however many blocks the last one had. The first item gets the
@@ -84,6 +95,27 @@ impl Walk<'_> {
         true
     }
 
+    /// Returns true for a list that only arranges sections of the page, as in javadoc. Its first item begins
+    /// with a heading, and is the only item or holds a `section`.
+    fn is_list_of_sections(&self, id: u32) -> bool {
+        let dom = &self.page.dom;
+        if !self.style.markdown || !matches!(dom.tag(id), Tag::Ul | Tag::Ol) {
+            return false;
+        }
+        let mut items = dom.children(id).take(MAX_LOOKED_AT).filter(|child| dom.tag(*child) == Tag::Li);
+        let (Some(item), second) = (items.next(), items.next()) else { return false };
+        let mut parts = (item + 1..dom.end(item)).take(MAX_LOOKED_AT);
+        let has_section =
+            || dom.children(item).take(MAX_LOOKED_AT).any(|child| dom.tag(child) == Tag::Section);
+        let is_heading = |part: u32| dom.tag(part).heading_level().is_some();
+        let begins =
+            |part: &u32| is_heading(*part) || has_own_form(dom.tag(*part)) || !is_blank(dom.text(*part));
+        parts.find(begins).is_some_and(is_heading)
+            && (second.is_none() || has_section())
+            // Within an item of another list a heading would end that list.
+            && self.prefixes.iter().all(|prefix| prefix.first == "> ")
+    }
+
     /// Makes a task of the item that begins with a checkbox.
     pub(super) fn checkbox(&mut self, id: u32) {
         let dom = &self.page.dom;
@@ -104,3 +136,14 @@ impl Walk<'_> {
 
 /// Upper bound of list numbers in CommonMark, which have nine digits at most.
 const MAX_NUMBER: i64 = 1_000_000_000;
+
+/// Nodes at the start of a list or item that may tell whether it arranges sections.
+const MAX_LOOKED_AT: usize = 12;
+
+/// Returns true for an element whose heading belongs to it, and not to the list around it.
+fn has_own_form(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Blockquote | Tag::Pre | Tag::Table | Tag::Dl | Tag::Details | Tag::Hr | Tag::Img | Tag::Input
+    )
+}
