@@ -12,7 +12,6 @@ mod imprint;
 mod lead;
 mod listing;
 mod platform;
-pub(crate) use platform::titles;
 mod prune;
 mod readability;
 mod reference;

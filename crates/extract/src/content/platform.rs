@@ -31,25 +31,10 @@ pub(super) fn outermost(page: &Page<'_>, elements: Vec<u32>) -> Vec<u32> {
     out
 }
 
-/// Returns true if the page has a sign of the generator, or the generator needs none.
-fn is_signed(page: &Page<'_>, platform: u16) -> bool {
-    page.rules.platforms.documentation[platform as usize].sign.is_empty()
-        || page.parts.iter().any(|(part, index, _)| *part == Part::DocSign && *index == platform)
-}
-
-/// Elements that a recognised generator writes as the heading of the page instead of an h1.
-pub(crate) fn titles(page: &Page<'_>) -> Vec<u32> {
-    let named = page.parts.iter().filter(|(part, platform, _)| {
-        // Few pages have such elements, so the search for a sign is rare.
-        *part == Part::DocTitle && is_signed(page, *platform)
-    });
-    named.map(|(_, _, id)| *id).filter(|id| page.is_visible(*id)).collect()
-}
-
 /// The recognised generator whose containers hold the most words.
 fn best_documentation(page: &Page<'_>) -> Option<(u16, Vec<u32>, u32)> {
     (0..page.rules.platforms.documentation.len() as u16)
-        .filter(|platform| is_signed(page, *platform))
+        .filter(|platform| page.is_signed(*platform))
         .filter_map(|platform| {
             let found = outermost(page, elements(page, Part::DocContent, platform));
             let words: u32 = found.iter().map(|id| page.amount(*id).words).sum();

@@ -29,7 +29,7 @@ pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
     let dom = &s.page.dom;
     let mut out: Vec<Heading> = Vec::new();
     let of_level = |tag| dom.find_all(s.page.within_body(), tag).filter(|id| s.page.is_visible(*id));
-    let first: Vec<u32> = crate::content::titles(s.page).into_iter().chain(of_level(Tag::H1)).collect();
+    let first: Vec<u32> = s.page.documentation_titles().into_iter().chain(of_level(Tag::H1)).collect();
     let lower = [(2, of_level(Tag::H2).collect()), (3, of_level(Tag::H3).collect())];
     for (level, all) in [(1, first)].into_iter().chain(lower) {
         let all = all.into_iter().take(MAX_HEADINGS);

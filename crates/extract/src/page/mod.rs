@@ -5,6 +5,7 @@ mod consent;
 mod hidden;
 mod ids;
 mod link_urls;
+mod parts;
 
 use crate::{
     budget::Budget,
