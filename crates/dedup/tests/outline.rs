@@ -230,3 +230,22 @@ fn a_sentence_of_the_page_alone_above_its_name_is_no_menu() {
         assert_eq!(cleaned, &format!("ferry{n} notes\n\n{}", own(n)));
     }
 }
+
+#[test]
+fn a_title_that_is_a_question_ends_the_menu_above_it() {
+    for mark in ["", "# "] {
+        let title = |n: usize| format!("{mark}How does ferry{n} cross the bay by night?");
+        let texts = (0..20).map(|n| {
+            let url = format!("https://h.example/x/how-does-ferry{n}-cross-the-bay-by-night");
+            let menu = format!("Crew{0}\n\nboats around lamp{0} at night", name(n));
+            (url, format!("Harbour\n\nAlmanac\n\nTide tables\n\n{menu}\n\n{}\n\n{}", title(n), own(n)))
+        });
+        let texts: Vec<(String, String)> = texts.collect();
+        let pages: Vec<PageText<'_>> =
+            texts.iter().map(|(url, content)| PageText { content, url, ..PageText::default() }).collect();
+        let cleaned = clean_site("h.example", &pages, &FingerprintSettings::default()).0;
+        for (n, page) in cleaned.iter().enumerate() {
+            assert_eq!(page.text, format!("{}\n\n{}", title(n), own(n)));
+        }
+    }
+}

@@ -13,26 +13,6 @@ fn extracted(html: &str) -> (String, String) {
 
 const PROSE: &str =
     "<p>The ferry leaves at noon from the old harbour, and it comes back in the evening with the mail.</p>";
-const FRAME: &str =
-    "<div class=menu><a href=a.html>Boats of the harbour</a> <a href=b.html>Crews of the boats</a></div>";
-
-#[test]
-fn sphinx_writes_sections_in_every_theme() {
-    let section = format!(
-        "<section id=ferry><h1>Ferry<a class=headerlink href='#ferry'>\u{b6}</a></h1>{PROSE}{PROSE}\
-        <section id=examples><h2>Examples</h2><div class=highlight><pre>ferry call --at noon</pre></div></section></section>"
-    );
-    let page =
-        |head: &str| format!("<head>{head}</head><body>{FRAME}<div class=paper>{section}</div>{FRAME}");
-    let (text, reason) = extracted(&page("<script src='../_static/doctools.js'></script>"));
-    assert!(text.contains("Examples") && text.contains("ferry call --at noon"), "{text}");
-    assert!(!text.contains("Crews of the boats"), "{text}");
-    assert!(reason.starts_with("documentation by Sphinx, other themes"), "{reason}");
-    // Sections alone are no sign of the program.
-    let (_, reason) = extracted(&page("<link rel=stylesheet href='/css/pygments.css'>"));
-    assert!(!reason.starts_with("documentation by Sphinx"), "{reason}");
-}
-
 #[test]
 fn haddock_says_once_what_the_interface_says() {
     let page = format!(

@@ -61,6 +61,11 @@ fn code_fields_and_numbered_headings_are_no_names() {
         assert!(authors("", byline, "").is_empty(), "{byline}: {:?}", authors("", byline, ""));
     }
     assert_eq!(authors("", "<p class=author>98 Buck Social</p>", ""), ["98 Buck Social"]);
+    for (name, found) in
+        [("Ada Holm <ada>", "Ada Holm"), ("50. Ada Holm", "50. Ada Holm"), ("3.14 Labs", "3.14 Labs")]
+    {
+        assert_eq!(authors(&format!("<meta name=author content='{name}'>"), "", ""), [found]);
+    }
     // The mail address behind the name is a link of its own.
     assert_eq!(authors("", "<p class=author>Ada Holm &lt;</p>", ""), ["Ada Holm"]);
 }

@@ -184,6 +184,9 @@ fn a_heading_of_a_lower_level_says_what_stands_before_the_bracket() {
     let whole = "Winter (Harbour manual (version 7))";
     assert_eq!(title(head, "<h2>Ferries, boats and their crews</h2><h3>Winter</h3>"), whole);
     assert_eq!(title(head, "<h2>Timetables of the ferry in summer and in winter</h2>"), whole);
+    for longer in ["Ferries in winter", "See also: Winter"] {
+        assert_eq!(title("<title>Winter (season)</title>", &format!("<h2>{longer}</h2>")), "Winter (season)");
+    }
 }
 
 #[test]

@@ -111,12 +111,12 @@ impl Judge<'_> {
         let known = naming_words(&self.page, scratch);
         let (mut at, mut words) = (from, 0);
         while let Some(block) = self.read.blocks.get(at).filter(|_| at < RUN) {
-            if self.is_own_sentence(at) {
-                break;
-            }
             if block.heading || self.read.naming_share(at, &self.page, &known, scratch) >= NAMED {
                 self.gone[from..at].fill(Some((RemovalReason::Enclosed, 1)));
                 return at;
+            }
+            if self.is_own_sentence(at) {
+                break;
             }
             if self.is_section_list(at) {
                 self.gone[from..at].fill(Some((RemovalReason::Enclosed, 1)));

@@ -2,9 +2,6 @@
 
 use super::headings::{Heading, words};
 
-/// Maximum words of a heading in front of the page's name: a number, or its kind ("Class").
-const MAX_BEFORE: usize = 3;
-
 /// Returns true if the text opens as many brackets as it closes. A separator within brackets separates nothing.
 pub(super) fn is_closed(text: &str) -> bool {
     text.matches('(').count() == text.matches(')').count()
@@ -17,8 +14,10 @@ pub(super) fn heading<'a>(seen: &'a [Heading], title: &str) -> Option<&'a Headin
     // A lower heading with the name is that of a section: a constructor has the name of its class.
     let first = seen.iter().min_by_key(|heading| (heading.level, heading.id))?;
     let heading: Vec<String> = words(&first.text).collect();
-    let ends = !name.is_empty() && heading.ends_with(&name) && heading.len() <= name.len() + MAX_BEFORE;
-    ends.then_some(first)
+    let front = heading.strip_suffix(name.as_slice()).filter(|_| !name.is_empty())?;
+    // The number of a section, or the kind of a page ("Class").
+    let is_number = |word: &String| word.bytes().all(|b| b.is_ascii_digit());
+    (front.len() <= 1 || front.iter().all(is_number)).then_some(first)
 }
 
 /// The text before the bracket that ends a title, which may hold others.

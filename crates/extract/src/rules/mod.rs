@@ -96,7 +96,7 @@ pub(crate) enum Part {
     DocSign,
     /// Text of documentation.
     DocContent,
-    /// Its heading, which is no h1.
+    /// Heading of a page of documentation, if it is no h1.
     DocTitle,
     /// Left out of it.
     DocDrop,

@@ -101,7 +101,7 @@ pub(super) fn run(
     }
 }
 
-/// The path of an archive without a byte, of which the reader says nothing.
+/// The path of an empty archive, for which the reader has no message.
 fn empty_archive(input: &CaptureInput) -> Option<&Path> {
     let CaptureInput::Path(path) = input else { return None };
     let is_empty = path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0);

@@ -79,6 +79,10 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
         .trim_matches(|c: char| {
             matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '●' | '@' | '"' | ' ' | '(' | ')' | '<' | '>')
         })
+        // The account behind a name.
+        .split(" <")
+        .next()
+        .unwrap_or_default()
         .to_owned();
     // "Jan Koch", "April Ho": the name of a month alone, or with digits after it, is a date.
     let mut parts = name.split([' ', '.']).filter(|part| !part.is_empty());
@@ -106,13 +110,16 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
     (!bad).then_some(name)
 }
 
+/// Words of unfilled fields for a name.
+const FIELD_WORDS: [&str; 7] = ["family", "given", "first", "last", "name", "your", "author"];
+
 /// Returns true for code, an unfilled field ("[Family Given]"), and a heading with its number ("2.5. Reporters").
 fn is_code(name: &str) -> bool {
     let first = name.split(' ').next().unwrap_or_default();
-    let is_number = first.contains('.') && first.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    name.contains(['=', '<', '>', '{', '}', '\\'])
-        || name.starts_with('[') && name.ends_with(']')
-        || is_number
+    // "50. Ada Holm" is a rank.
+    let is_number = first.matches('.').count() > 1 && first.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let is_field = || name.to_lowercase().split([' ', '[', ']']).any(|word| FIELD_WORDS.contains(&word));
+    name.contains(['=', '{', '}', '\\']) || name.starts_with('[') && is_field() || is_number
 }
 
 /// End of the digits at a position of a name, if they end an account before other text. That holds for

@@ -254,7 +254,7 @@ fn has_class(page: &Page<'_>, id: u32, names: &[String]) -> bool {
 
 /// Returns true for an element of line numbers, by its class. It may be empty: a style sheet shows the number.
 pub(super) fn is_line_number(page: &Page<'_>, id: u32) -> bool {
-    // Most elements have another first letter, so this test comes first.
+    // The first letter of most elements decides, so this test comes first.
     are_numbers(page, id) && has_class(page, id, &page.rules.extraction.markdown.gutters)
 }
 

@@ -24,7 +24,7 @@ const MAX_EXTENSION: usize = 5;
 pub(super) fn labels(page: &Page<'_>) -> FxHashSet<String> {
     let dom = &page.dom;
     let mut places: FxHashMap<String, FxHashSet<&str>> = FxHashMap::default();
-    for id in repeated_texts(page) {
+    for id in links_with_repeated_texts(page) {
         let Some(href) = dom.attr(id, &local_name!("href")) else { continue };
         let hrefs = places.entry(text::fold(&dom.raw_text(id))).or_default();
         if hrefs.len() < LABEL_PLACES {
@@ -35,9 +35,8 @@ pub(super) fn labels(page: &Page<'_>) -> FxHashSet<String> {
     several.map(|(label, _)| label).collect()
 }
 
-/// Short links whose text has several targets, by the hash of its words. Few texts do, so their strings are made
-/// afterwards.
-fn repeated_texts(page: &Page<'_>) -> Vec<u32> {
+/// Short links whose text has several targets, by the hash of its words. Only these texts are copied.
+fn links_with_repeated_texts(page: &Page<'_>) -> Vec<u32> {
     let dom = &page.dom;
     let mut links: Vec<(u64, u32)> = Vec::new();
     for id in dom.find_all(page.body..dom.end(page.body), Tag::A) {
