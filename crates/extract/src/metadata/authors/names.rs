@@ -75,15 +75,8 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
     {
         name = head.trim_end();
     }
-    let name = name
-        .trim_matches(|c: char| {
-            matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '●' | '@' | '"' | ' ' | '(' | ')' | '<' | '>')
-        })
-        // The account behind a name.
-        .split(" <")
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    // The account behind a name.
+    let name = name.trim_matches(is_edge).split(" <").next().unwrap_or_default().to_owned();
     // "Jan Koch", "April Ho": the name of a month alone, or with digits after it, is a date.
     let mut parts = name.split([' ', '.']).filter(|part| !part.is_empty());
     let month = parts.next().is_some_and(|word| s.page.rules.dates.is_month(&word.to_lowercase()));
@@ -108,6 +101,11 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
         || s.page.rules.boilerplate.author_paths.candidates(&lower).any(|word| lower == *word)
         || s.page.rules.boilerplate.no_names.contains(&lower);
     (!bad).then_some(name)
+}
+
+/// Returns true for signs around a name.
+const fn is_edge(c: char) -> bool {
+    matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '●' | '@' | '"' | ' ' | '(' | ')' | '<' | '>')
 }
 
 /// Words of unfilled fields for a name.
