@@ -339,3 +339,15 @@ fn opt_outs_of_archived_pages_are_recorded() {
         assert_eq!(found, ["[]", r#"["noai"]"#, r#"["tdm_header"]"#, r#"["noai","tdm_meta"]"#]);
     }
 }
+
+#[test]
+fn an_empty_page_among_several_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.html", "<p>The ferry runs eleven crossings a day.</p>");
+    sandbox.write("b.html", "\n");
+    sandbox.write("c.warc", "");
+    let done = run(sandbox.bare().args(["extract", "a.html", "b.html", "c.warc"])).expect(0);
+    assert!(done.stderr.contains("b.html: is empty"), "{}", done.stderr);
+    assert!(done.stderr.contains("c.warc: is empty"), "{}", done.stderr);
+    assert!(!done.stderr.contains("a.html"), "{}", done.stderr);
+}

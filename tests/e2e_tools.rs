@@ -398,18 +398,6 @@ fn unusable_lines_are_named_up_to_a_number() {
 }
 
 #[test]
-fn an_empty_page_among_several_is_named() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a.html", "<p>The ferry runs eleven crossings a day.</p>");
-    sandbox.write("b.html", "\n");
-    sandbox.write("c.warc", "");
-    let done = run(sandbox.bare().args(["extract", "a.html", "b.html", "c.warc"])).expect(0);
-    assert!(done.stderr.contains("b.html: is empty"), "{}", done.stderr);
-    assert!(done.stderr.contains("c.warc: is empty"), "{}", done.stderr);
-    assert!(!done.stderr.contains("a.html"), "{}", done.stderr);
-}
-
-#[test]
 fn extract_of_what_is_not_there_is_2() {
     let sandbox = Sandbox::new();
     let done = run(sandbox.bare().args(["extract", "nowhere.html"])).expect(2);
@@ -430,57 +418,6 @@ fn classify_names_type_strategy_and_reason() {
     assert_eq!(said["pageType"], "static_html", "{said}");
     assert_eq!(said["strategy"], "static", "{said}");
     assert!(said["reason"].as_str().is_some_and(|r| !r.is_empty()), "{said}");
-}
-
-/// The batch algorithm: blocks on most pages of a domain are removed, the rest stays byte for byte, and a
-/// second pass changes nothing.
-#[test]
-fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
-    let sandbox = Sandbox::new();
-    let strip = "The tide bulletin comes by post card every Monday and costs nothing but a stamp; leave your address with the watch.";
-    let mut input = String::new();
-    for n in 0..8 {
-        let own = format!(
-            "Page {n} of the almanac tells of tide number {n}, of the wind on that day and of what the watch had for supper."
-        );
-        input += &json!({"id": n, "url": format!("https://h.example/{n}"), "content": format!("{own}\n\n{strip}")}).to_string();
-        input.push('\n');
-    }
-    sandbox.write("in.jsonl", input);
-    let first = run(sandbox.bare().args(["dedup", "in.jsonl"])).expect(0).stdout;
-    let records = lines(&first);
-    assert_eq!(records.len(), 8);
-    for (n, record) in records.iter().enumerate() {
-        let text = record["text"].as_str().unwrap();
-        assert!(text.contains(&format!("tide number {n}")) && !text.contains("tide bulletin"), "{record}");
-        assert!(record["content"].as_str().unwrap().contains(strip), "content is never modified");
-    }
-    sandbox.write("again.jsonl", &first);
-    let second = run(sandbox.bare().args(["dedup", "again.jsonl"])).expect(0).stdout;
-    assert_eq!(lines(&second), records);
-    // every removed line is reported with its reason, and its position in the record is correct
-    let told = run(sandbox.bare().args(["dedup", "--explain", "in.jsonl"])).expect(0).stdout;
-    assert_eq!(told.matches(&format!("  - {strip}\n")).count(), 8, "{told}");
-    assert!(told.contains("https://h.example/3\n") && told.contains("8 of 8 pages"), "{told}");
-    let span = &records[3]["boilerplate"]["removed"][0];
-    let place = |key: &str| usize::try_from(span[key].as_u64().unwrap()).unwrap();
-    assert_eq!(&records[3]["content"].as_str().unwrap()[place("start")..place("end")], strip);
-    let exact = run(sandbox.bare().args(["dedup", "--mode", "exact", "in.jsonl"])).expect(0).stdout;
-    assert_eq!(lines(&exact)[3]["boilerplate"]["removed"][0]["reason"], "block");
-    run(sandbox.bare().args(["dedup", "--threshold-pct", "0.05", "in.jsonl"])).expect(2);
-    // the output may be the input
-    run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "in.jsonl"])).expect(0);
-    assert_eq!(fs::read_to_string(sandbox.path("in.jsonl")).unwrap(), first);
-    run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "/dev/full"])).expect(3);
-    // what would lose records, or hold another format than its name says
-    for words in [&["-o", "in.jsonl", "--explain"][..], &["-o", "out.parquet"], &["-o", "out.jsonl.gz"]] {
-        run(sandbox.bare().args(["dedup", "in.jsonl"]).args(words)).expect(2);
-    }
-    let broken = format!("{first}not json\n");
-    sandbox.write("broken.jsonl", &broken);
-    let refused = run(sandbox.bare().args(["dedup", "broken.jsonl", "-o", "broken.jsonl"])).expect(2);
-    assert!(refused.stderr.contains("broken.jsonl: is unchanged"), "{}", refused.stderr);
-    assert_eq!(fs::read_to_string(sandbox.path("broken.jsonl")).unwrap(), broken);
 }
 
 /// A single check gives its result by the exit code; with JSON lines each line has a result.

@@ -40,6 +40,8 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     };
     let extractor = page_rules::last_pass_extractor(&config.extract)?;
     let (input, name) = (Input::open(args.file.as_deref())?, input_name(args.file.as_deref()));
+    // A place that cannot be written ends the run before the input is read.
+    let mut output = Output::create(args.output.as_deref())?;
     let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
     let (mut project, unusable) =
         count((&input, &name), CountedProject::new(mode, &settings), report.as_mut())?;
@@ -48,7 +50,6 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
             "{name}: is unchanged, since lines of it would be lost; name another file with -o"
         )));
     }
-    let mut output = Output::create(args.output.as_deref())?;
     let kept = write((&input, &mut output), &mut project, report.as_mut(), args.explain, &extractor)?;
     output.finish()?;
     let project = project.analysis();
