@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_no_formulas_and_are_read_as_they_were() {
+    fn formula_cells_are_quoted_and_unquoted_without_loss() {
         for text in ["=1+1", "+1", "-1", "- an item", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "'=1", "''-"]
         {
             assert_eq!(guard_cell(text), format!("'{text}"));

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_any_input_have_one_format() {
+    fn timestamps_of_all_formats_normalize_to_rfc_3339() {
         for written in [
             "2025-01-02T03:04:05Z",
             "2025-01-02T03:04:05.678901Z",

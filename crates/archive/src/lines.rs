@@ -58,7 +58,7 @@ mod tests {
     use std::io::BufReader;
 
     #[test]
-    fn long_lines_are_told_and_passed_over() {
+    fn overlong_lines_are_reported_and_skipped() {
         let mut input = BufReader::with_capacity(3, &b"ab\n\nlonger than eight\nlast"[..]);
         let mut line = Vec::new();
         let mut next = || {

@@ -21,7 +21,7 @@ const FURTHER: [(&str, usize); 3] = [
 ];
 
 #[test]
-fn every_record_that_warcio_reads() {
+fn records_match_those_that_warcio_reads() {
     let expected = fs::read(Path::new(SUITE).join("warc_expected_warcio.json")).unwrap();
     let expected: Vec<Value> = serde_json::from_slice(&expected).unwrap();
     assert!(!expected.is_empty());

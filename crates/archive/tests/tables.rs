@@ -45,7 +45,7 @@ fn file(directory: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
 }
 
 #[test]
-fn lines_of_json() {
+fn jsonl_lines_are_read_or_reported() {
     let directory = tempfile::tempdir().unwrap();
     let long = format!("{{\"id\":\"long\",\"text\":\"{}\"}}", "x".repeat(300));
     let lines = [
@@ -72,7 +72,7 @@ fn lines_of_json() {
 }
 
 #[test]
-fn gzip_is_seen_and_cut_off_gzip_is_told() {
+fn gzip_is_detected_and_truncated_gzip_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let mut out = GzEncoder::new(Vec::new(), Compression::default());
     for n in 0..2000 {
@@ -86,7 +86,7 @@ fn gzip_is_seen_and_cut_off_gzip_is_told() {
 }
 
 #[test]
-fn rows_of_csv() {
+fn csv_rows_are_read_or_reported() {
     let directory = tempfile::tempdir().unwrap();
     let csv =
         "\u{feff}URL,id,Text,extra\r\nhttps://a.test/,a,\"two\nlines, \"\"quoted\"\"\",1\r\nshort,row\r\n"
@@ -103,7 +103,7 @@ fn rows_of_csv() {
 }
 
 #[test]
-fn what_is_written_as_parquet_is_read_again() {
+fn written_parquet_tables_are_read_back() {
     let directory = tempfile::tempdir().unwrap();
     let columns = [
         ("id", ColumnKind::Text),
@@ -174,7 +174,7 @@ fn lists_longer_than_a_parquet_file_are_errors_at_once() {
 
 /// The same page as UTF-8, as Latin-1, and as UTF-8 with a truncated character.
 #[test]
-fn tables_that_are_not_utf8_are_decoded_and_told() {
+fn tables_in_other_encodings_are_decoded_and_reported() {
     let directory = tempfile::tempdir().unwrap();
     let mut csv = b"id,text\none,\"Le caf\xe9 du port \x96 ouvert\"\n".to_vec();
     csv.extend("two,Le café du port\n".as_bytes());
@@ -192,7 +192,7 @@ fn tables_that_are_not_utf8_are_decoded_and_told() {
 }
 
 #[test]
-fn parquet_is_read_whatever_it_is_compressed_by() {
+fn parquet_is_read_with_each_compression() {
     use parquet::{
         basic::{BrotliLevel, Compression as By, GzipLevel, ZstdLevel},
         data_type::{ByteArrayType, Int64Type},
@@ -232,7 +232,7 @@ fn parquet_is_read_whatever_it_is_compressed_by() {
 }
 
 #[test]
-fn times_of_all_inputs_have_one_format() {
+fn timestamps_of_all_inputs_have_one_format() {
     let directory = tempfile::tempdir().unwrap();
     let lines = [
         r#"{"text":"a","warc_date":"2025-01-02 03:04:05"}"#,
@@ -259,7 +259,7 @@ fn times_of_all_inputs_have_one_format() {
 }
 
 #[test]
-fn names_and_patterns_stand_for_files() {
+fn input_names_and_glob_patterns_expand_to_files() {
     let directory = tempfile::tempdir().unwrap();
     for name in ["b.jsonl", "a.jsonl", "c.csv", "[x].jsonl"] {
         file(directory.path(), name, "");

@@ -54,7 +54,7 @@ fn uris(numbers: impl IntoIterator<Item = u32>) -> Vec<String> {
 }
 
 #[test]
-fn whole_files_of_all_kinds() {
+fn intact_files_are_read_plain_and_compressed() {
     let plain = five().concat();
     assert_eq!(read(plain.clone()), uris(1..=5));
     assert_eq!(read(five().iter().flat_map(|r| gzip(r)).collect()), uris(1..=5));
@@ -71,7 +71,7 @@ fn whole_files_of_all_kinds() {
 }
 
 #[test]
-fn a_file_that_ends_early_gives_all_that_is_whole() {
+fn truncated_file_gives_its_whole_records() {
     for cut in [1, 30, 200] {
         let mut plain = five().concat();
         plain.truncate(plain.len() - cut - 4);
@@ -84,7 +84,7 @@ fn a_file_that_ends_early_gives_all_that_is_whole() {
 }
 
 #[test]
-fn what_follows_damage_is_read() {
+fn records_after_damage_are_read() {
     let members: Vec<Vec<u8>> = five().iter().map(|r| gzip(r)).collect();
     for (from, to) in [(12, 20), (40, 60)] {
         let mut damaged = members.clone();
@@ -118,7 +118,7 @@ fn what_follows_damage_is_read() {
 
 /// A flipped byte of a member affects no other record, and the damage is reported.
 #[test]
-fn no_flipped_byte_of_a_member_goes_unnoticed() {
+fn flipped_byte_is_reported_and_affects_one_record() {
     let members: Vec<Vec<u8>> = five().iter().map(|r| gzip(r)).collect();
     for at in (0..members[2].len()).filter(|at| !(4..10).contains(at)) {
         let mut damaged = members.clone();
@@ -133,7 +133,7 @@ fn no_flipped_byte_of_a_member_goes_unnoticed() {
 }
 
 #[test]
-fn lengths_that_are_wrong_cost_one_record() {
+fn wrong_content_length_loses_one_record() {
     let with = |length: &str| {
         let mut records = five();
         let text = String::from_utf8(records[1].clone()).unwrap();
@@ -172,7 +172,7 @@ fn lengths_that_are_wrong_cost_one_record() {
 }
 
 #[test]
-fn records_beyond_the_cap_are_passed_over() {
+fn records_beyond_the_size_limit_are_skipped() {
     let mut bytes = gzip(&five()[0]);
     bytes.extend(gzip(&record("resource", "http://a.test/big", "text/html", &vec![b'x'; MOST + 1])));
     bytes.extend(gzip(&five()[1]));
@@ -180,7 +180,7 @@ fn records_beyond_the_cap_are_passed_over() {
 }
 
 #[test]
-fn any_bytes_end() {
+fn reading_ends_for_any_damaged_byte() {
     // a fast test of damage: each byte of a small file in turn
     let plain = [five()[0].clone(), five()[1].clone()].concat();
     let packed = [gzip(&five()[0]), gzip(&five()[1])].concat();
@@ -208,7 +208,7 @@ fn items(path: &Path) -> (Vec<(String, Body)>, usize, Vec<String>) {
 }
 
 #[test]
-fn documents_are_pages_and_texts() {
+fn html_pages_and_texts_become_documents() {
     let directory = tempfile::tempdir().unwrap();
     let http = "application/http; msgtype=response";
     let records = [
@@ -249,7 +249,7 @@ fn documents_are_pages_and_texts() {
 
 /// A record of 256 MB of zeros, compressed to a quarter of a megabyte: a buffer is in memory, not the record.
 #[test]
-fn a_bomb_is_read_through_a_buffer() {
+fn decompression_bomb_is_read_in_bounded_memory() {
     let size: u64 = 256 << 20;
     let mut out = GzEncoder::new(Vec::new(), Compression::fast());
     write!(

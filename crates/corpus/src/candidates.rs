@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_a_bucket_is_a_candidate_once() {
+    fn documents_in_one_bucket_are_candidates_once() {
         assert_eq!(
             found(&[(1, 5), (1, 2), (2, 5), (2, 2), (3, 9), (4, 9), (4, 2)]),
             (vec![(2, 5), (2, 9)], 0)
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_bucket_costs_little_and_holds_together() {
+    fn huge_bucket_gives_few_pairs_and_stays_connected() {
         let (pairs, thinned) = found(&(0..3000).map(|d| (7, d)).collect::<Vec<_>>());
         assert_eq!(thinned, 1);
         assert!(pairs.len() < 3000 * 2 * ANCHORS);

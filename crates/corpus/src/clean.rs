@@ -274,7 +274,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_removed_and_what_stays() {
+    fn clean_removes_markup_and_normalizes_text() {
         for (given, want) in [
             ("  The   Quick\n\tFox ", "the quick fox"),
             ("<p class=\"x\">One</p><br/>two &amp; three", "one two & three"),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_characters_are_starters_that_stay() {
+    fn normal_characters_are_nfkc_starters() {
         for c in ('\0'..=char::MAX).filter(|c| is_normal(*c)) {
             assert_eq!(is_nfkc_quick([c].into_iter()), IsNormalized::Yes, "{c:?}");
             assert_eq!(unicode_normalization::char::canonical_combining_class(c), 0, "{c:?}");
@@ -315,7 +315,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_ends_as_words_between_single_spaces(text in "\\PC{0,60}|[a-zA0-9<>&;:/@. \\n一\u{85}İΣ´]{0,80}|( ?(www[.]|http://|ftp://|[xΣé.(@3)\u{301}]{1,3})){0,9}") {
+        fn cleaned_text_is_words_between_single_spaces(text in "\\PC{0,60}|[a-zA0-9<>&;:/@. \\n一\u{85}İΣ´]{0,80}|( ?(www[.]|http://|ftp://|[xΣé.(@3)\u{301}]{1,3})){0,9}") {
             let cleaned = clean(&text);
             prop_assert_eq!(&cleaned, &clean_step_by_step(&text));
             prop_assert!(!cleaned.contains(|c: char| c != ' ' && is_space(c)), "{cleaned:?}");

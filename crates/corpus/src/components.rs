@@ -48,7 +48,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_a_search_of_the_graph_finds_them(edges in prop::collection::vec((0_u32..30, 0_u32..30), 0..40)) {
+        fn components_equal_those_of_a_graph_search(edges in prop::collection::vec((0_u32..30, 0_u32..30), 0..40)) {
             let mut found = Components::new(30);
             for (a, b) in &edges {
                 found.join(*a, *b);

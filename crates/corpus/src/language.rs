@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_are_told_apart() {
+    fn languages_are_detected() {
         for (text, code) in [
             ("the ferry to the island leaves every morning from the old harbour", "en"),
             ("die fähre zur insel fährt jeden morgen vom alten hafen ab und kommt am abend zurück", "de"),

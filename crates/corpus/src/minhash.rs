@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bands_that_lose_next_to_nothing() {
+    fn banding_misses_few_pairs_above_the_threshold() {
         assert_eq!(Banding::for_threshold(128, 0.85), Banding { bands: 25, rows: 5 });
         for (permutations, threshold) in [(64, 0.85), (128, 0.5), (128, 0.95), (256, 0.85)] {
             let found = Banding::for_threshold(permutations, threshold);
@@ -188,7 +188,7 @@ mod tests {
 
     /// 600 pairs of sets with known similarity: the error is at most that of 128 independent coins.
     #[test]
-    fn the_estimate_errs_as_theory_says() {
+    fn estimate_error_matches_theory() {
         let hash = MinHash::new(128, 1);
         let (mut squares, mut expected, mut sum, mut state) = (0.0, 0.0, 0.0, 7);
         for common in 1..=600_u64 {

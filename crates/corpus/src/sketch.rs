@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_checked() {
+    fn sketch_settings_out_of_range_are_errors() {
         assert!(settings().check().is_ok());
         let wrong = |change: fn(&mut SketchSettings)| {
             let mut settings = settings();
@@ -269,13 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn bands_are_few_and_lose_next_to_nothing() {
+    fn default_banding_is_16_bands_of_4_rows() {
         assert_eq!(settings().banding(), Banding { bands: 16, rows: 4 });
         assert_eq!(SketchSettings { bands: 20, ..settings() }.banding(), Banding { bands: 20, rows: 3 });
     }
 
     #[test]
-    fn a_page_of_few_words_has_its_content_alone() {
+    fn short_page_has_a_content_hash_and_no_bands() {
         let sketcher = Sketcher::new(settings()).unwrap();
         let content = Some(ContentHash([1; 32]));
         let few = sketcher.sketch(content, "one two three four five six");
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_too_long_to_compare_has_its_content_alone() {
+    fn overlong_text_has_a_content_hash_and_no_bands() {
         let sketcher = Sketcher::new(settings()).unwrap();
         let content = Some(ContentHash([1; 32]));
         let words = |n: usize| (0..n).map(|i| format!("word{} ", i % 977)).collect::<String>();
@@ -302,7 +302,7 @@ mod tests {
     proptest! {
         /// The kept part of the shingles gives the similarity of a corpus.
         #[test]
-        fn the_similarity_is_that_of_a_corpus(a in "[a-e]( [a-e]){20,60}", b in "[a-e]( [a-e]){20,60}", both in "[a-e]( [a-e]){0,200}") {
+        fn sketch_similarity_equals_that_of_the_corpus(a in "[a-e]( [a-e]){20,60}", b in "[a-e]( [a-e]){20,60}", both in "[a-e]( [a-e]){0,200}") {
             let (a, b) = (format!("{both} {a}"), format!("{b} {both}"));
             let sketcher = Sketcher::new(settings()).unwrap();
             let (x, y) = (sketcher.sketch(None, &a), sketcher.sketch(None, &b));

@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn runs_in_files_are_sorted_as_memory_is(records in prop::collection::vec((0_u64..50, 0_u32..50), 0..200), run in 1_usize..40) {
+        fn sorting_in_files_equals_sorting_in_memory(records in prop::collection::vec((0_u64..50, 0_u32..50), 0..200), run in 1_usize..40) {
             let directory = tempfile::tempdir().unwrap();
             let mut buckets = Sorter::new(directory.path(), run);
             let mut pairs = Sorter::new(directory.path(), run);

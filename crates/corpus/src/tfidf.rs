@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_are_runs_of_words() {
+    fn terms_are_word_ngrams() {
         let of = |ngrams| terms_of("a b c d", ngrams).collect::<Vec<_>>();
         assert_eq!(of((1, 2)), ["a", "b", "a b", "c", "b c", "d", "c d"]);
         assert_eq!(of((2, 3)), ["a b", "b c", "a b c", "c d", "b c d"]);

@@ -140,7 +140,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn words_of_a_text() {
+    fn words_are_split_at_spaces_and_punctuation() {
         let of = |text: &str| words(text).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(
             of("don't <num>% x_1, jane’s (a<b) <num>-<num>"),
@@ -177,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn jaccard_is_that_of_sets(a in prop::collection::btree_set(0_u64..60, 0..60), b in prop::collection::btree_set(0_u64..60, 0..60), least in 0.05..0.99_f64) {
+        fn jaccard_equals_that_of_sets(a in prop::collection::btree_set(0_u64..60, 0..60), b in prop::collection::btree_set(0_u64..60, 0..60), least in 0.05..0.99_f64) {
             let union = a.union(&b).count();
             let exact = if union == 0 { 0.0 } else { ratio(a.intersection(&b).count(), union) };
             let of = |set: &BTreeSet<u64>| set.iter().copied().collect::<Vec<_>>();
@@ -186,7 +186,7 @@ mod tests {
         }
 
         #[test]
-        fn shingles_are_those_of_a_plain_reading(text in "[ab]{1,2}( [ab]{1,2}){0,12}", length in 1_usize..6) {
+        fn shingles_equal_those_of_a_simple_implementation(text in "[ab]{1,2}( [ab]{1,2}){0,12}", length in 1_usize..6) {
             let all: Vec<_> = text.split(' ').collect();
             let plain: BTreeSet<u64> = if all.len() < length { [xxh3_64(text.as_bytes())].into() } else {
                 all.windows(length).map(|w| xxh3_64(w.join(" ").as_bytes())).collect()

@@ -129,7 +129,7 @@ fn vectors(lemmas: &[String], min_df: usize) -> Vec<BTreeMap<String, f64>> {
 }
 
 #[test]
-fn pairs_are_those_of_a_comparison_of_all_with_all() {
+fn pairs_equal_those_of_all_against_all_comparison() {
     let pages = corpus();
     let findings = analysed(settings(), &pages, 7);
     let report: Value = serde_json::from_str(&report(&findings)).unwrap();
@@ -182,7 +182,7 @@ fn pairs_are_those_of_a_comparison_of_all_with_all() {
 }
 
 #[test]
-fn the_same_bytes_whatever_the_threads_batches_and_runs() {
+fn reports_do_not_depend_on_threads_batches_or_runs() {
     let once = |threads: usize, batch: usize, run_records: usize, algorithm: ClusterAlgorithm| {
         let mut settings = Settings { run_records, ..settings() };
         settings.tfidf.as_mut().unwrap().clusters.algorithm = algorithm;
@@ -245,7 +245,7 @@ fn letters(n: u32) -> String {
 /// With the defaults: terms in three documents. Two pages that differ in a word have none, alone or among
 /// others.
 #[test]
-fn terms_that_only_the_compared_documents_share_count() {
+fn rare_terms_shared_by_two_documents_count() {
     let others = |n: usize| {
         let words = |n: usize| (0..50).map(move |k| format!("other{}of{}", letters(k), letters(n as u32)));
         page(n, words(n).collect::<Vec<_>>().join(" "))
@@ -304,7 +304,7 @@ fn empty_texts_are_exact_duplicates_but_no_group() {
 }
 
 #[test]
-fn the_language_filter_leaves_others_out() {
+fn language_filter_excludes_other_languages() {
     let german = "Die Fähre zur Insel fährt jeden Morgen vom alten Hafen ab und kommt am Abend zurück.";
     let english =
         "The ferry to the island leaves every morning from the old harbour and returns in the evening.";
@@ -314,7 +314,7 @@ fn the_language_filter_leaves_others_out() {
 }
 
 #[test]
-fn rows_hold_what_the_columns_say() {
+fn table_rows_hold_the_values_of_their_columns() {
     let text =
         "Two <b>Ferries</b> are running at 10:30 – see https://a.test/x and the ferries of the islands.";
     let findings = analysed(settings(), &[page(0, text.into())], 10);
@@ -340,7 +340,7 @@ fn rows_hold_what_the_columns_say() {
 }
 
 #[test]
-fn the_page_keeps_what_it_shows_from_being_markup() {
+fn html_report_escapes_document_text() {
     let evil = "</script><script>alert(1)</script> ".to_owned() + &WORDS.repeat(4).join(" ");
     let pages = vec![
         Page { title: "</script><b>".into(), ..page(0, evil.clone()) },

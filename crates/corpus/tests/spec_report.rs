@@ -161,7 +161,7 @@ fn the_table_marks_duplicates_and_one_of_each_group() {
 }
 
 #[test]
-fn an_exact_duplicate_has_the_sha_256_of_the_cleaned_text() {
+fn exact_hash_is_sha_256_of_the_cleaned_text() {
     let findings = analysed(settings(), &corpus());
     let texts = column(&findings, "text_clean");
     for (text, hash) in texts.iter().zip(column(&findings, "exact_hash")) {
@@ -186,7 +186,7 @@ fn a_near_duplicate_is_confirmed_by_its_cosine() {
 }
 
 #[test]
-fn a_candidate_has_the_jaccard_similarity_of_the_threshold() {
+fn candidate_pairs_reach_the_jaccard_threshold() {
     let pages = [page("http://a.test/1", &words(200).join(" ")), page("http://a.test/2", &changed(200, 100))];
     // 196 shingles each, of which five differ
     let exact = 191.0 / 201.0;
@@ -198,7 +198,7 @@ fn a_candidate_has_the_jaccard_similarity_of_the_threshold() {
 }
 
 #[test]
-fn longer_shingles_are_stricter() {
+fn longer_shingles_lower_the_similarity() {
     let similarity = |words: usize| {
         let pages = [
             page("http://a.test/1", &self::words(200).join(" ")),
@@ -211,7 +211,7 @@ fn longer_shingles_are_stricter() {
 }
 
 #[test]
-fn more_permutations_estimate_better() {
+fn more_permutations_reduce_the_estimation_error() {
     let (a, b) = (shingles(&words(200).join(" "), 5), shingles(&changed(200, 100), 5));
     let exact = 191.0 / 201.0;
     let error = |permutations: usize| -> f64 {
@@ -231,7 +231,7 @@ fn more_permutations_estimate_better() {
 }
 
 #[test]
-fn vocabulary_and_document_frequency_bound_the_terms() {
+fn vocabulary_and_document_frequency_limit_the_terms() {
     let size = |settings: Settings| {
         report(&analysed(settings, &corpus()))["meta"]["tfidf_vocabulary_size"].as_u64().unwrap()
     };
@@ -242,14 +242,14 @@ fn vocabulary_and_document_frequency_bound_the_terms() {
 }
 
 #[test]
-fn lemmas_end_at_the_longest_text_that_is_read() {
+fn lemmas_stop_at_the_text_length_limit() {
     let text = "houses ".repeat(50_000);
     let lemmas = |chars: usize| Lemmatizer::new("en").lemmas(&text, chars).split(' ').count();
     assert_eq!([lemmas(300_000), lemmas(700)], [42_858, 100]);
 }
 
 #[test]
-fn documents_that_are_linked_through_another_one_are_one_group() {
+fn documents_linked_by_a_third_are_one_group() {
     let base = words(200);
     let change = |places: &[usize]| {
         let mut own = base.clone();

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_alone_is_no_proof_of_the_body() {
+    fn revisit_needs_matching_date_or_digest_besides_the_url() {
         let (url, then) = (
             ("WARC-Refers-To-Target-URI", "http://a.test/"),
             ("WARC-Refers-To-Date", "2026-01-02T03:04:05Z"),

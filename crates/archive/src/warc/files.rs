@@ -325,7 +325,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn an_archive_belongs_to_its_owner_alone() {
+    fn archive_is_readable_by_its_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let folder = directory.path().join("warc");
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_ended_when_they_are_large_enough() {
+    fn files_rotate_at_their_size_limit() {
         let directory = tempfile::tempdir().unwrap();
         let folder = directory.path().join("warc");
         let one = member(b"one");
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_end_is_cut_off_wherever_it_was_torn() {
+    fn torn_member_at_the_end_is_truncated() {
         let (first, second) = (member(b"first"), member(&b"second ".repeat(50)));
         let both = [first.as_slice(), &second].concat();
         for cut in 0..=both.len() {
@@ -388,7 +388,7 @@ mod tests {
 
     /// Flips every byte of the second of three members in turn: the other two are always kept.
     #[test]
-    fn a_damaged_member_costs_itself_alone() {
+    fn damaged_member_leaves_the_other_members() {
         let members = [member(b"first"), member(&b"second ".repeat(20)), member(b"third")];
         let (start, end) = (members[0].len(), members[0].len() + members[1].len());
         for at in start..end {
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_and_torn_file_keeps_what_is_whole_and_names_lost_answers() {
+    fn damaged_file_keeps_whole_members_and_reports_lost_responses() {
         let [id, other] = [Uuid::new_v4(), Uuid::new_v4()];
         let answer = |id| {
             let record = NewRecord { kind: "response", id, payload: b"answer", ..NewRecord::default() };
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_another_process_are_left_alone() {
+    fn open_files_of_another_process_stay_unchanged() {
         let directory = tempfile::tempdir().unwrap();
         let mut other = WarcFiles::open(directory.path(), "other", 1000).unwrap();
         other.begin().unwrap();

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_come_out_as_they_were_meant() {
+    fn bodies_are_dechunked_and_decompressed() {
         for (message, want) in [
             (&b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody"[..], "body"),
             (
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_expands_too_far_is_refused() {
+    fn body_beyond_the_decompression_limit_is_an_error() {
         let mut message = b"HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_vec();
         let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
         packed.write_all(&[b'x'; 101]).unwrap();

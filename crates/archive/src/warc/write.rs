@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_independent_of_what_was_compressed_before() {
+    fn members_do_not_depend_on_earlier_compressed_data() {
         // several buffers of incompressible bytes, then few bytes, with one compressor
         let noise: Vec<u8> = (0..300_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for payload in [noise.as_slice(), b"", b"x", &b"again and again ".repeat(20_000), b"x", &noise] {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_read_as_written() {
+    fn record_ids_round_trip() {
         let id = Uuid::new_v4();
         assert_eq!(parse_record_id(&record_id(id)), Some(id));
         assert_eq!(parse_record_id("<urn:uuid:nonsense>"), None);
@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(
+        fn written_records_round_trip(
             records in prop::collection::vec((any::<Vec<u8>>(), prop::collection::vec(any::<u8>(), 0..5000), "\\PC{0,20}|[\\x00-\\x7f]{0,20}"), 1..5),
         ) {
             let mut file = Vec::new();

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_go_and_text_stays() {
+    fn tags_are_removed_and_text_stays() {
         for (given, want) in [
             ("no markup", "no markup"),
             ("<DIV>x</DIV >", " x "),

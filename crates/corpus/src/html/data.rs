@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_stand_in_their_context() {
+    fn differences_are_shown_with_their_context() {
         let text = |words: std::ops::Range<u32>| words.map(|w| format!("w{w}")).collect::<Vec<_>>();
         let a = [text(0..30), vec!["old".into()], text(30..60)].concat().join(" ");
         let b = [text(0..30), vec!["new".into(), "words".into()], text(30..60), vec!["end".into()]]

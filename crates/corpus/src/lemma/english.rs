@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_their_bases() {
+    fn english_words_reduce_to_their_base_form() {
         assert!(GRAMMAR.is_sorted());
         for (word, base) in [
             ("running", "run"),
