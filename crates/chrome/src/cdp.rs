@@ -358,7 +358,7 @@ mod tests {
 
     /// A browser that stops reading gets a part of a message. No later call may follow it.
     #[test]
-    fn a_message_that_is_written_in_part_closes_the_connection() {
+    fn partly_written_message_closes_the_connection() {
         let (ours, _its) = UnixStream::pair().unwrap();
         let options = ours.try_clone().unwrap();
         let session = connect(ours, 1 << 20).unwrap();

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hints_name_the_way_out() {
+    fn render_error_hints_name_the_remedy() {
         assert!(RenderError::Missing("chromium".into()).hint().contains("apt-get install chromium"));
         assert!(RenderError::Sandbox.hint().contains("--chrome-no-sandbox"));
         let blocked = RenderError::AddressBlocked { host: "h".into(), address: "fe80::1".parse().unwrap() };

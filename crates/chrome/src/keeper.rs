@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_page_ends_before_the_browser() {
+    fn largest_page_is_killed_before_the_browser() {
         let limits = Limits { page: 100, pages: 150, browser: 80 };
         let of = |browser, pages: &[u64]| {
             let page = |(pid, &memory): (u32, &u64)| Member { pid, is_renderer: true, memory };
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn one_page_claims_an_ended_process() {
+    fn ended_process_is_claimed_by_one_page() {
         let ended = Ended::default();
         let before = Instant::now();
         assert!(!ended.claim_page(before));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn disk_space_is_that_of_all_files() {
+    fn disk_usage_sums_all_files() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(disk(folder.path()), 0);
         fs::create_dir(folder.path().join("a")).unwrap();

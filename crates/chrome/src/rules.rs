@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_parses_and_hosts_are_known_with_all_below_them() {
+    fn rules_parse_and_tracker_hosts_include_subdomains() {
         let rules = parse(TEXT).unwrap();
         assert!(rules.is_tracker("www.google-analytics.com") && rules.is_tracker("doubleclick.net"));
         assert!(

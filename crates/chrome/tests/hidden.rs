@@ -55,7 +55,7 @@ const SHOWN: [&str; 14] = [
 
 #[test]
 #[ignore = "needs Chromium"]
-fn what_a_reader_cannot_see_is_marked_as_hidden() {
+fn invisible_elements_are_marked_as_hidden() {
     let (renderer, _profiles) = renderer(|_| {});
     for (snippets, is_marked) in [(&HIDDEN[..], true), (&SHOWN[..], false)] {
         for snippet in snippets {

@@ -53,7 +53,7 @@ fn bytes_of_workers_and_frames_count() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn bytes_of_a_page_that_fails_are_told() {
+fn bytes_of_failed_pages_are_reported() {
     let (renderer, _profiles) = renderer(|_| {});
     let mut served = pages(&[("/page", "text".into())]);
     let file = "Content-Type: application/octet-stream\r\nContent-Disposition: attachment\r\n";
@@ -71,7 +71,7 @@ const FILL: &str = "let kept = []; const fill = () => { kept.push(new Uint8Array
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_page_that_takes_memory_ends_alone() {
+fn page_over_its_memory_limit_ends_alone() {
     let (renderer, _profiles) = renderer(|settings| {
         settings.tabs = 2;
         settings.max_page_memory = 300 * MIB;
@@ -103,7 +103,7 @@ fn a_page_that_takes_memory_ends_alone() {
 /// Files and databases of pages stay within a bound, in memory and on disk.
 #[test]
 #[ignore = "needs Chromium"]
-fn a_page_stores_no_more_than_its_quota() {
+fn page_storage_stays_within_its_quota() {
     let (renderer, profiles) = renderer(|settings| settings.budgets.settle = LONG);
     let code = "(async () => { let n = 0; try { const d = await navigator.storage.getDirectory(); \
          const f = await d.getFileHandle('x', { create: true }); const w = await f.createWritable(); \

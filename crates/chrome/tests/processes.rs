@@ -33,7 +33,7 @@ async fn asked(server: &Server, path: &str, times: usize) {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn what_is_no_page_is_a_typed_error() {
+fn downloads_timeouts_and_network_failures_are_typed_errors() {
     let (renderer, profiles) = renderer(patient);
     let mut served = pages(&[]);
     served.insert(

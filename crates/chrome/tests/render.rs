@@ -10,7 +10,7 @@ use support::{PATIENCE, Server, TEXT, block_on, pages, patient, render, renderer
 
 #[test]
 #[ignore = "needs Chromium"]
-fn text_that_scripts_bring_is_there_whichever_way_it_comes() {
+fn text_added_by_scripts_is_rendered() {
     let (renderer, _profiles) = renderer(patient);
     let show = |text: &str| format!("app.textContent = {text}");
     let mut server = pages(&[
@@ -87,7 +87,7 @@ fn shadow_roots_are_part_of_the_text() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn routing_and_redirects_end_at_their_address() {
+fn client_side_routing_and_redirects_give_the_final_url() {
     let (renderer, _profiles) = renderer(patient);
     let route = format!(
         "history.pushState(0, '', '/routed?to=1'); fetch('/there').then(() => {{ app.textContent = '{TEXT}'; \
@@ -113,7 +113,7 @@ fn routing_and_redirects_end_at_their_address() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn only_the_page_that_was_asked_for_is_loaded() {
+fn navigation_to_another_page_is_an_error() {
     let (renderer, _profiles) = renderer(patient);
     let again = format!(
         "if (location.search) app.textContent = '{TEXT}'; else location.search = '?again'; location.hash = 'part'"
@@ -156,7 +156,7 @@ fn only_the_page_that_was_asked_for_is_loaded() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_page_sees_its_window_in_full_however_small_it_is_drawn() {
+fn page_measures_the_configured_viewport() {
     let (renderer, _profiles) = renderer(|settings| {
         patient(settings);
         settings.viewport = (1200, 900);
@@ -201,7 +201,7 @@ fn tabs_are_reused_and_never_more_than_their_limit() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn headers_and_status_are_those_of_the_document() {
+fn headers_and_status_come_from_the_document() {
     let (renderer, _profiles) = renderer(patient);
     let mut served = pages(&[("/page", script("fetch('/other')"))]);
     served.get_mut("/page").unwrap().0 = "X-Robots-Tag: noarchive\r\nX-Private: 1\r\n";
@@ -214,7 +214,7 @@ fn headers_and_status_are_those_of_the_document() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn lazy_lists_are_scrolled_in_and_endless_ones_are_bounded() {
+fn lazy_lists_load_by_scrolling_within_a_limit() {
     let (renderer, _profiles) = renderer(|settings| {
         // the number of steps is the bound here
         patient(settings);
@@ -237,7 +237,7 @@ fn lazy_lists_are_scrolled_in_and_endless_ones_are_bounded() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn consent_is_dismissed_by_the_rules_of_the_static_path() {
+fn consent_banners_are_removed_before_the_snapshot() {
     let wall = format!(
         "<style>body {{ overflow: hidden }}</style><body><main id=app>Closed.</main><div id=onetrust-consent-sdk>We use cookies \
          <a href=/elsewhere>Accept</a><button onclick=\"fetch('/text').then(r => r.text()).then(t => app.textContent = t)\">Accept all</button></div>\
@@ -269,7 +269,7 @@ fn consent_is_dismissed_by_the_rules_of_the_static_path() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_page_that_never_rests_ends_by_its_budget_with_what_is_there() {
+fn page_that_never_settles_ends_at_its_time_budget() {
     let (renderer, _profiles) = renderer(|settings| settings.max_html = 20_000);
     let restless = script(&format!("app.textContent = '{TEXT}'; setInterval(() => app.append('x'), 10)"));
     let grows = script("setInterval(() => app.append('grows '.repeat(5000)), 10)");
@@ -311,7 +311,7 @@ fn hostile_pages() -> support::Pages {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn hostile_scripts_cost_their_own_page_only() {
+fn hostile_scripts_affect_only_their_page() {
     let (renderer, _profiles) = renderer(|settings| settings.budgets.settle = HOSTILE_BUDGET);
     let server = Server::start("127.0.0.1", hostile_pages());
     let mut opened = 1;

@@ -112,7 +112,7 @@ fn working() -> Vec<(&'static str, String)> {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn what_is_under_way_is_waited_for_though_the_page_has_a_text() {
+fn page_waits_for_pending_requests_even_with_text() {
     let (renderer, _profiles) = renderer(|_| {});
     let late = [loading(), working()].concat();
     let server = Server::start("127.0.0.1", modules(pages(&late)));
@@ -125,7 +125,7 @@ fn what_is_under_way_is_waited_for_though_the_page_has_a_text() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn where_a_page_leads_elsewhere_the_other_one_is_taken() {
+fn page_that_redirects_by_script_gives_its_target() {
     let (renderer, _profiles) = renderer(|_| {});
     let mut served = pages(&[
         ("/header", with_text("")),
@@ -149,7 +149,7 @@ fn where_a_page_leads_elsewhere_the_other_one_is_taken() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn what_never_comes_keeps_no_page() {
+fn requests_without_an_answer_do_not_delay_settling() {
     let (renderer, _profiles) = renderer(|settings| settings.budgets.settle = Duration::from_secs(20));
     let server = Server::start(
         "127.0.0.1",
@@ -189,7 +189,7 @@ fn what_never_comes_keeps_no_page() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn the_document_is_given_as_it_was_sent_where_that_is_wanted() {
+fn document_is_returned_as_sent_on_request() {
     let (renderer, _profiles) = renderer(|_| {});
     let code = format!("app.textContent = '{TEXT}'");
     let mut served =
@@ -218,7 +218,7 @@ fn the_document_is_given_as_it_was_sent_where_that_is_wanted() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_page_with_nothing_under_way_is_at_rest_at_once() {
+fn page_without_pending_work_settles_at_once() {
     let (renderer, _profiles) = renderer(|_| {});
     // the clock runs in a frame, which is not tracked: the page changes too often to be silent, without
     // pending work

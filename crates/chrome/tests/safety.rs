@@ -13,7 +13,7 @@ use support::{Server, TEXT, block_on, pages, processes_of, render, renderer, scr
 
 #[test]
 #[ignore = "needs Chromium"]
-fn private_addresses_are_closed_to_the_browser() {
+fn browser_cannot_reach_private_addresses() {
     let canary = Server::start("127.66.0.1", pages(&[("/canary", String::new())]));
     let (renderer, _profiles) = renderer(|settings| {
         settings.blocked.images = false;
@@ -56,7 +56,7 @@ fn private_addresses_are_closed_to_the_browser() {
 /// A page with a STUN server at a forbidden address sends it no packet, and learns no address.
 #[test]
 #[ignore = "needs Chromium"]
-fn no_datagram_leaves_the_proxy() {
+fn webrtc_sends_no_udp_packet() {
     let canary = UdpSocket::bind("127.66.0.2:0").unwrap();
     let stun = format!("stun:{}", canary.local_addr().unwrap());
     let (renderer, _profiles) = renderer(|_| {});
@@ -87,7 +87,7 @@ fn listening() -> HashMap<String, String> {
 /// The browser opens no port, and gets none of our variables except those that it needs.
 #[test]
 #[ignore = "needs Chromium"]
-fn other_users_find_no_port_and_no_secret() {
+fn browser_opens_no_port_and_inherits_no_secret_variable() {
     // a variable of the test, as a secret would be one
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     let (renderer, profiles) = renderer(|_| {});
@@ -173,7 +173,7 @@ fn loads(blocked: Blocked) -> Vec<String> {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn what_is_blocked_by_setting_is_never_asked_for() {
+fn blocked_resource_types_are_not_requested() {
     let all = Blocked { images: true, media: true, fonts: true, trackers: true };
     let hits = loads(all);
     assert_eq!(hits, ["/code.js", "/page"]);
@@ -191,7 +191,7 @@ fn what_is_blocked_by_setting_is_never_asked_for() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn downloads_and_service_workers_come_to_nothing() {
+fn downloads_and_service_workers_are_blocked() {
     let (renderer, profiles) = renderer(|_| {});
     let code = format!(
         "const a = document.createElement('a'); a.href = '/file'; a.download = 'kept'; document.body.append(a); a.click();\
@@ -220,7 +220,7 @@ fn downloads_and_service_workers_come_to_nothing() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_certificate_of_nobody_is_trusted_by_its_key_only() {
+fn self_signed_certificate_is_trusted_only_by_its_key() {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".into()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let config =
@@ -248,7 +248,7 @@ fn a_certificate_of_nobody_is_trusted_by_its_key_only() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn connections_go_through_the_other_proxy() {
+fn connections_go_through_the_upstream_proxy() {
     let site = Server::start("127.0.0.1", pages(&[("/page", String::new())]));
     // as a proxy, a server of ours gets the absolute URL
     let page = script(&format!("app.textContent = '{TEXT}'"));
@@ -270,7 +270,7 @@ fn connections_go_through_the_other_proxy() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn what_does_not_come_is_not_asked_for_again_by_the_browser_itself() {
+fn browser_does_not_retry_failed_requests() {
     let (renderer, _profiles) = renderer(|settings| settings.tabs = 2);
     // idle for longer than the second after which Chromium would retry
     let slow = "setTimeout(() => setTimeout(() => app.textContent = 'came', 950), 950)";

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_browser_is_reported_once() {
+    fn bubblewrap_is_dropped_and_reported_after_two_failures() {
         let [browser, other] = ["/test/browser", "/test/other"].map(Path::new);
         assert!(count_failures(browser, 1) && count_failures(other, MAX_FAILURES));
         assert_eq!(find(other), None);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_other_files_is_hidden() {
+    fn shared_folders_are_recognised() {
         let home = Some(Path::new("/data/ada"));
         for folder in ["/", "/home", "/home/ada", "/root", "/data", "/data/ada", "/tmp", "/var", "/var/tmp"] {
             assert!(is_shared(Path::new(folder), home), "{folder}");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_in_a_shared_folder_is_bound_alone() {
+    fn browser_in_a_shared_folder_is_bound_as_a_file() {
         let bound = |path: &str| {
             let arguments = arguments(Path::new(path), Path::new("/tmp/profile"));
             let binds = arguments.windows(2).filter(|pair| pair[0] == "--ro-bind-try");

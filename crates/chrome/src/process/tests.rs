@@ -66,7 +66,7 @@ fn the_named_browser_must_be_there() {
 }
 
 #[test]
-fn what_a_dead_owner_left_is_killed_and_removed_and_nothing_else() {
+fn browsers_and_profiles_of_dead_owners_are_reaped() {
     let base = tempfile::tempdir().unwrap();
     let left = new_profile(base.path()).unwrap().keep();
     let mine = new_profile(base.path()).unwrap().keep();
@@ -89,7 +89,7 @@ fn what_a_dead_owner_left_is_killed_and_removed_and_nothing_else() {
 
 /// A process that writes into the profile until it dies does not prevent the profile's removal.
 #[test]
-fn a_profile_that_is_written_to_until_the_end_is_removed() {
+fn profile_is_removed_although_a_process_still_writes() {
     let base = tempfile::tempdir().unwrap();
     let profile = new_profile(base.path()).unwrap().keep();
     let mut command = Command::new("sh");
@@ -105,7 +105,7 @@ fn a_profile_that_is_written_to_until_the_end_is_removed() {
 }
 
 #[test]
-fn a_profile_is_closed_to_other_users() {
+fn profile_is_readable_by_its_owner_only() {
     let base = tempfile::tempdir().unwrap();
     let profile = new_profile(base.path()).unwrap();
     assert_eq!(profile.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
@@ -123,7 +123,7 @@ fn temporary_files_of_the_browser_are_in_its_profile() {
 }
 
 #[test]
-fn memory_of_a_group_is_that_of_its_processes() {
+fn group_memory_sums_its_processes() {
     let mut sleeper = Sleeper::start(None);
     let group = sleeper.group();
     assert!((1..1 << 30).contains(&group.memory()));
@@ -177,7 +177,7 @@ fn the_browser_knows_every_switch() {
 }
 
 #[test]
-fn a_browser_that_does_not_start_has_last_line() {
+fn launch_error_has_the_last_line_of_the_browser() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("browser");
     fs::write(&script, "#!/bin/sh\necho no display >&2\necho >&2\nexit 1\n").unwrap();
@@ -200,7 +200,7 @@ fn a_browser_that_does_not_start_has_last_line() {
 /// start by it.
 #[test]
 #[ignore = "needs bubblewrap and Chromium"]
-fn a_browser_that_bubblewrap_keeps_from_starting_starts_without_it() {
+fn browser_that_fails_under_bubblewrap_starts_without_it() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let [folder, hidden] = folders.each_ref().map(tempfile::TempDir::path);
     let script = folder.join("browser");
@@ -266,7 +266,7 @@ fn called(calls: &[(&str, i64, &str)], canary: &Path, with_filter: bool) -> Stri
 /// Calls that the kernel permits every user, so that a refusal comes from the filter.
 #[test]
 #[ignore = "needs bubblewrap and Perl"]
-fn the_browser_makes_no_call_that_the_filter_denies() {
+fn syscall_filter_denies_forbidden_calls() {
     let hidden = tempfile::NamedTempFile::new().unwrap();
     let denied = [
         ("attach", libc::SYS_ptrace, "16 2147483647 0 0"),
@@ -319,7 +319,7 @@ fn the_browser_makes_no_call_that_the_filter_denies() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 #[ignore = "needs bubblewrap and Perl"]
-fn the_filter_has_no_second_numbers() {
+fn x32_system_calls_end_the_process() {
     let hidden = tempfile::NamedTempFile::new().unwrap();
     let calls = [("x32", 0x4000_0000 | libc::SYS_getpid, "")];
     let signal = format!("x32=signal {}", libc::SIGSYS);

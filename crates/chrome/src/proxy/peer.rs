@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_name_the_user_of_a_connection() {
+    fn kernel_and_table_agree_on_a_connections_user() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let server = listener.accept().unwrap().0;

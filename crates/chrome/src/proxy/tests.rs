@@ -58,7 +58,7 @@ fn start(settings: &ChromeSettings) -> (Proxy, Lane) {
 }
 
 #[test]
-fn private_addresses_are_refused_however_they_are_asked_for() {
+fn private_addresses_are_refused_by_name_and_by_number() {
     let port = server("canary");
     let (proxy, lane) = proxy(&[], &[format!("a.test:{port}:127.0.0.1")]);
     for host in ["127.0.0.1", "localhost", "a.test", "[::ffff:127.0.0.1]"] {
@@ -77,7 +77,7 @@ fn private_addresses_are_refused_however_they_are_asked_for() {
 }
 
 #[test]
-fn what_is_allowed_passes_and_own_ports_never_do() {
+fn allowed_addresses_pass_the_proxy() {
     let port = server("the page");
     let (_proxy, lane) = proxy(&["127.0.0.1/32"], &[format!("a.test:{port}:127.0.0.1")]);
     let get = format!("GET http://a.test:{port}/x HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n");
@@ -116,7 +116,7 @@ fn bytes_are_counted_by_lane() {
 
 /// An idle connection of a tab yields its permit to another tab.
 #[test]
-fn an_idle_tab_keeps_no_place() {
+fn idle_connection_yields_its_permit_to_another_tab() {
     let port = server("the page");
     let allow = AddressPolicy { allow_private: false, allow: vec!["127.0.0.1/32".parse().unwrap()] };
     let settings = ChromeSettings { addresses: allow, max_connections: 1, ..ChromeSettings::default() };
@@ -136,7 +136,7 @@ fn an_idle_tab_keeps_no_place() {
 
 /// The proxy's own port is closed to pages in every notation of its address, under all settings.
 #[test]
-fn the_own_port_is_closed_in_every_notation() {
+fn proxy_port_is_refused_in_every_notation() {
     let (proxy, lane) = proxy(&["127.0.0.0/8", "::/0"], &[]);
     let port = lane.address().port();
     for host in
@@ -151,7 +151,7 @@ fn the_own_port_is_closed_in_every_notation() {
 
 /// A port stays closed to pages while something listens on it.
 #[test]
-fn the_own_port_opens_after_its_listener_is_closed() {
+fn proxy_port_is_refused_until_its_listener_closes() {
     let (proxy, _lane) = proxy(&["127.0.0.0/8"], &[]);
     let (lane, opened) = Lane::open(&proxy.shared).unwrap();
     let port = lane.address().port();
@@ -166,7 +166,7 @@ fn the_own_port_opens_after_its_listener_is_closed() {
 /// The proxy refuses another user of the machine, and serves the own one.
 #[test]
 #[ignore = "needs root"]
-fn another_user_is_refused() {
+fn connections_of_other_users_are_refused() {
     let port = server("the page");
     let (_proxy, lane) = proxy(&["127.0.0.1/32"], &[]);
     let own = lane.address().port();
@@ -224,7 +224,7 @@ fn upstream() -> (String, Arc<Mutex<Vec<String>>>) {
 }
 
 #[test]
-fn another_proxy_is_used_for_what_may_be_reached_and_for_nothing_else() {
+fn upstream_proxy_is_used_for_permitted_hosts_only() {
     let (url, lines) = upstream();
     let settings = ChromeSettings { proxy: Some(upstream_url(&url)), ..ChromeSettings::default() };
     let (_proxy, lane) = start(&settings);
@@ -246,7 +246,7 @@ fn another_proxy_is_used_for_what_may_be_reached_and_for_nothing_else() {
 }
 
 #[test]
-fn a_fixed_address_is_reached_without_the_other_proxy() {
+fn resolve_rule_bypasses_the_upstream_proxy() {
     let (url, lines) = upstream();
     let listener = std::net::TcpListener::bind("127.0.0.9:0").unwrap();
     let port = listener.local_addr().unwrap().port();
