@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_of_mcp_says_only_what_went_wrong() {
+    fn mcp_library_logs_only_warnings_by_default() {
         let said = |level: &str| {
             let out = Arc::new(Mutex::new(Vec::new()));
             let shared = Arc::clone(&out);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_one_line_and_commands_no_terminal() {
+    fn log_message_is_one_line_without_control_characters() {
         let out = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&out);
         let writer = move || Buffer(Arc::clone(&shared));

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_rate_is_that_of_the_last_seconds() {
+    async fn rate_covers_the_last_seconds() {
         let start = Instant::now();
         let (mut progress, config) = (ProgressLine::new(start), config(&[]));
         let mut at = |second: u64, fetched: u64| {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_line_has_counts_reasons_and_the_time_left() {
+    async fn line_has_counts_reasons_and_remaining_time() {
         let start = Instant::now();
         let settings = config(&[("crawl.limit", 1_300.into()), ("crawl.max_time", "2h".into())]);
         let counts = Counts {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_time_left_counts_what_the_process_did_before_it_lost_its_database() {
+    async fn remaining_time_counts_work_before_a_database_loss() {
         let first = Stats::default();
         for (count, n) in [(&first.pages, 900), (&first.records, 900), (&first.wire_bytes, 900 << 20)] {
             count.add(n);

@@ -75,7 +75,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_signal_after_a_second_is_another_request() {
+    fn signal_after_one_second_is_a_second_request() {
         assert!(is_same_stop(Duration::from_millis(2)) && !is_same_stop(Duration::from_secs(1)));
     }
 

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn old_states_of_others_are_found_and_nothing_else() {
+    fn only_old_states_of_other_crawls_are_found() {
         let base = tempfile::tempdir().unwrap();
         let (older, old_one) = (made(base.path(), "older", 60), made(base.path(), "old", 40));
         let own = made(base.path(), "own", 50);

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_of_a_report_has_no_secret() {
+    fn reported_command_line_hides_secrets() {
         let words =
             ["/bin/crawl", "--header=X-Key: s3cret", "--proxy", "http://u:s3cret@h/", "--include", "a'b c"];
         let line = command_line(words.into_iter().map(str::to_owned));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn no_password_and_no_header_is_repeated() {
+    fn usage_errors_repeat_no_password_or_header() {
         for words in [
             &["--seed", "a.test", "http://u:s3cret@h"][..],
             &["http://u:s3cret@h"],

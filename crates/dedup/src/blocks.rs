@@ -370,7 +370,7 @@ mod tests {
 
     /// Expected values from Python's `re.split(r'\n\s*\n', …)`.
     #[test]
-    fn splits_as_python_does() {
+    fn blocks_split_like_python_re_split() {
         assert_eq!(split(""), [""]);
         assert_eq!(split("a"), ["a"]);
         assert_eq!(split("a\nb"), ["a\nb"]);
@@ -391,7 +391,7 @@ mod tests {
 
     /// Expected values from Python's `re.sub(r'\s+', ' ', …).strip().lower()`.
     #[test]
-    fn folds_as_python_does() {
+    fn whitespace_and_case_fold_like_python() {
         let folded = |text: &str| {
             let mut out = b"left over".to_vec();
             fold(text, &mut out);
@@ -412,12 +412,12 @@ mod tests {
     }
 
     #[test]
-    fn line_feeds_are_folded_in_one_pass() {
+    fn blank_lines_are_collapsed() {
         assert_eq!(fold_line_feeds("a\n\n\n\nb\n\nc\nd\n\n\n".into()), "a\n\nb\n\nc\nd\n\n");
     }
 
     #[test]
-    fn line_feeds_of_code_stay() {
+    fn blank_lines_in_code_stay() {
         let folded = |text: &str| fold_line_feeds_outside_code(text.into());
         for text in ["a\n\n\n\nb\n\nc\nd\n\n\n", "\n\n\n\na", "\n\n\n", "a\n\n\nb\n", "a\n \n\n\n\nb"] {
             assert_eq!(folded(text), fold_line_feeds(text.into()), "{text:?}");

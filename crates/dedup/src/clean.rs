@@ -138,7 +138,7 @@ mod tests {
     use crawl_model::RemovalReason;
 
     #[test]
-    fn the_indent_of_code_stays_behind_a_removed_block() {
+    fn indent_after_a_removed_block_stays() {
         let content = "Head\n\n    <img onerror=y>\n\n\t<i>\n\nText\n\n  Foot\n";
         let without = |blocks: &[&str]| {
             let span = |block: &&str| {

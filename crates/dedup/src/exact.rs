@@ -39,14 +39,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_pages_are_not_compared() {
+    fn short_pages_have_no_exact_hash() {
         assert_eq!(exact_hash(&"é".repeat(99)), None);
         assert!(exact_hash(&"é".repeat(100)).is_some());
         assert_eq!(exact_hash(&format!("{}{}", "x".repeat(99), " \n".repeat(9))), None);
     }
 
     #[test]
-    fn the_whole_text_decides_but_for_its_end() {
+    fn exact_hash_covers_all_text_but_trailing_whitespace() {
         let text = "word ".repeat(2_000);
         let hash = exact_hash(&text);
         assert_eq!(exact_hash(&format!("{text}\n\n")), hash);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn both_hashes_are_those_of_one_by_one() {
+    fn combined_hashing_equals_separate_hashing() {
         for text in
             ["word ".repeat(50), "a word".repeat(50), "é".repeat(100), "short".to_owned(), String::new()]
         {

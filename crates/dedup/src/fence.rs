@@ -99,7 +99,7 @@ mod tests {
     use crate::blocks::{PageBlocks, Repeated, hash_folded};
 
     #[test]
-    fn no_part_of_fenced_code_is_removed() {
+    fn fenced_code_is_removed_only_as_a_whole() {
         let left = |content: &str, repeated: &[&str]| {
             let blocks = PageBlocks::of(content, 1);
             let hashes: Vec<u64> = repeated.iter().map(|block| hash_folded(block, &mut Vec::new())).collect();

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_holds_the_share_and_narrows_with_the_pages() {
+    fn confidence_range_holds_the_share_and_narrows() {
         for of in [5.0, 20.0, 200.0] {
             for share in [0.0, 0.2, 0.7, 1.0] {
                 let (least, greatest) = (Outlook::Least.share(share, of), Outlook::Greatest.share(share, of));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_may_become_boilerplate_is_told_from_one_that_is_sure() {
+    fn outlook_separates_possible_from_certain_boilerplate() {
         let settings = FingerprintSettings::default();
         let judged = |pages, of| {
             [Outlook::Least, Outlook::Now, Outlook::Greatest]

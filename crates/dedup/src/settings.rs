@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ranges_are_those_of_the_spec() {
+    fn setting_ranges_follow_the_specification() {
         for (pct, pages, chars) in [(0.1, 2, 10), (1.0, 100, 500), (0.7, 5, 50)] {
             assert!(FingerprintSettings::new(pct, pages, chars).is_ok());
         }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_cuts_off() {
+    fn threshold_is_rounded_down() {
         let settings = FingerprintSettings::default();
         let thresholds = [0, 5, 7, 8, 9, 10, 100, 101].map(|pages| settings.threshold(pages));
         assert_eq!(thresholds, [5, 5, 5, 5, 6, 7, 70, 70]);

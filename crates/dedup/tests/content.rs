@@ -45,7 +45,7 @@ fn under_a_notice(path: &str, title: &str, content: String) -> Vec<Page> {
 }
 
 #[test]
-fn a_legal_notice_stays_on_the_page_that_is_about_it() {
+fn legal_notice_stays_on_its_own_page() {
     let rest = format!("{}\n\n{}", own(500), own(501));
     let pages = [
         ("legal.html", "Legal notice", format!("# Legal notice\n\n{NOTICE}\n\n{rest}\n\n{NOTICE}"), true),
@@ -70,7 +70,7 @@ fn a_legal_notice_stays_on_the_page_that_is_about_it() {
 
 /// Two of three pages of a manual have the same paragraphs on inherited methods within their own content.
 #[test]
-fn what_interfaces_have_in_common_stays_in_the_body_of_a_manual() {
+fn paragraphs_shared_by_manual_pages_stay_in_the_body() {
     let inherited = ["Borrows the keeper", "Clones into the lantern", "Tries to turn into"].map(|what| {
         format!("{what} and gives back what was given, unless the harbour is closed, in which case the error says since when it has been, by whom.")
     });

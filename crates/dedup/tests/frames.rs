@@ -20,7 +20,7 @@ fn clean_texts(texts: impl IntoIterator<Item = String>) -> Vec<String> {
 }
 
 #[test]
-fn a_line_without_spaces_weighs_by_its_letters() {
+fn line_without_spaces_is_weighed_by_letters() {
     let page = |n: usize| {
         let (own, name) = (own(n), name(n));
         format!(
@@ -33,7 +33,7 @@ fn a_line_without_spaces_weighs_by_its_letters() {
 }
 
 #[test]
-fn a_label_that_repeats_within_the_frame_belongs_to_it() {
+fn label_repeated_within_the_frame_is_removed() {
     let slides = "Enrol for autumn\n\nApply now\n\n".repeat(6);
     let text = |n: usize| (0..30).map(|at| own(n * 50 + at)).collect::<Vec<_>>().join("\n\n");
     let page = |n: usize| format!("{slides}{}", text(n));
@@ -50,7 +50,7 @@ fn a_label_that_repeats_within_the_frame_belongs_to_it() {
 }
 
 #[test]
-fn a_foot_goes_on_beyond_labels_of_the_page() {
+fn footer_extends_beyond_page_specific_labels() {
     let page = |n: usize| {
         let name = name(n);
         format!(
@@ -74,7 +74,7 @@ fn a_foot_goes_on_beyond_labels_of_the_page() {
 }
 
 #[test]
-fn a_menu_between_the_frame_and_the_title_goes() {
+fn menu_between_frame_and_title_is_removed() {
     let page = |n: usize| {
         let name = name(n);
         let menu: Vec<String> = (0..5).map(|at| format!("Entry{name}{at}")).collect();
@@ -94,7 +94,7 @@ fn a_menu_between_the_frame_and_the_title_goes() {
 }
 
 #[test]
-fn a_title_between_lines_of_the_frame_stays() {
+fn title_between_frame_lines_stays() {
     let page =
         |n: usize| format!("Harbour\n\nAlmanac\n\nWhy the {}lamp burns\n\nShare this\n\n{}", name(n), own(n));
     for (n, text) in clean_texts((0..20).map(page)).iter().enumerate() {
@@ -103,7 +103,7 @@ fn a_title_between_lines_of_the_frame_stays() {
 }
 
 #[test]
-fn what_pages_say_again_and_again_goes_from_inside() {
+fn blocks_repeated_on_most_pages_are_removed_inside_text() {
     let signature = "Jo of the harbour\nVisit my page about lamps and glass, it is worth it";
     let page = |n: usize| {
         let posts: Vec<String> = (0..4)
@@ -124,7 +124,7 @@ fn what_pages_say_again_and_again_goes_from_inside() {
 }
 
 #[test]
-fn what_few_pages_say_again_and_again_stays() {
+fn blocks_repeated_on_few_pages_stay() {
     let note = "This call is out of use since the second edition of the almanac of tables.";
     let page = |n: usize| match n {
         0..6 => format!("{}\n\n{note}\n\n{}\n\n{note}\n\n{}", own(n), own(n + 500), own(n + 900)),
@@ -136,7 +136,7 @@ fn what_few_pages_say_again_and_again_stays() {
 }
 
 #[test]
-fn a_page_of_nothing_but_frame_loses_what_is_certain() {
+fn page_of_frame_only_loses_certain_boilerplate() {
     // each list is on two fifths of the pages, the menu on all
     let list = |n: usize| format!("Lamp offer{0}\nGlass offer{0}\nWick offer{0}\nOil offer{0}", name(n % 2));
     let page = |n: usize| match n {
@@ -149,7 +149,7 @@ fn a_page_of_nothing_but_frame_loses_what_is_certain() {
 }
 
 #[test]
-fn pages_that_begin_alike_have_a_frame_of_their_own() {
+fn pages_with_the_same_beginning_share_a_frame() {
     let page = |n: usize| {
         let text = if n.is_multiple_of(8) {
             format!(

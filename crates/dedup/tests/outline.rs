@@ -27,7 +27,7 @@ fn clean(texts: impl IntoIterator<Item = String>) -> Vec<String> {
 }
 
 #[test]
-fn a_list_of_sections_between_the_frame_and_the_title_goes() {
+fn section_list_between_frame_and_title_is_removed() {
     let title = |n: usize| format!("Keeper{}", name(n));
     for lead in ["", "Overview\n", "- "] {
         let page = |n: usize| {
@@ -41,7 +41,7 @@ fn a_list_of_sections_between_the_frame_and_the_title_goes() {
 }
 
 #[test]
-fn a_list_of_sections_between_the_text_and_the_frame_goes() {
+fn section_list_between_text_and_frame_is_removed() {
     let page = |n: usize| {
         // one part of the list is indented, and thus a block of its own
         let names = names(n);
@@ -65,7 +65,7 @@ fn a_list_right_above_its_sections_stays() {
 }
 
 #[test]
-fn lines_that_are_no_sections_stay() {
+fn lines_that_name_no_section_stay() {
     // they stand again without text between them
     let page = |n: usize| {
         let (lines, blocks) = (names(n).join("\n"), names(n).join("\n\n"));
@@ -99,7 +99,7 @@ fn a_list_of_two_lines_stays() {
 }
 
 #[test]
-fn a_list_of_headings_in_markdown_goes() {
+fn section_list_of_markdown_headings_is_removed() {
     let page = |n: usize| {
         let sections = names(n).into_iter().enumerate();
         let sections = sections.map(|(at, name)| format!("## {name}\n\n{}", own(n * 9 + at)));
@@ -116,7 +116,7 @@ fn a_list_of_headings_in_markdown_goes() {
 }
 
 #[test]
-fn a_list_in_chinese_goes() {
+fn section_list_in_chinese_is_removed() {
     let digits: Vec<char> = "零一二三四五六七八九".chars().collect();
     let han = |n: usize| -> String {
         n.to_string().bytes().map(|digit| digits[usize::from(digit - b'0')]).collect()
@@ -138,7 +138,7 @@ fn a_list_in_chinese_goes() {
 }
 
 #[test]
-fn one_line_of_the_list_may_be_out_of_order() {
+fn section_list_may_have_one_line_out_of_order() {
     // "Overview" is the first line of the list, and a label at the end of the text
     let page = |n: usize| {
         let title = format!("Keeper{}", name(n));
@@ -156,7 +156,7 @@ fn with_thanks(n: usize, list: &str, thanks: &str, foot: &str) -> String {
 }
 
 #[test]
-fn a_section_at_the_end_that_the_list_names_stays() {
+fn last_section_named_in_the_list_stays() {
     let notice = "Printed by leave of the harbour\n(a) for no pay\n(b) with this notice";
     let thanks = |n: usize| {
         let thanks = format!("\n\nThanks\n\nTold by jo{}\n\n{notice}", name(n));
@@ -180,7 +180,7 @@ fn a_section_at_the_end_that_the_list_names_stays() {
 }
 
 #[test]
-fn a_foot_with_gaps_ends_below_the_last_section() {
+fn footer_with_gaps_ends_below_the_last_section() {
     let list = |n: usize, more: &str| format!("Contents\n\n{}{more}\n\n", names(n).join("\n"));
     let thanks = "\n\nThanks\n\nBy leave given\n(a) no pay asked";
     let page = |n: usize| {
@@ -198,7 +198,7 @@ fn a_foot_with_gaps_ends_below_the_last_section() {
 }
 
 #[test]
-fn a_section_of_all_pages_is_no_exception() {
+fn section_shared_by_all_pages_is_removed() {
     let notice = "Printed by leave of the harbour\n(a) for no pay\n(b) with this notice";
     let thanks = format!("\n\nThanks\n\n{notice}");
     let list = |n: usize| format!("Contents\n\n{}\nThanks\n\n", names(n).join("\n"));
@@ -208,7 +208,7 @@ fn a_section_of_all_pages_is_no_exception() {
 }
 
 #[test]
-fn a_sentence_of_the_page_alone_above_its_name_is_no_menu() {
+fn unique_sentence_above_the_title_stays() {
     let text = |n: usize, above: &str| format!("{above}\n\nferry{n} notes\n\n{}", own(n));
     let pages = |above: &dyn Fn(usize) -> String| {
         let texts = (0..20).map(|n| {
@@ -232,7 +232,7 @@ fn a_sentence_of_the_page_alone_above_its_name_is_no_menu() {
 }
 
 #[test]
-fn a_title_that_is_a_question_ends_the_menu_above_it() {
+fn menu_above_a_question_title_is_removed() {
     for mark in ["", "# "] {
         let title = |n: usize| format!("{mark}How does ferry{n} cross the bay by night?");
         let texts = (0..20).map(|n| {

@@ -140,7 +140,7 @@ fn questions() -> Vec<(Vec<String>, FingerprintSettings)> {
 
 #[test]
 #[ignore = "needs Python"]
-fn python_gives_the_same() {
+fn fingerprints_equal_the_python_reference() {
     let python =
         Command::new("python3").args(["-c", REFERENCE]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let Ok(mut python) = python else {

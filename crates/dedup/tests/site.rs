@@ -71,7 +71,7 @@ fn manual() -> Vec<String> {
 }
 
 #[test]
-fn what_frames_a_page_goes_with_its_slots_and_the_text_stays() {
+fn page_frame_is_removed_and_text_stays() {
     for (n, (page, cleaned)) in manual().iter().zip(clean(&manual())).enumerate() {
         assert_eq!(cleaned.text, format!("{}\n\n{}", own(n), own(n + 100)));
         use RemovalReason::{Margin, Pattern, Slot};
@@ -87,7 +87,7 @@ fn what_frames_a_page_goes_with_its_slots_and_the_text_stays() {
 
 /// The spans restore the page; its other text is unchanged.
 #[test]
-fn what_was_removed_is_named_by_its_place() {
+fn removed_spans_restore_the_page() {
     for (page, cleaned) in manual().iter().zip(clean(&manual())) {
         let (mut left, mut from) = (String::new(), 0);
         for span in &cleaned.removed {
@@ -109,7 +109,7 @@ fn what_was_removed_is_named_by_its_place() {
 
 /// The line with date and time is one template on all pages, but another block on each.
 #[test]
-fn pages_that_count_themselves_share_a_key_and_no_hash() {
+fn lines_with_counters_share_a_key_but_no_hash() {
     let pages = manual();
     let (mut keys, mut hashes) = (BTreeSet::new(), BTreeSet::new());
     for (page, cleaned) in pages.iter().zip(clean(&pages)) {
@@ -124,7 +124,7 @@ fn pages_that_count_themselves_share_a_key_and_no_hash() {
 
 /// Blank lines within code belong to the code.
 #[test]
-fn line_feeds_are_folded_on_every_page_but_not_in_code() {
+fn blank_lines_collapse_outside_code_on_every_page() {
     let mut pages = manual();
     let code = "```py\ndef a():\n\n\ndef b():\n```";
     pages.push(format!("{}\n\n\n\n{code}\n\n\n{}", own(400), own(401)));
@@ -138,7 +138,7 @@ fn line_feeds_are_folded_on_every_page_but_not_in_code() {
 
 /// A trait's documentation on half of the pages, between unique texts, is content.
 #[test]
-fn what_repeats_inside_the_text_stays() {
+fn repeated_blocks_inside_the_text_stay() {
     let pages: Vec<String> = (0..20)
         .map(|n| {
             let shared = if n % 2 == 0 { NOTICE } else { "Inherited from Keeper" };
@@ -157,7 +157,7 @@ fn what_repeats_inside_the_text_stays() {
 
 /// On nine of ten pages it is a banner, at any position.
 #[test]
-fn a_long_block_of_the_whole_site_goes_from_inside_too() {
+fn long_block_on_most_pages_is_removed_anywhere() {
     let pages: Vec<String> = (0..20)
         .map(|n| {
             let banner = if n < 18 { NOTICE } else { "No notice." };
@@ -172,7 +172,7 @@ fn a_long_block_of_the_whole_site_goes_from_inside_too() {
 
 /// Below the host's threshold, but all of one section.
 #[test]
-fn a_section_has_a_template_of_its_own() {
+fn section_template_is_removed_below_the_host_threshold() {
     let pages: Vec<(String, String)> = (0..60)
         .map(|n| match n % 6 {
             0 => (
@@ -197,7 +197,7 @@ fn a_section_has_a_template_of_its_own() {
 
 /// Versions of a manual in three languages beside a large site: each has a frame in its own words.
 #[test]
-fn a_language_has_a_template_of_its_own() {
+fn template_of_each_language_is_removed() {
     let frames = [("en", "Next chapter"), ("de", "Nächstes Kapitel"), ("pt-br", "Próximo capítulo")];
     let mut pages: Vec<(String, String)> = (0..200)
         .map(|n| (format!("https://h.example/book/{n}"), format!("{}\n\n{}", own(n), own(n + 1000))))
@@ -220,7 +220,7 @@ fn a_language_has_a_template_of_its_own() {
 
 /// Each page names its neighbours by their titles alone: no line occurs twice at a foot.
 #[test]
-fn a_foot_of_titles_of_other_pages_goes() {
+fn footer_of_other_pages_titles_is_removed() {
     let title = |n: usize| format!("Nets{0} oars{0}", name(n));
     let pages: Vec<String> = (1..13)
         .map(|n| {
@@ -234,7 +234,7 @@ fn a_foot_of_titles_of_other_pages_goes() {
 }
 
 #[test]
-fn a_title_said_twice_is_said_once_and_what_stands_at_foot_and_head_goes_from_both() {
+fn repeated_title_and_lines_at_both_ends_are_removed() {
     let pages: Vec<String> = (0..12)
         .map(|n| {
             let tongues = ["en | fr | de | es", "en | fr | de | it", "en | fr | de | ja"][n % 3];
@@ -256,7 +256,7 @@ fn a_title_said_twice_is_said_once_and_what_stands_at_foot_and_head_goes_from_bo
 
 /// A list of the page's headings above its title, under the frame of the site.
 #[test]
-fn a_list_of_headings_right_above_the_title_goes() {
+fn heading_list_above_the_title_is_removed() {
     let head = |n: usize| [format!("Rope{0} kept{0}", name(n)), format!("Sail{0} cut{0}", name(n))];
     let page = |n: usize, list: &str| {
         let [first, second] = head(n);
@@ -289,7 +289,7 @@ fn a_list_of_headings_right_above_the_title_goes() {
 
 /// A breadcrumb whose words are mostly those of the title.
 #[test]
-fn a_breadcrumb_that_ends_with_the_title_below_it_goes() {
+fn breadcrumb_that_ends_with_the_title_is_removed() {
     let title = |n: usize| {
         let word = |k: usize| format!("part{}x{}", name(n), name(k));
         (0..18).map(word).collect::<Vec<_>>().join(" ")
@@ -359,7 +359,7 @@ fn extracted_text_needs_more_evidence() {
 }
 
 #[test]
-fn a_page_is_never_emptied_and_few_pages_are_not_judged() {
+fn pages_are_never_emptied_nor_cleaned_below_min_pages() {
     let mut pages = manual();
     pages.push(format!("Harbour Almanac\n\n{NOTICE}"));
     pages.push(format!("Harbour Almanac\n\n# Keepers\n\nReport a fault\n\n{NOTICE}"));
@@ -372,7 +372,7 @@ fn a_page_is_never_emptied_and_few_pages_are_not_judged() {
 }
 
 #[test]
-fn a_saved_state_goes_on_and_a_damaged_or_foreign_one_is_told() {
+fn saved_state_continues_and_a_damaged_one_is_an_error() {
     let settings = FingerprintSettings::default();
     let pages = manual();
     let text = |n: usize| PageText { content: &pages[n], ..PageText::default() };
@@ -401,7 +401,7 @@ fn a_saved_state_goes_on_and_a_damaged_or_foreign_one_is_told() {
 
 /// Six pages of one folder, counted and saved by versions 3 and 4.
 #[test]
-fn states_of_earlier_versions_go_on() {
+fn states_of_earlier_versions_are_read() {
     for hex in [include_str!("data/site-3.hex"), include_str!("data/site-4.hex")] {
         let hex: String = hex.split_whitespace().collect();
         let bytes: Vec<u8> =

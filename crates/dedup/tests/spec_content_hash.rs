@@ -12,13 +12,13 @@ fn the_hash_has_64_digits_of_sha_256() {
 }
 
 #[test]
-fn contents_of_100_characters_are_compared_and_shorter_ones_are_not() {
+fn only_contents_from_100_characters_have_a_hash() {
     assert!(exact_hash(&"ü".repeat(100)).is_some());
     assert_eq!(exact_hash(&"ü".repeat(99)), None);
 }
 
 #[test]
-fn texts_that_differ_after_5000_characters_are_two() {
+fn texts_that_differ_after_5000_characters_hash_differently() {
     let begin = "word ".repeat(1_000);
     assert_ne!(exact_hash(&format!("{begin}one")), exact_hash(&format!("{begin}two")));
 }

@@ -31,7 +31,7 @@ fn site() -> Vec<String> {
 }
 
 #[test]
-fn the_menu_goes_and_the_text_stays() {
+fn menu_is_removed_and_text_stays() {
     let pages = site();
     let cleaned = stream(&pages, FingerprintSettings::default());
     assert_eq!(cleaned[3].text.trim(), block(103));
@@ -43,7 +43,7 @@ fn the_menu_goes_and_the_text_stays() {
 }
 
 #[test]
-fn below_min_pages_nothing_is_judged() {
+fn pages_below_min_pages_stay_unchanged() {
     let pages = &site()[..4];
     for (page, cleaned) in pages.iter().zip(stream(pages, FingerprintSettings::default())) {
         let untouched = Cleaned::untouched(page.clone(), BoilerplateStatus::TooFewPages);
@@ -68,7 +68,7 @@ fn a_page_is_never_emptied() {
 }
 
 #[test]
-fn line_feeds_are_folded_where_nothing_is_removed_too() {
+fn blank_lines_collapse_on_unchanged_pages_too() {
     let mut pages = site();
     pages.push(format!("{}\n\n\n\n```\n\n\n\n```\n", block(7)));
     let folded = format!("{}\n\n```\n\n```\n", block(7));
@@ -83,7 +83,7 @@ fn line_feeds_are_folded_where_nothing_is_removed_too() {
 }
 
 #[test]
-fn after_settling_pages_are_judged_by_the_running_counts() {
+fn pages_after_settling_are_cleaned_by_running_counts() {
     let mut host = HostFingerprint::new(FingerprintSettings::default());
     for n in 0..10 {
         assert!(!host.state().ready(10));
@@ -117,7 +117,7 @@ fn after_settling_pages_are_judged_by_the_running_counts() {
 }
 
 #[test]
-fn a_host_that_settled_too_small_is_judged_once_it_is_large_enough() {
+fn host_settled_below_min_pages_is_cleaned_from_min_pages() {
     let mut host = HostFingerprint::new(FingerprintSettings::default());
     let pages = site();
     for (n, page) in pages.iter().enumerate() {
@@ -166,7 +166,7 @@ fn a_project_is_cleaned_domain_by_domain() {
 }
 
 #[test]
-fn memory_is_bounded_and_counts_are_never_too_high() {
+fn memory_is_bounded_and_counts_never_overstate() {
     const BOUND: usize = 1_000;
     let settings = FingerprintSettings::default();
     let (mut bounded, mut exact) =
@@ -195,7 +195,7 @@ fn memory_is_bounded_and_counts_are_never_too_high() {
 }
 
 #[test]
-fn damaged_states_are_told_apart() {
+fn damaged_states_are_typed_errors() {
     let settings = FingerprintSettings::default();
     let mut host = HostFingerprint::new(settings);
     for page in site() {
@@ -229,7 +229,7 @@ proptest! {
     /// Pages drawn from few blocks, so that some blocks are at the threshold, some pages are emptied, and
     /// some repeat a block.
     #[test]
-    fn settled_at_the_end_the_stream_is_the_batch(
+    fn stream_settled_at_the_end_equals_the_batch(
         pages in prop::collection::vec(prop::collection::vec(0..8_u64, 0..6), 0..14),
         pct in 0.1..=1.0_f64,
         min_pages in 2..=6_usize,
@@ -252,7 +252,7 @@ proptest! {
 
     /// A state that is saved and restored at any point gives the same results.
     #[test]
-    fn a_saved_state_goes_on_as_the_old_one(
+    fn restored_state_gives_the_same_results(
         pages in prop::collection::vec(prop::collection::vec(0..8_u64, 0..6), 1..20),
         at in any::<prop::sample::Index>(),
     ) {

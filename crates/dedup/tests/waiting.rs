@@ -125,7 +125,7 @@ fn shuffled(pages: &[Page], seed: u64) -> Vec<Page> {
 }
 
 #[test]
-fn settled_at_the_end_the_stream_is_the_batch_in_any_order() {
+fn stream_settled_at_the_end_equals_the_batch_in_any_order() {
     let site = site(6, 30);
     for mode in [Mode::Exact, Mode::Site] {
         let mut by_url = None;
@@ -163,7 +163,7 @@ fn the_first_pages_of_a_section_wait_for_its_template() {
 }
 
 #[test]
-fn no_more_than_the_bound_waits_and_the_oldest_goes_first() {
+fn held_pages_are_bounded_and_the_oldest_leaves_first() {
     // every page is a section of its own
     let mut pages = site(300, 1);
     let (cleaned, most) = streamed(&pages, Mode::Site, 50);
@@ -188,7 +188,7 @@ fn no_more_than_the_bound_waits_and_the_oldest_goes_first() {
 /// A page leaves early only if the batch is likely to judge it the same; a page with a partly shared block
 /// waits.
 #[test]
-fn an_early_release_judges_nearly_all_pages_as_the_batch_does() {
+fn early_release_nearly_always_equals_the_batch() {
     let policy = HoldPolicy { release: Release::Early, settle_pages: 200 };
     for (mode, extracted, least) in
         [(Mode::Exact, true, 1.0), (Mode::Site, true, 1.0), (Mode::Site, false, 0.95)]
@@ -208,7 +208,7 @@ fn an_early_release_judges_nearly_all_pages_as_the_batch_does() {
 }
 
 #[test]
-fn a_page_with_a_block_of_some_pages_waits_for_more() {
+fn page_with_a_partly_shared_block_is_held() {
     let notice = "Read aloud only when the lamp is lit and nobody sleeps, for the letters are old.";
     let mut host = HostStream::new(
         Fingerprint::new(Mode::Site, FingerprintSettings::default()),
@@ -236,7 +236,7 @@ fn a_page_with_a_block_of_some_pages_waits_for_more() {
 
 /// A block of a whole large section is removed inside the text: on few pages it may be their subject.
 #[test]
-fn a_block_of_a_large_section_goes_from_inside() {
+fn block_of_a_large_section_is_removed_inside_text() {
     let notice = "Read aloud only when the lamp is lit and nobody sleeps, for the letters are old.";
     let page = |folder: &str, n: usize, middle: &str| Page {
         url: format!("https://h.example/{folder}/{}", name(n)),
@@ -257,7 +257,7 @@ proptest! {
     /// In any order each page is released once and at most the bound is held. A host that ends before it
     /// settles gives the batch's result.
     #[test]
-    fn each_page_is_let_go_once(
+    fn each_page_is_released_once(
         sections in 1..8_usize,
         pages in 1..12_usize,
         settle_pages in 5..60_u64,

@@ -34,7 +34,7 @@ mod tests {
     use crate::cli::Cli;
 
     #[test]
-    fn every_removed_flag_says_what_holds_now() {
+    fn removed_flags_name_their_replacement() {
         for (job, flag, now) in REMOVED {
             let error =
                 Cli::parse_from(&["crawl", job, "a.jsonl", flag, "7"].map(OsString::from)).unwrap_err();

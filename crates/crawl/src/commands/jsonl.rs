@@ -328,7 +328,7 @@ mod tests {
     use std::io::{self, BufReader, Read};
 
     #[test]
-    fn a_line_is_a_page_or_says_why_not() {
+    fn line_is_a_page_or_an_error_with_its_reason() {
         let size = |line: &str| one(line.as_bytes(), &|p: Page<'_>| (p.id, p.bytes.len()));
         assert_eq!(size(r#"{"id":7,"html":"a\nb"}"#).unwrap(), b"[7,3]\n");
         assert_eq!(size(r#"{"id":"x","html_base64":"/////w=="}"#).unwrap(), b"[\"x\",4]\n");
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_left_out() {
+    fn overlong_line_is_skipped() {
         let long = io::repeat(b'x').take(MAX_LINE as u64 + 1).chain(&b"\nlast\n"[..]);
         let mut lines = Lines::new(Box::new(BufReader::new(long)), "FILE".into());
         assert_eq!(lines.next().unwrap_or_default(), Some((1, Err("longer than 64 MiB; left out".into()))));

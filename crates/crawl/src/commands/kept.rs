@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_is_kept_up_to_a_bound() {
+    fn input_is_buffered_up_to_a_limit() {
         let kept = Kept::within(&b"lines"[..], 5).unwrap();
         for _ in 0..2 {
             let mut text = String::new();

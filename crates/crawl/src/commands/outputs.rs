@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_a_line() {
+    fn output_part_is_listed_on_one_line() {
         let part = OutputPart {
             path: "/out/part-a-1-0.jsonl".into(),
             bytes: 7,

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_pages_are_unpacked_and_the_rest_is_refused() {
+    fn compressed_pages_are_decompressed_and_other_files_refused() {
         assert_eq!(page_of(PAGE.to_vec()).unwrap(), PAGE);
         assert_eq!(page_of(gzip(PAGE)).unwrap(), PAGE);
         assert_eq!(page_of(zstd::encode_all(PAGE, 1).unwrap()).unwrap(), PAGE);

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_is_a_line() {
+    fn worker_is_listed_on_one_line() {
         let worker = |name: &str, lease_ms: i64| WorkerState {
             name: name.into(),
             starts: 1,

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_run_keeps_few_samples_from_its_whole_time() {
+    fn long_run_keeps_few_evenly_spaced_samples() {
         let samples = Samples::default();
         let (mut at_ms, mut pause, mut thinned) = (0, 1, 0);
         while at_ms < 100_000 {

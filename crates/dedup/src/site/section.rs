@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_one_template_share_it() {
+    fn pages_of_one_section_share_a_url_pattern() {
         assert!(same("/blog/one/", "/blog/two/"));
         assert!(same("/2024/05/a.html", "/2023/12/b.html"));
         assert!(same("/show?id=1&lang=a", "/show?lang=b&id=2#top"));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_a_name() {
+    fn file_name_is_the_last_path_segment() {
         assert_eq!(file_name("https://h.example/a/red-shoes.html?x=1"), "red-shoes.html");
         assert_eq!(file_name("https://h.example/a/red-shoes/"), "red-shoes");
         assert_eq!(file_name("https://h.example"), "");

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_is_counted_for_each_group_that_has_it() {
+    fn feature_is_counted_per_group_of_pages() {
         let orders: [[u64; 6]; 3] = [[7, 7, 8, 9, 8, 7], [8, 7, 9, 7, 8, 7], [9, 8, 8, 7, 7, 7]];
         for order in orders {
             let mut table = Table::new(100);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_an_earlier_version_is_brought_within_the_bound() {
+    fn table_of_an_earlier_version_shrinks_to_the_limit() {
         let mut table = Table::new(64);
         let hash = |n: u64| xxhash_rust::xxh3::xxh3_64(&n.to_le_bytes());
         let piece = |n: u64| FeatureCount::new(if n == 7 { 900 } else { 1 }, [NO_GROUP; GROUPINGS]);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_the_bound_is_kept_and_no_count_is_too_high() {
+    fn table_is_bounded_and_never_overcounts() {
         let mut table = Table::new(64);
         for page in 0..2_000_u64 {
             let groups = [Some(page % 3), Some(50 + page % 2)];

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_in_a_line_is_masked() {
+    fn dates_and_numbers_in_a_line_are_masked() {
         assert_eq!(key("Updated 2024-05-31 at 9:15"), key("updated  2025-11-02 at 10:07"));
         assert_eq!(key("## Notes"), key("Notes"));
         assert_eq!(key("* [Home](/a/b.html) | [Next](c.html)"), key("* Home | Next"));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_weighed_by_what_is_seen() {
+    fn links_are_measured_by_their_visible_text() {
         let line = line_key("[Home](/a) and more](x) [open", true, &mut Scratch::default());
         assert_eq!((line.linked, line.shown, line.words), (4, "Home and more [open".len(), 4));
     }

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_looked_at_stays_as_it_stands() {
+    fn other_fields_of_a_record_keep_their_bytes() {
         let line = r#"{"id":1.50,"url":"https://a.example/","text":"old","content":"a\u00e9\nb","x\n":[1e3, {"y":null}]}"#;
         let once = untouched(line);
         let info = r#""boilerplate":{"status":"too_few_pages","fingerprint":null,"pages":0,"blocksRemoved":0,"bytesRemoved":0}"#;
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_told() {
+    fn unusable_records_are_errors() {
         let problem = |line: &str| Record::of(line.as_bytes(), &mut String::new()).err().unwrap();
         assert!(problem(r#"{"url":"https://a.example/","content":5}"#).contains("neither \"content\""));
         assert!(problem(r#"{"url":"nothing","content":"a"}"#).contains("domain"));

@@ -257,12 +257,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_the_source_cannot_become_markup() {
+    fn source_text_is_escaped() {
         assert_eq!(escape("<b a=\"'\">&\u{202e}x"), "&lt;b a=&quot;&#39;&quot;&gt;&amp;x");
     }
 
     #[test]
-    fn a_reason_stands_once_for_a_run_of_blocks_and_beside_a_part_of_one() {
+    fn reasons_are_shown_once_per_run_of_blocks() {
         let span = |text: &str, dropped: Option<&str>| Span::new(text, dropped.map(str::to_owned));
         let block = |spans| Shown::new("p", "p.x", spans);
         let blocks = [

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_stand_in_their_context() {
+    fn matches_are_shown_with_their_context() {
         let text = "At the pier\nthe stain was seen by everybody who came with the ferry that day.";
         let at = text.find("stain").unwrap();
         assert_eq!(around(text, &(at..at + 5)), "At the pier the [stain] was seen by everybody who came …");

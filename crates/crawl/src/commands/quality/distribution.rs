@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_fall_into_bins_and_quantiles_come_out_of_them() {
+    fn quantiles_are_computed_from_bins() {
         for (value, share) in
             [(0.0, true), (0.2, true), (0.999, true), (1.0, true), (0.0, false), (50.0, false), (1e9, false)]
         {

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_keeps_what_it_had() {
+    fn annotated_record_keeps_its_other_fields() {
         let quality = Quality {
             language: "en".into(),
             language_source: Some(crawl_model::LanguageSource::Declared),
