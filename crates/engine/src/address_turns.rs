@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_late_machine_has_longer_turns_for_a_while() {
+    fn late_turns_widen_the_margin_for_a_while() {
         let (margins, pause) = (Margins(AtomicU64::new(0)), Duration::from_millis(300));
         assert_eq!(margins.next(pause), Duration::from_millis(30));
         margins.note(Duration::from_millis(70), pause);

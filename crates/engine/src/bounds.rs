@@ -47,7 +47,7 @@ mod tests {
     use tokio::time::Instant;
 
     #[test]
-    fn each_bound_is_reached_by_its_own_measure() {
+    fn each_limit_is_reached_by_its_own_counter() {
         let settings = |keys: &[(&'static str, &str)]| {
             let keys = keys.iter().map(|(key, value)| crate::config::Override {
                 flag: "test",

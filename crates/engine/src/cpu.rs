@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_is_a_value() {
+    async fn panic_in_a_job_is_returned_as_an_error() {
         for pool in [CpuPool::new(1).unwrap(), CpuPool::inline()] {
             let error = pool.run(|| -> u8 { panic!("page {}", 7) }).await.unwrap_err();
             assert_eq!(error.to_string(), "page 7");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_more_jobs_than_threads() {
+    async fn pool_runs_no_more_jobs_than_threads() {
         let pool = CpuPool::new(2).unwrap();
         let (_a, _b) = (pool.ready().await.unwrap(), pool.ready().await.unwrap());
         assert_eq!(pool.free.available_permits(), 0);

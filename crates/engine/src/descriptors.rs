@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_plan_uses_more_than_is_left() {
+    fn descriptor_plan_stays_within_the_limit() {
         for left in (LATE_DESCRIPTORS + 4..2_000).chain([100_000, usize::MAX]) {
             for tabs in [0, 1, 2, 64, usize::MAX] {
                 let plan = divide(left, 64, tabs);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn plenty_bounds_nothing_but_idle_connections() {
+    fn many_descriptors_limit_only_idle_connections() {
         let few = divide(LATE_DESCRIPTORS + 20, 64, 0);
         assert_eq!((few.requests, few.connections), (10, 0), "idle connections come last");
         let plan = divide(20_000, 64, 2);

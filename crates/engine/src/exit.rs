@@ -270,7 +270,7 @@ mod tests {
     use crawl_archive::ArchiveError;
 
     #[test]
-    fn an_input_that_the_system_cannot_open_now_is_3_and_names_the_way_out() {
+    fn unreadable_input_exits_with_3_and_names_the_remedy() {
         use rustix::io::Errno;
         for (code, exit, words) in [
             (Errno::IO, Exit::Storage, "check the disk, or move the file"),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_storage_says_what_the_user_can_do() {
+    fn storage_failures_map_to_exit_codes_with_a_remedy() {
         let exit = |error: StoreError| Failure::from(error).in_state(Path::new("dir")).exit;
         assert_eq!(exit(StoreError::Version { found: 9, known: 7 }), Exit::Usage);
         assert_eq!(exit(StoreError::Corrupt(String::new())), Exit::Damaged);

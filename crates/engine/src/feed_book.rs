@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_host_has_so_many_feeds() {
+    fn feeds_are_limited_per_host() {
         let book = FeedBook::new(Limit(Some(2)));
         let takes = |host: &str, feed: &str| book.takes(&HostKey::from_stored(host), UrlKey::of(feed));
         assert!(takes("a", "1") && takes("a", "2") && !takes("a", "3"));

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_known_kinds_are_those_of_the_document() {
+    fn error_kinds_match_the_documentation() {
         let mut rows: Vec<&str> = DOCS
             .lines()
             .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))

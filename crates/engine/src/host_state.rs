@@ -106,7 +106,7 @@ mod tests {
     use crawl_dedup::{FingerprintSettings, Mode};
 
     #[test]
-    fn what_is_no_state_is_told() {
+    fn unreadable_host_state_decodes_to_none() {
         let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
         let fingerprint = Fingerprint::new(Mode::Site, settings);
         let bytes = encode(&ErrorPageProfile::default(), true, Some(&fingerprint)).unwrap();

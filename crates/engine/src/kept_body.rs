@@ -44,7 +44,7 @@ mod tests {
     use url::Url;
 
     #[test]
-    fn a_body_comes_back_as_it_was_and_a_large_one_is_not_kept() {
+    fn kept_body_round_trips_and_a_large_one_is_dropped() {
         let url: Url = "https://a.test/1".parse().unwrap();
         let html = "<p>text</p>".repeat(9_000);
         let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");

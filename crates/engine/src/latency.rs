@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_time_is_in_the_bucket_that_ends_at_or_above_it() {
+    fn latency_bucket_ends_at_or_above_the_value() {
         for (millis, bound) in
             [(0, 1), (1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (1_000, 1_024), (u32::MAX, 131_072)]
         {

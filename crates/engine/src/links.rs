@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_canonical_once_and_in_scope() {
+    fn candidate_links_are_canonical_unique_and_in_scope() {
         let links = [
             "http://A.test/x#top",
             "http://a.test/x?utm_source=m",
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn nofollow_and_depth_leave_links_in_the_record_only() {
+    fn nofollow_and_depth_keep_links_out_of_the_frontier() {
         let nofollow = Link { nofollow: true, ..link("http://a.test/x") };
         let found = |policy: LinkPolicy, depth, follow, obey| {
             let found = policy.discover(&page(depth), std::slice::from_ref(&nofollow), follow, obey);
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_are_known_stay_in_the_record_once() {
+    fn known_links_stay_in_the_record_once() {
         let links = ["http://a.test/x", "http://a.test/secret", "http://A.test/x#top", "http://a.test/x"];
         for (max_depth, follow) in [(9, true), (u64::MAX, true), (9, false)] {
             let policy = policy(max_depth);
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_link_counts_for_the_limit_of_a_page_and_is_not_parsed() {
+    fn known_links_count_for_the_page_limit_unparsed() {
         let policy = policy(u64::MAX);
         let (known, limit) = (link("http://a.test/x"), TrapSettings::default().links_per_page.unwrap());
         assert_eq!(policy.discover(&page(0), std::slice::from_ref(&known), true, true).candidates.len(), 1);
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_traps_has_so_many_lines_and_no_more() {
+    fn log_lines_of_trapped_links_are_limited_per_page() {
         let deep: Vec<Link> = (0..LINES_A_PAGE + 5)
             .map(|n| link(&format!("http://a.test/{}{n}", "x/y/z/".repeat(9))))
             .chain([link("http://a.test/fine")])
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn links_beyond_the_limit_of_a_page_are_left_out_with_one_line() {
+    fn links_beyond_the_page_limit_are_dropped_and_logged_once() {
         let many: Vec<Link> = (0..10_003).map(|n| link(&format!("http://a.test/{n}"))).collect();
         let found = policy(9).discover(&page(0), &many, true, true);
         assert_eq!((found.candidates.len(), found.outgoing.len()), (10_000, 10_000));
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_forgets_the_oldest_generation_only() {
+    fn seen_cache_evicts_the_oldest_generation() {
         let mut cache = SeenCache::default();
         assert!(cache.note(0));
         for hash in 1..=GENERATION as u64 {

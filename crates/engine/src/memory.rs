@@ -107,7 +107,7 @@ mod tests {
     use tokio::sync::Semaphore;
 
     #[test]
-    fn each_thread_needs_addresses() {
+    fn address_space_must_fit_all_threads() {
         let (mib, missing) = (1 << 20, missing_addresses);
         assert_eq!(missing(None, 64, 0), None);
         assert_eq!(missing(Some(512 * mib), 1, 0), Some((512 * mib, 600 * mib)));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_returns_at_once_as_long_as_a_large_page_is_held() {
+    fn memory_is_purged_at_once_while_large_pages_exist() {
         let before = purge_delay(10);
         let places = Arc::new(Semaphore::new(2));
         let share = || LargePagePermit::new(Arc::clone(&places).try_acquire_owned().unwrap());

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_bounded_and_what_is_in_use_stays() {
+    fn cache_bytes_are_bounded_and_used_entries_stay() {
         let cache = OriginCache::new(100_000);
         for n in 0..1_000 {
             visit(&cache, n, 1_000);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_larger_than_the_bound_is_dropped_by_what_follows() {
+    fn oversized_entry_is_evicted_by_the_next() {
         let cache = OriginCache::new(10_000);
         assert!(!visit(&cache, 1, 1_000_000) && visit(&cache, 1, 1_000_000));
         assert!(!visit(&cache, 2, 1_000_000));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_value_is_made_anew() {
+    fn stale_value_is_rebuilt() {
         let cache = OriginCache::new(10_000);
         visit(&cache, 1, 1);
         assert_eq!(cache.get(&origin(1), |value| value.load(Relaxed) == 1).load(Relaxed), 0);

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_and_a_lasting_trouble_ends_the_run() {
+    fn outage_pauses_grow_until_the_run_ends() {
         let outage = Outage::new(Duration::from_secs(600));
         let (began, mut pauses) = (Instant::now(), Vec::new());
         let mut now = began;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_the_trouble_and_so_does_time_without_one() {
+    fn answer_or_quiet_time_ends_an_outage() {
         let outage = Outage::new(Duration::from_secs(600));
         let mut now = Instant::now();
         for _ in 0..2_000 {

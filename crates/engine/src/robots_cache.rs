@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_rules_hold_for_a_day_more() {
+    fn expired_robots_rules_hold_for_one_more_day() {
         let (hour, now) = (3_600_000, 1_000 * 86_400_000);
         let cache = RobotsCache::new(Duration::from_secs(86_400), Duration::from_secs(1), "bot");
         let prolonged = |status, age_hours: i64| {

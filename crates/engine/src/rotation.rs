@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_stand_before_the_end_of_a_name() {
+    fn rotation_number_precedes_the_file_extension() {
         let path = |base: &str, number| path_of(Path::new(base), number).display().to_string();
         assert_eq!(path("a/pages.jsonl.gz", 1), "a/pages.jsonl.gz");
         assert_eq!(path("a/pages.jsonl.gz", 2), "a/pages-2.jsonl.gz");

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_the_text_changes_the_number_and_nothing_else_does() {
+    fn text_settings_change_the_version_and_others_do_not() {
         let now = with("fetch.concurrency", 16);
         assert_eq!(now, with("fetch.concurrency", 3));
         assert_eq!(now, with("extract.threads", 3));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_followed_is_told_from_what_is_read() {
+    fn link_settings_and_text_settings_have_separate_versions() {
         let now = with("fetch.concurrency", 16);
         let list = |pattern: &str| vec![toml::Value::from(pattern)];
         for other in [
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_concern_pages_that_they_cut() {
+    fn size_limits_affect_only_truncated_pages() {
         let with = |key, value: &str| {
             let flag = Override { flag: "", key, value: value.into() };
             let config = config::load(None, std::iter::empty(), vec![flag]).unwrap();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_of_rules_has_a_checksum() {
+    fn each_rules_file_has_a_checksum() {
         let dir = tempfile::tempdir().unwrap();
         let checksums = || {
             let flag =
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_known_by_what_stands_in_them() {
+    fn rules_are_identified_by_their_content() {
         let dir = tempfile::tempdir().unwrap();
         let version = || with("extract.rules", dir.path().to_str().unwrap());
         std::fs::write(dir.path().join("score.toml"), "a = 1").unwrap();

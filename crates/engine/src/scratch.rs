@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_folder_of_a_process_that_was_killed_before_its_lock_is_removed_once_it_is_old() {
+    fn old_unlocked_empty_scratch_folders_are_removed() {
         let base = tempfile::tempdir().unwrap();
         let folder = |name: &str| base.path().join(name);
         let old = std::time::SystemTime::now() - 2 * UNLOCKED;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_killed_processes_are_removed_and_those_of_others_stay() {
+    fn scratch_folders_of_killed_processes_are_removed() {
         let base = tempfile::tempdir().unwrap();
         let other = Scratch::new(base.path(), "crawl-test-").unwrap();
         fs::write(other.path().join("data"), "in use").unwrap();

@@ -211,7 +211,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn bom_crlf_comments_blanks_and_bad_lines() {
+    fn seed_file_allows_bom_crlf_comments_and_blank_lines() {
         let text = "\u{feff}https://a.test/x\r\n\r\n# note\r\n  b.test  \r\nht tp://bad\nmailto:x@y.z\nc.test:8080/p";
         let seeds = parse(text.as_bytes()).unwrap();
         let urls: Vec<_> = seeds.seeds.iter().map(|s| (s.url.as_str(), s.bare)).collect();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_and_a_host_are_told_from_a_file() {
+    fn urls_and_hosts_are_distinguished_from_files() {
         let urls = [
             "https://a.test/x",
             "HTTP://a.test",
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_refused_with_its_line_and_not_repeated() {
+    fn seed_with_password_is_refused_without_repeating_it() {
         let text =
             format!("http://u:s3cret@a.test/\nu:s3cret@a.test\nhttp://u:{}s3cret@a.test/\n", "x".repeat(90));
         let seeds = parse(text.as_bytes()).unwrap();
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_one_bad_line() {
+    fn overlong_seed_line_is_one_bad_line() {
         let text = format!("{}\nok.test\n", "x".repeat(200_000));
         let seeds = parse(text.as_bytes()).unwrap();
         assert_eq!((seeds.seeds.len(), seeds.bad.len(), seeds.bad[0].number), (1, 1, 1));

@@ -231,7 +231,7 @@ mod tests {
 
     /// A clock that was an hour ahead puts URLs off for longer than any pause, by the default settings too.
     #[test]
-    fn the_longest_wait_of_a_url_is_its_longest_pause_whatever_hosts_may_ask_for() {
+    fn longest_wait_of_a_url_ignores_retry_after() {
         let mut config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
         assert!(longest_wait(&config) < Duration::from_secs(3_600), "{:?}", longest_wait(&config));
         config.politeness.max_retry_after = Duration::from_secs(86_400);

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_counts_kept_pages_of_all_hosts_of_the_entry() {
+    fn site_limit_counts_kept_pages_of_all_its_hosts() {
         let sites = settings("[[site]]\nmatch = \"*.example.org\"\nlimit = 2\n");
         let claim = |name: &str| sites.claim_page(&host(name));
         claim("a.example.org").unwrap().keep();

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_a_robots_txt_are_limited_and_reported_once() {
+    fn sitemaps_per_robots_txt_are_limited_and_reported_once() {
         let book = SitemapBook::new(Limit(Some(2)), Limit(None));
         let take = |host: &str, file: &str| take(&book, host, file, None);
         assert_eq!(["1", "2", "1"].map(|file| take("a", file)), [Admittance::Yes; 3]);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_leads_to_few_hosts_outside_of_the_scope() {
+    fn sitemap_hosts_outside_the_scope_are_limited_per_site() {
         let book = SitemapBook::new(Limit(None), Limit(Some(2)));
         let elsewhere = |robots_host: &str, n: usize, host: &str| {
             take(&book, robots_host, &format!("{host}/{n}"), Some(host))
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_book_is_bounded() {
+    fn sitemap_book_is_bounded() {
         let book = SitemapBook::new(Limit(None), Limit(None));
         for n in 0..=MAX_FILES {
             assert_eq!(take(&book, "a", &n.to_string(), None), Admittance::Yes);

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_hosts_leave_a_quarter_of_the_places_to_others() {
+    fn slow_hosts_leave_a_quarter_of_the_permits() {
         let lane = SlowLane::new(16, None);
         assert!(lane.admit(&host(0)).unwrap().is_none(), "nothing is known of it");
         let taken: Vec<_> = (0..12).map(|n| lane.admit_slow(&host(n)).unwrap()).collect();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn quick_answers_make_up_for_slow_ones() {
+    fn quick_answers_offset_slow_ones() {
         let lane = SlowLane::new(16, None);
         let is_slow = || lane.admit(&host(0)).unwrap().is_some();
         drop(lane.admit_slow(&host(0)));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_has_a_share_of_the_lane_and_one_host_its_own_bound() {
+    fn one_address_takes_a_quarter_of_the_slow_lane() {
         let book = AddressBook::default();
         for n in 0..9 {
             book.note(&host(n), IpAddr::from([192, 0, 2, u8::from(n > 4)]));

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_is_below_the_first_segment() {
+    fn section_is_the_first_path_segment() {
         for (path, expected) in
             [("/", ""), ("/a", ""), ("/a/", "a"), ("/a/b/c", "a"), ("//a/b", "a"), ("/a?b/c", "")]
         {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_page_asks_at_once_and_other_sections_when_they_have_pages() {
+    fn first_page_probes_at_once_and_sections_after_pages() {
         let mut error_profile = ErrorPageProfile::default();
         assert!(error_profile.is_due(&url("/"), 3), "the first page of the host");
         assert!(!error_profile.is_due(&url("/about"), 3), "the same section");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_page_waits_for_the_answer_of_its_section() {
+    fn short_page_waits_for_its_sections_probe() {
         let (mut error_profile, most) = (ErrorPageProfile::default(), 3);
         let open = |error_profile: &ErrorPageProfile, path: &str, words| {
             error_profile.may_be_error_page(&url(path), words, most)
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_are_counted_up_to_a_bound() {
+    fn counted_sections_are_bounded() {
         let mut error_profile = ErrorPageProfile::default();
         for n in 0..10 * MAX_SECTIONS {
             error_profile.is_due(&url(&format!("/{n}/x")), 8);

@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_ends_when_its_end_is_noted() {
+    fn round_ends_only_with_its_end_mark() {
         let dir = tempfile::tempdir().unwrap();
         let of = |state: &State| (state.new_round, state.round);
         // killed before its seeds were planted
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn states_of_earlier_versions_noted_no_ends() {
+    fn round_of_an_earlier_state_ends_without_a_mark() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         store.begin_round().unwrap();
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_has_lost_its_database_is_refused() {
+    fn state_without_its_database_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join(ERROR_LOG);
         drop(open(dir.path()));

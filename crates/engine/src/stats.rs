@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_go_on_in_the_next_session_and_leases_begin_anew() {
+    fn next_session_keeps_results_and_resets_leases() {
         let first = Stats::default();
         first.leased.add(5);
         first.records.add(3);

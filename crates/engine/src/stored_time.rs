@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_a_clock_that_was_wrong_are_unknown() {
+    fn stored_times_too_far_ahead_are_unknown() {
         let (day, hour) = (86_400_000, Duration::from_secs(3_600));
         assert_eq!([past(-5, 0), past(day, 0), past(day + 1, 0)], [Some(-5), Some(day), None]);
         assert_eq!(past(i64::MAX, i64::MIN), None);

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amp_page_ends_the_ladder_only_if_it_says_more() {
+    fn amp_page_is_final_only_with_more_words() {
         use Strategy::{Amp, Chrome, Mobile, Static};
         let best = page(Static, 80, Chrome);
         for by in [Amp, Mobile] {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_static_page_that_wanted_more_says_that_it_is_partial() {
+    fn static_fallback_of_a_failed_render_has_warnings() {
         use Strategy::{Chrome, Mobile, Static, StaticBestEffort};
         let warned = |mut page: ExtractedPage, failed, auto| {
             warn(&mut page, failed, auto);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_was_taken_before_it_came_to_rest_teaches_nothing() {
+    fn partial_render_teaches_nothing() {
         let mut taken = page(Strategy::Chrome, 20, Strategy::Chrome);
         assert!(!is_cut(&taken));
         taken.extraction.warnings.push(Warning::PartialContent);

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_of_a_stage_must_not_block_and_a_thread_may() {
+    async fn stage_tasks_must_not_block() {
         async fn check(expected: bool) -> Result<(), StageError> {
             tokio::task::yield_now().await;
             assert_eq!(may_block(), expected);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_of_the_runtime_must_not_block_and_its_other_threads_may() {
+    fn runtime_workers_must_not_block() {
         let runtime = runtime().worker_threads(1).build().unwrap();
         let worker = runtime.spawn(async {
             // the worker has parked when the timer goes off
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_pauses_for_messages_unless_it_is_busy() {
+    fn idle_stage_gathers_messages() {
         let mut gathering = Gathering::new(Threading::Threads);
         let mut pauses = |messages: u32| (1..=messages).any(|n| gathering.is_due(n == messages));
         assert!(pauses(1) && pauses(MOST_UNHURRIED), "each time the queue is empty");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn timers_go_off_beside_a_task_that_is_always_ready() {
+    fn timers_fire_beside_an_always_ready_task() {
         let runtime = runtime().worker_threads(1).build().unwrap();
         let busy = runtime.spawn(async {
             loop {

@@ -170,7 +170,7 @@ mod tests {
     use crawl_fetch::TrapSettings;
 
     #[test]
-    fn words_of_links_are_no_prose() {
+    fn link_text_does_not_count_as_prose() {
         let of = |line: &str| {
             let mut out = String::new();
             push_outside_of_links(line, &mut out);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_text_is_poor_and_said_again_a_duplicate() {
+    fn short_text_is_poor_and_repeated_text_a_duplicate() {
         let traps = Traps::new(TrapSettings::default(), 2026);
         let of = |n: usize, text: &str| {
             worth_of_prose(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), prose_of(text), false)
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_line_is_counted_in_the_last_one() {
+    fn last_log_line_counts_the_omitted_links() {
         let lines = lines(vec![("a".into(), Trap::Parameters(13)), ("b".into(), Trap::PathDepth(30))], 7);
         assert!(!lines[0].message.contains("more links"), "{}", lines[0].message);
         assert!(lines[1].message.contains("7 more links"), "{}", lines[1].message);

@@ -68,7 +68,7 @@ fn settings() -> Config {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_program_crawls_a_site_into_an_output_of_its_own() {
+async fn library_crawl_writes_to_a_custom_output() {
     let (site, urls) = (site(), Urls::default());
     let crawl = Crawl::new(settings()).seed(site.clone());
     let ending = crawl.run(Box::new(urls.clone()), Box::new(DiscardingOutput)).await.unwrap();
@@ -77,7 +77,7 @@ async fn a_program_crawls_a_site_into_an_output_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_limit_and_a_token_end_the_crawl() {
+async fn limit_or_cancellation_ends_the_crawl() {
     let site = site();
     let mut config = settings();
     config.crawl.limit = Limit(Some(1));

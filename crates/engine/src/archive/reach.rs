@@ -71,7 +71,7 @@ mod tests {
     use crawl_store::SqliteStore;
 
     #[test]
-    fn settled_bytes_that_are_gone_are_told_until_the_file_is_ended() {
+    fn lost_archive_bytes_are_reported_until_the_file_ends() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("warc");
         fs::create_dir(&folder).unwrap();
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_settlement_has_no_mark_of_the_one_before() {
+    fn file_without_a_settlement_has_no_earlier_mark() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         let mut noted = String::new();

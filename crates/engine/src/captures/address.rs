@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_no_utf_8_are_encoded() {
+    fn file_names_outside_utf_8_are_percent_encoded() {
         let base = Url::parse("https://docs.example.org/en/").unwrap();
         let at = |name: &[u8]| of_file(Some(&base), Path::new(OsStr::from_bytes(name))).unwrap().to_string();
         assert_eq!(at(b"caf\xe9.html"), "https://docs.example.org/en/caf%E9.html");
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_mirror_have_the_addresses_of_their_pages() {
+    fn mirror_files_map_to_the_urls_of_their_pages() {
         let base = Url::parse("https://docs.example.org/en/").unwrap();
         for (base, path, want) in [
             (Some(&base), "index.html", Some("https://docs.example.org/en/")),

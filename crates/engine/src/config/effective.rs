@@ -109,7 +109,7 @@ mod tests {
     use crate::config::{Override, load, load_with_sources};
 
     #[test]
-    fn each_value_has_its_source_and_the_text_is_a_file_of_settings() {
+    fn effective_settings_name_their_sources_and_parse_as_toml() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("crawl.toml");
         std::fs::write(&file, "[fetch]\nretries = 7\n[quality]\nsets = [\"c4\"]\n").unwrap();

@@ -141,7 +141,7 @@ mod tests {
     use toml::Table;
 
     #[test]
-    fn every_moved_key_says_where_it_went() {
+    fn moved_keys_name_their_new_place() {
         for (key, now) in MOVED {
             let (section, name) = key.rsplit_once('.').unwrap();
             let expected = format!("{key}: {}", now.problem());
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_key_is_no_setting_and_its_place_exists() {
+    fn moved_keys_are_gone_and_their_new_keys_exist() {
         let defaults: Table = DEFAULTS.parse().unwrap();
         let rules: Table = include_str!("../../../../config/rules/quality.toml").parse().unwrap();
         let has = |table: &Table, key: &str| {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_section_is_an_error_without_keys_too() {
+    fn removed_sections_are_errors_even_when_empty() {
         assert_eq!(with_file("[channels]\n").unwrap_err(), "FILE:1: channels: the section was removed");
         assert_eq!(
             with_file("[quality.text]\n").unwrap_err(),

@@ -69,7 +69,7 @@ mod tests {
     use crate::config::load;
 
     #[test]
-    fn dates_of_names_are_in_utc_and_bad_ones_name_the_key() {
+    fn output_names_expand_dates_in_utc() {
         let mut output = load(None, std::iter::empty(), Vec::new()).unwrap().output;
         output.append = "a/pages-%Y-%m-%d-%H.jsonl".into();
         output.expand_dates(1_767_225_599_000).unwrap();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_end_is_refused() {
+    fn unknown_file_extension_is_refused() {
         let mut output = load(None, std::iter::empty(), Vec::new()).unwrap().output;
         output.append = "a.csv".into();
         let error = output.check_endings().unwrap_err().to_string();

@@ -61,7 +61,7 @@ fn flush(out: &mut String, comment: &mut Vec<&str>, keys: &mut Vec<String>) {
 }
 
 #[test]
-fn the_page_of_settings_is_that_of_the_defaults() {
+fn settings_page_matches_the_defaults() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
     let page = page();
     if std::env::var_os("UPDATE_DOCS").is_some() {
@@ -70,6 +70,6 @@ fn the_page_of_settings_is_that_of_the_defaults() {
     let found = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         found == page,
-        "docs/settings.md is not up to date: UPDATE_DOCS=1 cargo nextest run -p crawl-engine page_of_settings"
+        "docs/settings.md is not up to date: UPDATE_DOCS=1 cargo nextest run -p crawl-engine settings_page"
     );
 }

@@ -46,7 +46,7 @@ mod tests {
     use toml::Table;
 
     #[test]
-    fn workers_share_what_decides_on_records_and_no_secret() {
+    fn shared_settings_cover_records_and_hold_no_secret() {
         let shared = Config::defaults().unwrap().shared;
         for key in
             ["crawl.scope", "politeness.delay", "dedup.settle_pages", "output.emit", "fetch.user_agent"]

@@ -13,7 +13,7 @@ pub(super) fn with_file(text: &str) -> Result<Config, String> {
 }
 
 #[test]
-fn the_file_holds_every_default_and_nothing_else() {
+fn default_file_holds_every_setting() {
     // deny_unknown_fields and the absence of serde defaults make this one call compare both directions
     let config = load(None, none(), vec![]).unwrap();
     assert_eq!(config.politeness.delay, Duration::from_secs(1));
@@ -37,7 +37,7 @@ fn every_default_is_explained() {
 }
 
 #[test]
-fn flag_over_environment_over_file_over_default() {
+fn flags_override_environment_file_and_defaults() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "[fetch]\nretries = 7\nconcurrency = 3\n[politeness]\ndelay = \"2s\"\n")
         .unwrap();
@@ -81,7 +81,7 @@ fn errors_name_file_line_key_and_the_nearest_name() {
 }
 
 #[test]
-fn all_faults_are_told_at_once_with_their_places() {
+fn all_errors_are_reported_at_once_with_their_lines() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let text =
         "[fetch]\nretries = \"many\"\nconcurency = 3\nmax_outage = \"2s\"\n[crawl]\nlimit = 0\n[fetsh]\n";
@@ -127,7 +127,7 @@ fn environment_errors_name_the_variable() {
 }
 
 #[test]
-fn the_numbers_of_politeness_reach_the_gate_within_their_ranges() {
+fn politeness_settings_reach_the_gate_within_their_ranges() {
     let set = |key: &str, value: &str| {
         let name = format!("CRAWL_POLITENESS_{key}");
         load(None, [(name, value.to_owned())].into_iter(), vec![])
@@ -161,7 +161,7 @@ fn the_numbers_of_politeness_reach_the_gate_within_their_ranges() {
 }
 
 #[test]
-fn numbers_that_would_use_up_the_machine_are_refused_by_their_key() {
+fn excessive_numbers_are_refused_with_their_key() {
     for key in [
         "fetch.concurrency",
         "politeness.host_concurrency",

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn years_are_two_numbers_or_no_limit() {
+    fn calendar_years_are_two_numbers_or_unlimited() {
         let of = |text: &str| toml::from_str::<std::collections::BTreeMap<String, CalendarYears>>(text);
         assert_eq!(of("v = [5, 2]").unwrap()["v"], CalendarYears(Some((5, 2))));
         assert_eq!(of("v = \"unlimited\"").unwrap()["v"], CalendarYears(None));

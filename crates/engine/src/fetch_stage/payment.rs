@@ -57,7 +57,7 @@ mod tests {
     use std::future::pending;
 
     #[tokio::test]
-    async fn a_cancelled_visit_pays_nothing_and_an_ended_one_pays_once() {
+    async fn cancelled_visit_is_free_and_ended_one_pays_once() {
         let traps = Traps::new(TrapSettings { template_credit: Some(1), ..TrapSettings::default() }, 2026);
         let url = Url::parse("http://a.test/list/1").unwrap();
         for _ in 0..3 {

@@ -356,7 +356,7 @@ mod tests {
     use crawl_chrome::RenderPhase;
 
     #[test]
-    fn a_host_hears_of_what_a_browser_met() {
+    fn browser_errors_count_as_unanswered_or_answered() {
         let of = |error| outcome(&Err(error));
         let limit = Duration::from_secs(1);
         let late = RenderError::Timeout { phase: RenderPhase::Navigate, limit };

@@ -32,7 +32,7 @@ fn teach(lessons: &Lessons, store: &MemoryStore, n: usize, wanted: Option<Strate
 }
 
 #[test]
-fn after_a_few_shells_the_browser_comes_first_and_is_reexamined_soon_and_then_seldom() {
+fn browser_is_first_after_shells_and_reexamined_rarely() {
     let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
     let looks: Vec<usize> =
         (0..300).filter(|&n| teach(&lessons, &store, n, Some(Strategy::Chrome))).collect();
@@ -45,7 +45,7 @@ fn after_a_few_shells_the_browser_comes_first_and_is_reexamined_soon_and_then_se
 }
 
 #[test]
-fn pages_wait_for_those_on_trial() {
+fn pages_wait_for_pages_on_trial() {
     let (lessons, store) = lessons();
     let out: Vec<FirstStep> = (0..4).map(|n| begin(&lessons, &store, n)).collect();
     assert!(out.iter().all(|begin| matches!(begin, FirstStep::Static(Some(_)))));
@@ -60,7 +60,7 @@ fn pages_wait_for_those_on_trial() {
 }
 
 #[test]
-fn a_static_page_with_its_text_makes_the_form_forget_and_hard_to_convince() {
+fn static_page_with_text_resets_the_pattern() {
     let (lessons, store) = lessons();
     for n in 0..4 {
         teach(&lessons, &store, n, Some(Strategy::Chrome));
@@ -93,7 +93,7 @@ fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: M
 }
 
 #[test]
-fn a_mixed_form_that_began_with_shells_sends_few_pages_to_the_browser_needlessly() {
+fn mixed_pattern_renders_few_pages_needlessly() {
     let app = Marks { app: true, scripts: true };
     let plain = Marks { app: false, scripts: true };
     // if the marks of shells and pages are the same, the early static fetch ends the lesson at page 25
@@ -111,7 +111,7 @@ fn a_mixed_form_that_began_with_shells_sends_few_pages_to_the_browser_needlessly
 }
 
 #[test]
-fn what_comes_by_the_browser_at_once_confirms_nothing() {
+fn pages_rendered_first_do_not_confirm_the_browser() {
     let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
     for n in 0..4 {
         teach(&lessons, &store, n, Some(Strategy::Chrome));
@@ -124,7 +124,7 @@ fn what_comes_by_the_browser_at_once_confirms_nothing() {
 }
 
 #[test]
-fn where_shells_show_no_marks_pages_without_them_are_nothing_new() {
+fn pages_without_marks_keep_a_browser_pattern() {
     let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
     let none = Marks { app: false, scripts: false };
     let by_browser = |n| {
@@ -147,7 +147,7 @@ fn is_known(lessons: &Lessons, form: usize) -> bool {
 }
 
 #[test]
-fn the_form_met_longest_ago_is_forgotten_one_that_taught_nothing_first() {
+fn least_recently_used_pattern_is_evicted_untaught_first() {
     let (lessons, store) = lessons();
     for form in 0..=MAX_PATTERNS {
         let wanted = (form == 0).then_some(Strategy::Chrome);
@@ -158,7 +158,7 @@ fn the_form_met_longest_ago_is_forgotten_one_that_taught_nothing_first() {
 }
 
 #[test]
-fn a_form_is_kept_while_pages_of_it_are_on_their_way() {
+fn pattern_with_pages_in_flight_is_not_evicted() {
     let (lessons, store) = lessons();
     let begin = |form| begin_at(&lessons, &store, &of_form(form));
     let out: Vec<FirstStep> = (0..MAX_PATTERNS).map(begin).collect();
@@ -170,7 +170,7 @@ fn a_form_is_kept_while_pages_of_it_are_on_their_way() {
 }
 
 #[test]
-fn what_stops_paying_is_forgotten_and_then_spared() {
+fn useless_strategy_is_dropped_and_then_spared() {
     let (lessons, store) = lessons();
     for n in 0..4 {
         teach(&lessons, &store, n, Some(Strategy::Chrome));
@@ -187,7 +187,7 @@ fn what_stops_paying_is_forgotten_and_then_spared() {
 }
 
 #[test]
-fn a_mobile_client_comes_first_only_after_it_has_paid() {
+fn mobile_user_agent_is_first_only_after_a_gain() {
     let (lessons, store) = lessons();
     for n in 0..6 {
         assert!(teach(&lessons, &store, n, Some(Strategy::Mobile)));
@@ -198,7 +198,7 @@ fn a_mobile_client_comes_first_only_after_it_has_paid() {
 
 /// The host is read from the database by the storage thread: SQLite refuses the task itself.
 #[tokio::test]
-async fn a_task_begins_by_lessons_of_an_earlier_run() {
+async fn lessons_of_an_earlier_run_are_read() {
     let dir = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir.path()).unwrap());
     let (earlier, memory) = lessons();

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_decides_and_where_it_is_not_known_the_content() {
+    fn change_is_judged_by_text_then_by_content() {
         let hash = ContentHash::of;
         let before = |text: Option<&str>| Before {
             content_hash: hash("content"),

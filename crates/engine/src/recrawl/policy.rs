@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_whose_record_the_output_lacks_is_due_unless_it_redirects() {
+    fn page_missing_from_the_output_is_due_unless_redirected() {
         let (policy, mut page) = (policy(RecrawlMode::Auto), known(0, once(0)));
         page.history.rules = Some(RulesVersion::UNWRITTEN);
         for (outcome, always) in [
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_visited_as_often_as_it_changes() {
+    fn revisit_interval_follows_the_change_rate() {
         assert_eq!(visited(1, 30).len(), 30, "every night");
         let never = visited(1_000, 90);
         assert!(never.len() < 10 && never[..2] == [1, 3], "at growing intervals: {never:?}");
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_left_alone_for_min_age_and_never_longer_than_max_age() {
+    fn revisit_interval_stays_between_min_age_and_max_age() {
         let policy = policy(RecrawlMode::Auto);
         let often = Visits { first_ms: Some(-9 * DAY), changed_ms: Some(0), visits: 9, changes: 9 };
         assert!(!policy.is_due(&known(0, often), 19 * HOUR) && policy.is_due(&known(0, often), 20 * HOUR));
@@ -282,7 +282,7 @@ mod tests {
 
     /// A clock that once stood in 2100 puts no page off; one that was some minutes ahead makes none due.
     #[test]
-    fn a_last_visit_in_the_future_is_one_of_an_unknown_time() {
+    fn last_visit_in_the_future_counts_as_unknown() {
         let policy = policy(RecrawlMode::Auto);
         let visited = |at| policy.is_due(&known(at, once(at)), 0);
         assert!(visited(74 * 365 * DAY) && visited(2 * DAY));
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mode_asks_what_it_says() {
+    fn each_recrawl_mode_selects_its_pages() {
         let due = |mode, known: &KnownUrl| policy(mode).is_due(known, 21 * HOUR);
         use RecrawlMode::{All, Auto, Changed, None};
         let modes = |known: &KnownUrl| [Auto, All, Changed, None].map(|mode| due(mode, known));
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sitemap_wakes_what_it_dates_newer() {
+    fn newer_lastmod_makes_a_page_due() {
         let fetched = millis("2026-03-05T12:00:00Z").unwrap();
         let wakes = |told: Option<&str>, lastmod: &str| {
             let mut known = known(fetched, once(0));

@@ -130,7 +130,7 @@ async fn hosts_behind_many_blocked_ones_get_their_full_rate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hosts_that_have_begun_go_on_before_others_begin() {
+async fn started_hosts_precede_new_hosts() {
     let context = context(&[]);
     let name = |n: usize| format!("h{n}.test");
     for n in 0..2_000 {
@@ -153,7 +153,7 @@ async fn hosts_that_have_begun_go_on_before_others_begin() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_host_gets_a_turn_before_the_hundredth_page_of_old_ones() {
+async fn new_hosts_start_before_the_hundredth_page_of_old_ones() {
     let context = context(&[]);
     for n in 0..200 {
         plant(&context, &format!("old{n}.test"), [198, 51, 100, n], 100);
@@ -174,7 +174,7 @@ async fn a_new_host_gets_a_turn_before_the_hundredth_page_of_old_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_lease_runs_out_while_the_run_is_on() {
+async fn lost_lease_expires_during_the_run() {
     for settings in [&[][..], &[("crawl.limit", 3)]] {
         let context = context(settings);
         plant(&context, "a.test", [198, 51, 100, 1], 5);
@@ -188,7 +188,7 @@ async fn a_lost_lease_runs_out_while_the_run_is_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_depth_limit_holds_no_host_up() {
+async fn depth_limit_delays_no_host() {
     let context = context(&[("crawl.depth", 9)]);
     for n in 0..200 {
         plant(&context, &format!("h{n}.test"), [198, 51, 100, n], 4);
@@ -198,7 +198,7 @@ async fn a_depth_limit_holds_no_host_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_host_is_leased_from_when_there_is_a_place_for_slow_ones() {
+async fn slow_host_waits_for_a_permit_of_the_slow_lane() {
     let context = context(&[("fetch.concurrency", 4)]);
     plant(&context, "slow.test", [192, 0, 2, 1], 2);
     plant(&context, "quick.test", [192, 0, 2, 2], 5);
@@ -220,7 +220,7 @@ async fn a_slow_host_is_leased_from_when_there_is_a_place_for_slow_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_in_flight_are_given_back_when_the_time_of_the_run_is_over() {
+async fn requests_in_flight_are_requeued_at_the_time_limit() {
     let flag = config::Override { flag: "test", key: "crawl.max_time", value: "10s".into() };
     let config = config::load(None, iter::empty(), vec![flag]).unwrap();
     let store = MemoryStore::new();
@@ -248,7 +248,7 @@ async fn requests_in_flight_are_given_back_when_the_time_of_the_run_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_place_ends_the_wait_early_while_all_are_taken() {
+async fn full_scheduler_wakes_early_only_for_a_free_permit() {
     let context = context(&[]);
     let (plain, _jobs) = mpsc::channel(1);
     let (browser, _browser_jobs) = mpsc::channel(1);
@@ -267,7 +267,7 @@ async fn only_a_place_ends_the_wait_early_while_all_are_taken() {
 }
 
 #[tokio::test]
-async fn places_gather_while_every_thread_has_a_page() {
+async fn permits_are_batched_while_every_thread_is_busy() {
     let context = context(&[]);
     let (plain, _jobs) = mpsc::channel(1);
     let (browser, _browser_jobs) = mpsc::channel(1);

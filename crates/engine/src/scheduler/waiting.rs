@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_comes_back_at_its_time_or_when_a_slot_is_freed() {
+    fn deferred_host_returns_at_its_time_or_a_free_slot() {
         let now = Instant::now();
         let mut waiting = WaitingHosts::default();
         waiting.defer(&host("slot", false), refused(None, None));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_hosts_come_back_in_order_when_places_are_free() {
+    fn slow_hosts_return_in_order_when_permits_are_free() {
         let mut waiting = WaitingHosts::default();
         for name in ["a", "b", "c"] {
             waiting.defer_slow(&key(name));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_refused_again_has_one_timer() {
+    fn host_refused_again_keeps_one_timer() {
         let now = Instant::now();
         let mut waiting = WaitingHosts::default();
         waiting.defer(&host("a", false), refused(Some(now + PAUSE), None));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_one_address_come_one_by_one_and_those_that_have_begun_first() {
+    fn hosts_of_one_address_return_singly_started_first() {
         let now = Instant::now();
         let mut waiting = WaitingHosts::default();
         let shared = |after: u32| refused(Some(now + after * PAUSE), Some("192.0.2.1"));

@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_has_a_folder() {
+    fn output_patterns_name_their_folder() {
         for (pattern, folder) in
             [("out/*.jsonl", "out"), ("*.jsonl", "."), ("/*.jsonl", "/"), ("/a/b/*/", "/a/b")]
         {

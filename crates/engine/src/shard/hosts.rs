@@ -209,7 +209,7 @@ mod tests {
 
     /// A host that was idle while thousands of others came goes to the store with all that is known of it.
     #[tokio::test]
-    async fn what_an_evicted_host_answers_is_known_when_it_comes_back() {
+    async fn evicted_host_keeps_its_error_page_profile() {
         let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
         let settings = FingerprintSettings::new(0.7, 5, 50).unwrap();
         let mode = config.dedup.mode;

@@ -103,7 +103,7 @@ impl Bench {
 const HOST: &str = "h.test";
 
 #[tokio::test]
-async fn a_page_that_panics_is_one_failed_page_and_the_others_are_cleaned_without_it() {
+async fn panicking_page_fails_alone_and_others_are_cleaned() {
     let mut undisturbed = bench();
     let mut disturbed = bench();
     panic_for(Stage::Dedup, "/bad");
@@ -127,7 +127,7 @@ async fn a_page_that_panics_is_one_failed_page_and_the_others_are_cleaned_withou
 }
 
 #[tokio::test]
-async fn a_held_page_that_panics_fails_alone() {
+async fn panicking_held_page_fails_alone() {
     let mut bench = bench();
     for n in ["1", "2", "late", "3", "4", "5"] {
         bench.come(HOST, n).await;
@@ -144,7 +144,7 @@ async fn a_held_page_that_panics_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_held_page_that_cannot_be_read_is_fetched_again_and_then_fails() {
+async fn unreadable_held_page_is_refetched_once_then_fails() {
     let mut bench = bench();
     for n in 0..5 {
         bench.come(HOST, &n.to_string()).await;
@@ -168,7 +168,7 @@ async fn a_held_page_that_cannot_be_read_is_fetched_again_and_then_fails() {
 }
 
 #[tokio::test]
-async fn unreadable_pages_are_put_back_before_anything_is_leased() {
+async fn unreadable_held_pages_are_requeued_before_leasing() {
     let bench = bench();
     let host = HostKey::from_stored(HOST);
     for n in 0..9 {
@@ -182,7 +182,7 @@ async fn unreadable_pages_are_put_back_before_anything_is_leased() {
 }
 
 #[tokio::test]
-async fn pages_of_interleaved_hosts_are_not_read_again_at_each_miss() {
+async fn interleaved_hosts_do_not_reread_held_pages() {
     let mut bench = bench();
     const HOSTS: usize = 5_000;
     for round in 0..3 {
@@ -201,7 +201,7 @@ async fn pages_of_interleaved_hosts_are_not_read_again_at_each_miss() {
 }
 
 #[tokio::test]
-async fn a_saved_host_counts_what_came_after_it_was_saved() {
+async fn saved_host_counts_pages_held_after_the_save() {
     let mut bench = bench();
     let host = HostKey::from_stored(HOST);
     for n in 0..4 {
@@ -223,7 +223,7 @@ async fn a_saved_host_counts_what_came_after_it_was_saved() {
 }
 
 #[tokio::test]
-async fn a_rebuilt_host_stays_one_when_it_comes_back_from_the_store() {
+async fn rebuilt_host_stays_rebuilt_after_eviction() {
     let mut bench = bench();
     let host = HostKey::from_stored(HOST);
     for n in 0..6 {
@@ -240,7 +240,7 @@ async fn a_rebuilt_host_stays_one_when_it_comes_back_from_the_store() {
 }
 
 #[tokio::test]
-async fn with_an_early_release_pages_leave_from_min_pages_on() {
+async fn early_release_emits_pages_from_min_pages() {
     let mut bench = bench_of(Release::Early);
     for n in 0..5 {
         assert_eq!(bench.sent().0.len(), 0, "{n} pages");
@@ -254,7 +254,7 @@ async fn with_an_early_release_pages_leave_from_min_pages_on() {
 }
 
 #[tokio::test]
-async fn what_was_counted_of_a_host_that_settled_early_survives_a_kill() {
+async fn counts_of_an_early_settled_host_survive_a_kill() {
     let mut bench = bench_of(Release::Early);
     let host = HostKey::from_stored(HOST);
     for n in 0..20 {
@@ -266,7 +266,7 @@ async fn what_was_counted_of_a_host_that_settled_early_survives_a_kill() {
 }
 
 #[tokio::test]
-async fn a_page_that_panics_when_it_is_examined_fails_alone() {
+async fn page_that_panics_during_early_release_fails_alone() {
     let mut bench = bench_of(Release::Early);
     for n in ["1", "2", "late", "3"] {
         bench.come(HOST, n).await;
@@ -298,7 +298,7 @@ async fn second_night(redesigned: bool) -> Bench {
 }
 
 #[tokio::test]
-async fn a_redesign_is_noticed_with_min_pages() {
+async fn redesign_is_detected_from_min_pages() {
     for redesigned in [false, true] {
         let mut bench = second_night(redesigned).await;
         for n in 0..5 {
@@ -342,7 +342,7 @@ impl Output for Lines {
 }
 
 #[tokio::test]
-async fn a_page_that_panics_in_the_sink_is_one_error_line() {
+async fn panic_in_the_sink_is_one_error_line() {
     let mut bench = bench();
     for n in ["1", "2", "bad", "3", "4"] {
         bench.come(HOST, n).await;

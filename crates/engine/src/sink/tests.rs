@@ -38,7 +38,7 @@ fn context(store: Arc<dyn Store>) -> Arc<Context> {
 
 /// Otherwise its record would stand twice: the URL is fetched again.
 #[tokio::test]
-async fn a_page_whose_lease_has_run_out_is_not_written() {
+async fn page_with_an_expired_lease_is_not_written() {
     let store = MemoryStore::new();
     store.begin_round().unwrap();
     store.enqueue(&[seed()]).unwrap();
@@ -64,7 +64,7 @@ async fn a_page_whose_lease_has_run_out_is_not_written() {
 
 /// A worker that loses its database fetches these pages again, and counts them then.
 #[tokio::test]
-async fn a_batch_that_was_not_settled_counts_nothing() {
+async fn unsettled_batch_changes_no_counts() {
     let dir = tempfile::tempdir().unwrap();
     let store = Arc::new(SqliteStore::open(dir.path()).unwrap());
     store.begin_round().unwrap();

@@ -46,7 +46,7 @@ fn host(url: &str) -> HostKey {
 }
 
 #[test]
-fn pages_are_judged_by_those_that_come_after_them() {
+fn pages_are_judged_by_later_pages() {
     let (crawl, book) = (Crawl::new(), SiteBook::default());
     let url = |n: usize| format!("https://harbour.example/log/{n}");
     for n in 0..4 {
@@ -67,7 +67,7 @@ fn pages_are_judged_by_those_that_come_after_them() {
 }
 
 #[test]
-fn the_form_that_comes_last_is_judged() {
+fn last_version_of_a_page_is_judged() {
     let (crawl, book) = (Crawl::new(), SiteBook::default());
     let url = |n: usize| format!("https://harbour.example/log/{n}");
     crawl.read(&book, &url(0), &page(0), None);
@@ -81,7 +81,7 @@ fn the_form_that_comes_last_is_judged() {
 }
 
 #[test]
-fn counts_outlive_an_eviction() {
+fn site_counts_survive_an_eviction() {
     let crawl = Crawl::new();
     let book = SiteBook { max_bytes: 8_000, ..SiteBook::default() };
     let url = |host: usize, n: usize| format!("https://h{host}.example/log/{n}");
@@ -103,7 +103,7 @@ fn counts_outlive_an_eviction() {
 }
 
 #[test]
-fn urls_written_unjudged_outlive_the_process() {
+fn unjudged_urls_survive_a_restart() {
     let crawl = Crawl::new();
     let url = |n: usize| format!("https://harbour.example/log/{n}");
     let killed = SiteBook::default();
@@ -121,7 +121,7 @@ fn urls_written_unjudged_outlive_the_process() {
 }
 
 #[test]
-fn evidence_that_cannot_be_read_is_counted_anew() {
+fn unreadable_site_evidence_is_rebuilt() {
     let crawl = Crawl::new();
     for name in ["site:", "site_missed:", "site_unjudged:"] {
         crawl.store.put(&format!("{name}harbour.example"), "{\"version\": 99}").unwrap();

@@ -55,7 +55,7 @@ mod tests {
     use crate::state::tests::open;
 
     #[test]
-    fn an_output_is_whole_while_only_the_first_round_has_written_it() {
+    fn output_is_complete_after_an_unmodified_first_round() {
         let dir = tempfile::tempdir().unwrap();
         let state = open(dir.path());
         let store: &dyn Store = &*state.store;

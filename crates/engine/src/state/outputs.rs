@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_is_known_by_every_name_that_leads_to_it() {
+    fn output_is_recognised_by_any_path_to_it() {
         let dir = tempfile::tempdir().unwrap();
         let dir = fs::canonicalize(dir.path()).unwrap();
         killed(&dir);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_was_moved_with_its_state_is_known() {
+    fn output_moved_with_its_state_is_recognised() {
         for replace in [false, true] {
             let dir = tempfile::tempdir().unwrap();
             let dir = fs::canonicalize(dir.path()).unwrap();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_earlier_versions_are_found() {
+    fn output_names_of_earlier_versions_are_recognised() {
         let dir = tempfile::tempdir().unwrap();
         let dir = fs::canonicalize(dir.path()).unwrap();
         fs::create_dir(dir.join("real")).unwrap();
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_of_power_loses_and_doubles_nothing() {
+    fn power_loss_neither_loses_nor_duplicates_records() {
         let expected: BTreeMap<String, usize> = (1..=6).map(|n| (url(n).url, 1)).collect();
         for name in ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet", "pages/"] {
             // the tenth ends the round
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn the_simulation_tells_a_sync_that_is_missing() {
+    fn simulation_detects_a_missing_sync() {
         let counts = crawl_without_power("out.parquet", 8, false);
         assert_eq!(counts.values().sum::<usize>(), 12, "each row is in the table twice: {counts:?}");
     }

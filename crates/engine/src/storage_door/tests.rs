@@ -13,7 +13,7 @@ fn door(threading: Threading) -> StorageDoor {
 }
 
 #[tokio::test]
-async fn a_panic_is_an_error_and_the_next_call_works() {
+async fn panic_in_a_call_is_an_error_and_calls_continue() {
     for threading in [Threading::Threads, Threading::Inline] {
         let door = door(threading);
         let error = door.call(|_| -> Result<(), StoreError> { panic!("page {}", 7) }).await.unwrap_err();
@@ -38,7 +38,7 @@ async fn calls_run_on_the_storage_thread_in_their_order() {
 }
 
 #[tokio::test]
-async fn calls_beyond_the_queue_wait_and_are_made() {
+async fn calls_beyond_the_queue_wait_and_run() {
     let door = door(Threading::Threads);
     let (go, wait) = mpsc::sync_channel::<()>(1);
     let made = Arc::new(AtomicUsize::new(0));
@@ -68,7 +68,7 @@ async fn an_inline_call_ends_within_its_first_poll() {
 }
 
 #[tokio::test]
-async fn a_call_whose_caller_is_gone_is_made_before_the_door_closes() {
+async fn cancelled_call_runs_before_the_door_closes() {
     let dir = tempfile::tempdir().unwrap();
     let door =
         StorageDoor::new(Arc::new(SqliteStore::open(dir.path()).unwrap()), Threading::Threads).unwrap();
@@ -86,7 +86,7 @@ async fn a_call_whose_caller_is_gone_is_made_before_the_door_closes() {
 }
 
 #[tokio::test]
-async fn sqlite_refuses_a_thread_of_tasks_in_debug_builds() {
+async fn sqlite_refuses_async_threads_in_debug_builds() {
     let dir = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir.path()).unwrap());
     let door = StorageDoor::new(Arc::clone(&store), Threading::Threads).unwrap();

@@ -46,7 +46,7 @@ impl Database for Busy {
 }
 
 #[test]
-fn a_worker_keeps_its_name_over_its_attempts_to_join() {
+fn worker_keeps_its_name_when_joining_is_retried() {
     let (dir, database) = (tempfile::tempdir().unwrap(), Arc::new(Busy::default()));
     let mut crawl = SharedCrawl::named(database.clone(), "c");
     crawl.dir = Some(dir.path().to_owned());
@@ -58,7 +58,7 @@ fn a_worker_keeps_its_name_over_its_attempts_to_join() {
 }
 
 #[test]
-fn long_values_are_shown_at_their_difference() {
+fn long_values_are_cut_around_their_difference() {
     assert_eq!(shown_both("1\n", "none"), ("1".to_owned(), "none".to_owned()));
     let list = |last: &str| format!("[{}{last}]", "\"name\", ".repeat(20));
     let (own, of_round) = shown_both(&list("\"a\""), &list("\"b\""));
