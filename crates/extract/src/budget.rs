@@ -127,7 +127,7 @@ mod tests {
     use crawl_model::{Extractor, Warning};
 
     #[test]
-    fn time_that_is_up_stays_so() {
+    fn expired_budget_stays_expired() {
         let budget = Budget::new(Some(Duration::ZERO), 0);
         assert!(!budget.is_over(), "not yet looked at");
         assert!(budget.check().is_none());
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_may_end_at_any_look_at_the_clock() {
+    fn page_may_end_at_any_clock_check() {
         let extractor = PageExtractor::new(Options::default()).unwrap();
         let html = page();
         let input = Input::new(html.as_bytes()).with_content_type("text/html");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_run_out() {
+    fn url_growth_is_limited() {
         let budget = Budget::new(None, 100);
         assert!(budget.allows_growth(ADDRESSES + 799) && !budget.ran_out_of_addresses());
         assert!(!budget.allows_growth(2) && budget.ran_out_of_addresses());

@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_source_in_its_order() {
+    fn charset_sources_have_a_fixed_order() {
         assert_eq!(decode(b"\xef\xbb\xbfx", Some("text/html; charset=koi8-r")).source, Source::Bom);
         let page = b"<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2";
         assert_eq!(decode(page, Some("text/html; charset=\"koi8-r\"")).charset, "KOI8-R");

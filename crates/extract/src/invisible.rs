@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_suspect_is_passed_over_by_its_first_byte() {
+    fn first_byte_filter_misses_no_suspect_character() {
         let mut bytes = [0; 4];
         for c in '\0'..=char::MAX {
             let first = c.encode_utf8(&mut bytes).as_bytes()[0];
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_removed() {
+    fn invisible_characters_are_removed() {
         for (text, left) in [
             ("plain", "plain"),
             ("Grüße", "Grüße"),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shapes_the_text_stays() {
+    fn joiners_that_shape_text_stay() {
         for text in [
             "می\u{200c}خواهم برمی\u{200c}گردم PDF\u{200c}ها",
             "families 👨\u{200d}👩\u{200d}👧 and 🏳\u{fe0f}\u{200d}🌈 and 👩🏽\u{200d}🚀",
@@ -338,14 +338,14 @@ mod tests {
     }
 
     #[test]
-    fn only_carriers_are_counted() {
+    fn only_hidden_data_carriers_are_counted() {
         let count = |text: &str| clean(text).map_or(0, |cleaned| cleaned.carriers);
         assert_eq!(count("soft\u{ad}\u{ad}hyphen zero\u{200b}width"), 0);
         assert_eq!(count("a\u{e0049}\u{e0067}b\u{2063}c\u{e0139}\u{202e}d"), 5);
     }
 
     #[test]
-    fn controls_are_matched_in_their_order() {
+    fn bidi_controls_are_paired_in_order() {
         assert_eq!(
             paired("\u{202a}\u{2067}\u{202b}\u{2069}\u{202c}\u{202c}"),
             [true, true, false, true, true, false]

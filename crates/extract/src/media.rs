@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn candidates_are_read_with_their_sizes() {
+    fn srcset_candidates_have_their_sizes() {
         let set = "/a,b.png 300w, /c.png 2.5x,/d.png";
         assert_eq!(
             candidates(set).collect::<Vec<_>>(),

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_text_is_shown_as_it_stands() {
+    fn plain_text_is_escaped_as_markdown() {
         for (text, want) in [
             ("a < b, c_d and e > f", "a < b, c_d and e > f"),
             ("x <img src=x onerror=y>\n# z", "x \\<img src=x onerror=y>\n\\# z"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn recognised_and_normalised() {
+    fn plain_text_is_recognised_and_normalised() {
         assert!(is_plain(Some("text/plain; charset=utf-8"), "a <b> c"));
         assert!(!is_plain(Some("text/plain"), "<!DOCTYPE html><p>x"));
         assert!(is_plain(None, "1 < 2 and 3 > 2"));

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_links_are_no_prose_in_any_style() {
+    fn link_text_does_not_count_as_prose_in_any_style() {
         let page = |link: &str| {
             let text = "The quay is long, and the crane at its end is old. ".repeat(8);
             format!("<main><h1>Quay</h1><p>{text}<p>{text} <a href='/{link}'>{link}</a> ends here.</main>")

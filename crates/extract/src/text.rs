@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn many_bytes_are_measured_as_byte_by_byte() {
+    fn vectorized_measure_equals_byte_by_byte() {
         let signs = b"aZ09 \n\t_.',;!?-(\x0b\x1c\x7f";
         let mut state = 1_u32;
         for len in 0..600 {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn measures_what_is_read() {
+    fn measure_counts_characters_words_and_marks() {
         let m = measure("  One, two\n\t three. ");
         assert_eq!((m.chars, m.words, m.marks), (15, 3, 2));
         assert_eq!(measure("你好，世界。").marks, 2);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_any_script_is_folded_in_one_pass() {
+    fn one_pass_lower_folding_equals_two_passes() {
         for c in '\0'..='\u{1ffff}' {
             let text = format!("{c}{c} A{c} {c} \u{a0}\tB{c}");
             assert_eq!(fold_lower(&text), fold(&text).to_lowercase(), "{text:?}");
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_folded_one_by_one() {
+    fn texts_folded_separately_equal_the_joined_text() {
         let mut out = String::new();
         let texts = ["", " ", "A b ", " C", "\n D  e", "ΟΔΟΣ", " É\u{a0}", "f"];
         texts.iter().for_each(|text| push_fold_lower(text, &mut out));

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn ascii_words_are_counted_as_byte_by_byte() {
+    fn vectorized_ascii_word_count_equals_byte_by_byte() {
         let slow = |bytes: &[u8], mut in_word: bool| {
             let mut words = 0;
             for byte in bytes {
@@ -311,13 +311,13 @@ mod tests {
     }
 
     #[test]
-    fn letters_beyond_ascii_are_those_of_the_standard_library() {
+    fn alphanumeric_table_equals_the_standard_library() {
         let other = ('\u{80}'..=char::MAX).find(|c| is_alphanumeric(*c) != c.is_alphanumeric());
         assert_eq!(other, None);
     }
 
     #[test]
-    fn words_of_many_scripts() {
+    fn words_are_counted_in_many_scripts() {
         for (text, words) in [
             ("", 0),
             (" -- ", 0),

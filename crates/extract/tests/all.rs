@@ -31,7 +31,7 @@ mod suite_charset;
 mod switches;
 
 #[test]
-fn every_file_is_a_module() {
+fn every_test_file_is_a_module() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
     let mut files: Vec<String> = std::fs::read_dir(folder)
         .unwrap()

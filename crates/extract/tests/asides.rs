@@ -46,7 +46,7 @@ fn article(behind: &str) -> String {
 }
 
 #[test]
-fn a_box_of_other_news_is_known_by_its_title_in_any_language() {
+fn related_news_box_is_recognised_by_its_title() {
     let titles = [
         "Read also",
         "Lesen Sie auch:",
@@ -73,7 +73,7 @@ fn a_box_of_other_news_is_known_by_its_title_in_any_language() {
 }
 
 #[test]
-fn text_behind_a_box_of_other_news_stays() {
+fn text_after_a_related_news_box_stays() {
     let page = article(&format!(
         "<p><b>Read also:</b> <a href=/n/1>Bread is sold out</a></p><p>The last boat comes back at ten in the evening, \
         with lights, with music and with those who missed the one before it.</p>{}",
@@ -84,7 +84,7 @@ fn text_behind_a_box_of_other_news_stays() {
 }
 
 #[test]
-fn a_title_in_a_sentence_or_over_references_hides_nothing() {
+fn box_title_in_a_sentence_or_over_references_stays() {
     for behind in [
         "<p><b>Trending</b> now is the bread of the island, which is baked with salt, with water and with patience.</p>",
         "<div><h3>Related links</h3><ul><li><a href=https://bread.example/a>Bread of the islands, a study in three parts</a></ul></div>",
@@ -95,7 +95,7 @@ fn a_title_in_a_sentence_or_over_references_hides_nothing() {
 }
 
 #[test]
-fn comments_are_known_by_their_title() {
+fn comments_are_recognised_by_their_title() {
     let comments: String = (0..9)
         .map(|n| {
             format!(
@@ -114,7 +114,7 @@ fn comments_are_known_by_their_title() {
 }
 
 #[test]
-fn an_imprint_is_not_the_text_of_a_page_of_short_paragraphs() {
+fn imprint_does_not_replace_short_paragraphs() {
     let short: String =
         (0..9).map(|n| format!("<p>Boat {n} leaves the quay at {n} and comes back at ten.</p>")).collect();
     let imprint = "<div class=y><p>© Harbour Press, 2026. Register of the harbour, number 77, of the fifth of May.</p><p>Address of the \
@@ -128,7 +128,7 @@ fn an_imprint_is_not_the_text_of_a_page_of_short_paragraphs() {
 }
 
 #[test]
-fn a_note_on_rights_below_the_text_stays() {
+fn copyright_note_below_the_text_stays() {
     let page = article(
         "<p>Words and pictures © 2026 Harbour Press. This text may be copied by schools, as a whole and with this note.</p>",
     );
@@ -136,7 +136,7 @@ fn a_note_on_rights_below_the_text_stays() {
 }
 
 #[test]
-fn an_article_between_longer_lists_of_links_loses_the_lists() {
+fn longer_link_lists_around_an_article_are_removed() {
     let links: String =
         (0..24).map(|n| format!("<li><a href=/n/{n}>Bread number {n} of the week is sold out</a>")).collect();
     let page = format!(
@@ -148,7 +148,7 @@ fn an_article_between_longer_lists_of_links_loses_the_lists() {
 }
 
 #[test]
-fn a_footer_longer_than_half_of_a_short_text_is_left_out() {
+fn long_footer_of_a_short_text_is_removed() {
     let imprint =
         "Reprints name the source, carry a link to it and stand no lower than the second paragraph. "
             .repeat(9);
@@ -160,7 +160,7 @@ fn a_footer_longer_than_half_of_a_short_text_is_left_out() {
 }
 
 #[test]
-fn a_wrapper_that_is_called_a_footer_stays_where_it_holds_the_text() {
+fn wrapper_named_footer_stays_if_it_holds_the_text() {
     let page = format!(
         "<meta property='og:type' content='article'><body><div class=foot><h1>The timetable</h1>{}</div>",
         prose(0, 9)
@@ -169,7 +169,7 @@ fn a_wrapper_that_is_called_a_footer_stays_where_it_holds_the_text() {
 }
 
 #[test]
-fn lines_around_an_article_are_known_in_many_languages() {
+fn metadata_lines_around_an_article_are_removed_in_many_languages() {
     let before = [
         "Дата публикации: 17.01.2012",
         "Dodano: 2012-01-17",
@@ -223,7 +223,7 @@ fn a_short_paragraph_between_others_stays_in_any_language() {
 }
 
 #[test]
-fn what_only_readers_of_screens_hear_and_what_a_class_hides_is_no_part_of_an_article() {
+fn screen_reader_text_and_hidden_classes_are_removed() {
     let hidden = [
         "<p class='visually-hidden'>Article content</p>",
         "<span class='sr-only'>Article content</span>",
@@ -248,13 +248,13 @@ fn what_only_readers_of_screens_hear_and_what_a_class_hides_is_no_part_of_an_art
 }
 
 #[test]
-fn a_class_that_hides_most_of_a_text_is_opened_by_a_script() {
+fn hidden_class_around_most_of_the_text_stays() {
     let page = article(&format!("<div class=hidden>{}</div>", prose(5, 20)));
     assert!(extract(&page).contains("deck 19"));
 }
 
 #[test]
-fn further_articles_behind_that_of_the_page_are_left_out() {
+fn further_articles_after_the_main_one_are_removed() {
     let next = format!("<article><h2>Bread</h2>{}</article>", prose(20, 40).replace("Ferry", "Bread"));
     let page = |data: &str| {
         format!(

@@ -68,7 +68,7 @@ fn first_word(n: usize) -> String {
 }
 
 #[test]
-fn content_that_the_rules_miss_on_a_whole_site_is_taken() {
+fn content_missed_on_a_whole_site_is_recovered() {
     for (open, close) in [
         ("<aside class=sidebar>", "</aside>"),
         ("<footer class=site-footer>", "</footer>"),
@@ -92,7 +92,7 @@ fn content_that_the_rules_miss_on_a_whole_site_is_taken() {
 /// Lines beside a block are one block of the evidence, which begins with a text node. The element around them
 /// is taken, not the first line.
 #[test]
-fn lines_beside_a_block_are_taken_whole() {
+fn lines_beside_a_block_are_recovered_whole() {
     let lines = |page: String| page.replace("</p><p>", "<br>").replace("related-posts><p>", "related-posts>");
     let pages: Vec<String> = misleading("<div class=related-posts>", "<div class=b>Reply</div></div>", 12)
         .into_iter()
@@ -118,7 +118,7 @@ fn lines_beside_a_block_are_taken_whole() {
 
 /// Posts of a forum: text and lines beside a quote.
 #[test]
-fn text_beside_a_quote_counts() {
+fn text_beside_a_quote_is_recovered() {
     let page = |n: usize| {
         let own = own(n).replace("<p>", "").replace("</p>", "<br>");
         format!(
@@ -142,7 +142,7 @@ fn fewer_than_five_pages_change_nothing() {
 }
 
 #[test]
-fn a_site_that_is_read_well_stays_as_it_is() {
+fn well_extracted_site_stays_unchanged() {
     let page =
         |n| format!("<body><nav><a href=/>Home</a></nav><article>{}</article><footer>F</footer>", own(n));
     for (alone, mended) in by_site(&(0..12).map(page).collect::<Vec<_>>()) {
@@ -152,7 +152,7 @@ fn a_site_that_is_read_well_stays_as_it_is() {
 
 /// A heading above the container of the text, and a paragraph in a box that the rules drop on some pages.
 #[test]
-fn titles_and_missing_paragraphs_are_added_and_notices_are_dropped() {
+fn site_evidence_adds_titles_and_paragraphs_and_drops_notices() {
     let page = |n: usize| {
         let title = first_word(n);
         format!(
@@ -182,7 +182,7 @@ fn same_title(n: usize, heading: &str, body: &str) -> String {
 }
 
 #[test]
-fn a_title_that_the_pages_share_gives_way_to_what_is_particular_to_a_page() {
+fn shared_title_yields_to_a_page_specific_line() {
     for (open, close) in [("<h2>", "</h2>"), ("<div class=name>", "</div>")] {
         let page =
             |n: usize| same_title(n, &format!("{open}Log of {}{close}<p>2 May 2024</p>", first_word(n)), "");
@@ -197,7 +197,7 @@ fn a_title_that_the_pages_share_gives_way_to_what_is_particular_to_a_page() {
 }
 
 #[test]
-fn a_page_without_a_particular_line_has_the_name_of_the_link_to_it() {
+fn page_without_a_specific_line_is_titled_by_its_link() {
     let page = |n: usize| same_title(n, "", "<p>High water comes twice a day, and so does low water.</p>");
     for (_, mended) in by_site(&(0..12).map(page).collect::<Vec<_>>()) {
         assert_eq!(mended.metadata.title.as_deref(), Some("Tides of the day"));
@@ -205,7 +205,7 @@ fn a_page_without_a_particular_line_has_the_name_of_the_link_to_it() {
 }
 
 #[test]
-fn a_title_of_its_own_stays() {
+fn page_specific_title_stays() {
     let page = |n: usize| {
         same_title(n, &format!("<div class=name>Log of {}</div>", first_word(n)), "")
             .replace("Aldermere |", &format!("Day {n} |"))
@@ -225,7 +225,7 @@ proptest! {
 
     /// The order of the pages does not matter.
     #[test]
-    fn pages_may_come_in_any_order(order in Just((0..12_usize).collect::<Vec<_>>()).prop_shuffle()) {
+    fn site_evidence_does_not_depend_on_page_order(order in Just((0..12_usize).collect::<Vec<_>>()).prop_shuffle()) {
         let (extractor, pages) = (extractor(), misleading("<aside class=sidebar>", "</aside>", 12));
         let shuffled = evidence(&extractor, order.into_iter().map(|n| (n, pages[n].clone())));
         let sorted = evidence(&extractor, pages.iter().cloned().enumerate());

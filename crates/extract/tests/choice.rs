@@ -31,7 +31,7 @@ fn boxes(stamp: &str) -> String {
 }
 
 #[test]
-fn a_box_name_takes_no_short_text_in_chinese() {
+fn box_name_does_not_remove_short_chinese_text() {
     let text = "渡轮每天早上七点和九点离开码头，星期天要到十点才开。请带硬币，因为售票机不收银行卡。甲板上只能容纳四十个人和他们的自行车，所以请早点到。";
     let page = format!(
         "<body><h1>渡轮的时刻表</h1><div class='entry share'><p>{text}</p><p>{text}</p></div><div><p>首页</p></div>"
@@ -40,7 +40,7 @@ fn a_box_name_takes_no_short_text_in_chinese() {
 }
 
 #[test]
-fn news_in_front_of_the_title_is_left_out_of_an_article() {
+fn news_before_the_title_is_removed() {
     let news =
         format!("<div><p>Elsewhere {}</p></div>", "a bridge was built, with stone, in a year. ".repeat(8))
             .repeat(6);
@@ -56,7 +56,7 @@ fn news_in_front_of_the_title_is_left_out_of_an_article() {
 }
 
 #[test]
-fn empty_boxes_between_comments_are_no_other_boxes() {
+fn empty_boxes_between_comments_do_not_break_their_run() {
     let comment = |n: u32| {
         format!(
             "<div class=form></div><div class=entry><b>Reader {n}</b> <i>14.05.2026</i><p>Bread number {n} is baked with \
@@ -72,7 +72,7 @@ fn empty_boxes_between_comments_are_no_other_boxes() {
 }
 
 #[test]
-fn boxes_with_a_time_each_are_left_out_of_an_article() {
+fn timestamped_boxes_are_removed_from_an_article() {
     for stamp in ["2026-05-14 19:23", "14.05.2026", "at 7:37", "3 days ago", "vor 3 Tagen"] {
         let page = format!(
             "<meta property='og:type' content='article'><body><div><h1>The timetable</h1>{}</div>{}",
@@ -87,7 +87,7 @@ fn boxes_with_a_time_each_are_left_out_of_an_article() {
 }
 
 #[test]
-fn reviews_are_left_out_of_a_product() {
+fn dated_reviews_are_removed_from_a_product() {
     let data = r#"<script type="application/ld+json">{"@type": "Product", "name": "Kettle"}</script>"#;
     let page = format!(
         "{data}<body><div><h1>Kettle</h1>{}</div><div>{}</div>",
@@ -99,7 +99,7 @@ fn reviews_are_left_out_of_a_product() {
 }
 
 #[test]
-fn copies_of_a_box_are_left_out() {
+fn duplicate_boxes_are_removed() {
     let slide = |n: u32| {
         format!(
             "<div class=slide><h3>Harbour {n}</h3><p>Its ferry number {n} sails for the island at noon.</p></div>"
@@ -119,7 +119,7 @@ fn copies_of_a_box_are_left_out() {
 }
 
 #[test]
-fn dated_entries_stay_where_the_page_consists_of_them() {
+fn dated_entries_stay_if_they_are_the_page() {
     let live = r#"<script type="application/ld+json">{"@type": "LiveBlogPosting", "headline": "The storm"}</script>"#;
     let lead = PROSE.repeat(3);
     for (data, lead) in [(live, lead.as_str()), ("", "")] {
@@ -143,7 +143,7 @@ fn a_timetable_in_an_article_stays() {
 }
 
 #[test]
-fn lists_of_links_do_not_outweigh_the_container_of_a_likely_article() {
+fn link_lists_do_not_outweigh_an_article_container() {
     let links: String = (0..40)
         .map(|n| format!("<div><a href=/n/{n}>Headline number {n} of another day of the week</a> and a few words beside it</div>"))
         .collect();
@@ -160,7 +160,7 @@ fn lists_of_links_do_not_outweigh_the_container_of_a_likely_article() {
 }
 
 #[test]
-fn a_second_try_keeps_what_names_would_take() {
+fn second_pass_keeps_text_removed_by_names() {
     let lines: String = (0..8).map(|n| format!("<p>A line about boat {n}.</p>")).collect();
     let items: String =
         (0..8).map(|n| format!("<li><a href=/m/{n}>Method</a> {n} of the workshop</li>")).collect();
@@ -177,7 +177,7 @@ fn a_second_try_keeps_what_names_would_take() {
 }
 
 #[test]
-fn headings_with_dates_below_them_are_a_list_where_they_are_the_page() {
+fn dated_headings_stay_if_they_are_the_page() {
     for date in ["2026-05-03", "3 May 2026"] {
         let entry = |n: usize| {
             format!("<article><h2><a href=/log/{n}>Log of the {n}th week</a></h2><p>{date}</p></article>")
@@ -193,7 +193,7 @@ fn headings_with_dates_below_them_are_a_list_where_they_are_the_page() {
 }
 
 #[test]
-fn headings_in_a_row_are_a_list_where_they_are_the_page() {
+fn consecutive_headings_stay_if_they_are_the_page() {
     let headings: String = (0..8).map(|n| format!("<h3>How to build boat number {n}</h3>")).collect();
     let page = format!("<body><main><h1>Guides</h1><p>Guides for boats.</p>{headings}</main>");
     let found = extract(&page);
@@ -207,7 +207,7 @@ const FOOTER: &str = "<h2>Legal</h2><p>The harbour company lends money for bicyc
     approval by its bank, to its terms, and to the laws of the island; prices may change without notice.</p>";
 
 #[test]
-fn the_footer_of_a_page_is_left_out_however_long_it_is() {
+fn page_footer_is_removed_at_any_length() {
     let text = PROSE.repeat(2);
     let legal = FOOTER.repeat(12);
     for footer in [
@@ -222,7 +222,7 @@ fn the_footer_of_a_page_is_left_out_however_long_it_is() {
 }
 
 #[test]
-fn a_footer_with_the_text_of_its_page_stays() {
+fn footer_that_holds_the_text_stays() {
     let legal = FOOTER.repeat(12);
     for page in [
         format!("<body><h1>Terms</h1><footer>{legal}</footer>"),
@@ -235,7 +235,7 @@ fn a_footer_with_the_text_of_its_page_stays() {
 }
 
 #[test]
-fn headings_that_link_to_other_sites_are_no_teasers() {
+fn headings_linked_to_other_sites_are_not_teasers() {
     let entry = |host: &str, n: u32| {
         format!(
             "<section><h2><a href='https://{host}/quay-{n}'>Quay number {n}</a></h2><p>Boats of kind {n} leave here.</p></section>"
@@ -255,7 +255,7 @@ fn headings_that_link_to_other_sites_are_no_teasers() {
 }
 
 #[test]
-fn an_article_that_is_a_list_of_linked_headings_keeps_its_items() {
+fn article_of_linked_headings_keeps_its_items() {
     let item = |n: u32| {
         let text = format!("Boats of kind {n} leave here at noon, and the crew sells bread. ").repeat(6);
         format!("<section><h2><a href='/quay-{n}'>Quay number {n}</a></h2><p>{text}</p></section>")
@@ -268,7 +268,7 @@ fn an_article_that_is_a_list_of_linked_headings_keeps_its_items() {
 }
 
 #[test]
-fn teasers_behind_the_text_of_an_article_are_left_out_at_any_share() {
+fn teasers_after_an_article_are_removed_at_any_share() {
     let teaser = |n: u32| {
         format!(
             "<li><h3><a href='/quay-{n}'>Quay number {n}</a></h3><p>{}</p></li>",
@@ -310,7 +310,7 @@ fn the_canonical_url_names_the_site_of_a_copied_page() {
 }
 
 #[test]
-fn sections_of_a_text_in_boxes_of_one_class_belong_together() {
+fn sections_in_boxes_of_one_class_stay_together() {
     let text = |name: &str| format!("<p>The {name} opens the text.</p>{}", PROSE.replace("Sundays", name));
     let long: String = (1..=14).map(|n| text(&format!("day {n}"))).collect();
     let page = format!(
@@ -325,7 +325,7 @@ fn sections_of_a_text_in_boxes_of_one_class_belong_together() {
 }
 
 #[test]
-fn headings_lists_and_like_boxes_between_parts_of_a_text_belong_to_it() {
+fn headings_and_lists_between_text_parts_stay() {
     let part = |name: &str, more: usize| {
         format!("<div class='part wide'>{}{}</div>", PROSE.replace("Sundays", name), PROSE.repeat(more))
     };
@@ -398,7 +398,7 @@ fn lists_of_links_to_other_sites_are_content() {
 }
 
 #[test]
-fn reviews_are_no_content_of_a_product() {
+fn named_reviews_are_removed_from_a_product() {
     let page = |data: &str, text: &str, reviews: &str| {
         format!(
             "<body>{data}<main><h1>Bread knife</h1>{text}<div {reviews}><h3>Harbour</h3><p>I cut bread with it \
@@ -423,7 +423,7 @@ fn reviews_are_no_content_of_a_product() {
 }
 
 #[test]
-fn a_second_copy_of_an_article_is_left_out() {
+fn second_copy_of_an_article_is_removed() {
     let head = "<meta property='og:type' content='article'><body><article><h1>The ferry</h1>";
     let long = PROSE.replace(
         "</p>",

@@ -23,7 +23,7 @@ fn article(inside: &str) -> String {
 }
 
 #[test]
-fn compound_names_of_boilerplate_are_read() {
+fn boilerplate_is_recognised_by_compound_names() {
     for name in [
         "mainfooter",
         "socialmedia",
@@ -50,7 +50,7 @@ fn compound_names_of_boilerplate_are_read() {
 }
 
 #[test]
-fn names_that_only_hold_the_letters_are_not_believed() {
+fn names_that_merely_contain_a_boilerplate_word_are_ignored() {
     for name in ["xsidebary", "nodesponsor", "no-sidebar", "has-sidebar", "shareholder", "footnote"] {
         let page = format!(
             "<body><h1>The ferry</h1>{}<div class={name}><p>Words of the page.</p></div>",
@@ -62,7 +62,7 @@ fn names_that_only_hold_the_letters_are_not_believed() {
 }
 
 #[test]
-fn a_compound_name_does_not_take_the_content() {
+fn compound_name_does_not_remove_the_content() {
     for name in ["mainfooter", "adsbox", "sidebarcontent"] {
         let page = format!("<body><h1>The ferry</h1><div id={name}>{}</div>", PROSE.repeat(4));
         assert!(extract(&page).content.contains("bicycles"), "{name}");
@@ -77,7 +77,7 @@ fn a_compound_name_does_not_take_the_content() {
 }
 
 #[test]
-fn an_anchor_with_most_of_the_prose_keeps_the_rest_out() {
+fn anchor_with_most_prose_excludes_other_text() {
     let aside = "<div><p>Sign the petition of the harbour's friends for a longer summer season, with one more boat in the evening.</p></div>";
     for (open, close) in [
         ("<main>", "</main>"),
@@ -108,7 +108,7 @@ fn the_lead_between_heading_and_anchor_stays() {
 }
 
 #[test]
-fn the_share_of_an_element_is_of_what_is_left() {
+fn element_share_ignores_removed_text() {
     // 21 of 29 words beside the menu, and of 109 with it.
     let menu = "<nav><ul><li>One more place of the site</ul></nav>".repeat(20);
     let text = "<div id=a><p>The ferry leaves at seven and at nine, and on Sundays not before ten; bring coins, since cards fail.</p></div>";
@@ -130,7 +130,7 @@ fn the_dom_heuristic_looks_without_forms_buttons_and_headers() {
 }
 
 #[test]
-fn a_form_that_asks_for_something_is_no_part_of_an_article() {
+fn input_form_is_removed_from_an_article() {
     let ask =
         "<form action=/x><p>Be told of new boats</p><input type=email name=e><button>Go</button></form>";
     let content = extract(&article(ask)).content;
@@ -143,7 +143,7 @@ fn a_form_that_asks_for_something_is_no_part_of_an_article() {
 }
 
 #[test]
-fn lines_that_only_date_the_page_go() {
+fn date_only_lines_are_removed() {
     for line in [
         "Updated: April 10, 2025",
         "Last changed: 2025-04-10",
@@ -171,7 +171,7 @@ fn lines_that_only_date_the_page_go() {
 }
 
 #[test]
-fn a_date_that_calls_itself_one_of_a_change_is_no_date_of_publication() {
+fn date_labelled_as_a_change_is_not_publication() {
     let page =
         |inside: &str| extract(&format!("<body><h1>The ferry</h1>{}{inside}", PROSE.repeat(3))).metadata;
     let reviewed = page(

@@ -45,7 +45,7 @@ fn ingredients_in_labels_are_content() {
 }
 
 #[test]
-fn ingredients_in_a_sidebar_are_content_and_the_rest_of_it_is_not() {
+fn only_ingredients_of_a_sidebar_are_content() {
     let items = listed(|text| format!("<li>{text}</li>"));
     for (open, close) in [("<aside>", "</aside>"), ("<div class=sidebar-widget>", "</div>")] {
         let club = "<div><p>Join the club of the harbour, which meets each week and eats what it has cooked, and pays nothing.</p></div>";
@@ -62,7 +62,7 @@ fn ingredients_that_are_links_are_content() {
 }
 
 #[test]
-fn ingredients_marked_in_the_page_itself_are_content() {
+fn ingredients_in_microdata_are_content() {
     let items = listed(|text| format!("<li itemprop=recipeIngredient>{text}</li>"));
     let page = format!(
         "<title>Bread soup</title><body><main><h1>Bread soup</h1>{}</main><aside><ul>{items}</ul></aside>",
@@ -73,7 +73,7 @@ fn ingredients_marked_in_the_page_itself_are_content() {
 }
 
 #[test]
-fn answers_that_a_page_declares_are_content() {
+fn declared_answers_are_content() {
     let answer = |n: u32| format!("Answer {n}: the ferry takes bicycles, and the deck holds forty of them.");
     let questions: Vec<_> = (0..3)
         .map(|n| serde_json::json!({"@type": "Question", "name": format!("Question {n}?"), "acceptedAnswer": {"@type": "Answer", "text": format!("<p>{}</p>", answer(n))}}))
@@ -93,13 +93,13 @@ fn answers_that_a_page_declares_are_content() {
 }
 
 #[test]
-fn what_is_declared_and_not_shown_is_not_added() {
+fn declared_text_that_is_not_shown_is_not_added() {
     let content = content(&recipe(""));
     assert!(!content.contains("stale bread") && content.contains("Slice the bread"), "{content}");
 }
 
 #[test]
-fn words_of_a_menu_are_no_declared_texts() {
+fn declared_words_in_a_menu_are_not_content() {
     let menu: String = INGREDIENTS
         .iter()
         .map(|text| {

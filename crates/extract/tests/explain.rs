@@ -62,14 +62,14 @@ fn each_part_of_an_article_is_explained() {
 }
 
 #[test]
-fn plain_text_has_nothing_to_explain() {
+fn plain_text_has_an_empty_explanation() {
     let extractor = PageExtractor::new(Options::default()).unwrap();
     let input = Input::new(b"Only text.").with_content_type("text/plain");
     assert_eq!(extractor.explain(&input).1, Explanation::default());
 }
 
 #[test]
-fn every_block_of_the_source_is_shown_with_its_fate() {
+fn explanation_shows_each_source_block_with_its_reason() {
     let (extraction, told) = explain(
         &article().replace("<body>", "<body><nav>Home Boats</nav><script>x()</script><p hidden>Secret</p>"),
     );

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::{fs, path::Path};
 
 #[test]
-fn every_page_gives_what_is_expected() {
+fn every_fixture_page_gives_its_expected_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pages");
     let mut folders: Vec<_> = fs::read_dir(root)
         .unwrap()

@@ -15,7 +15,7 @@ const QUESTION: &str =
 const ANSWER: &str = "<p>The one at ten, from the old quay. It takes forty bicycles, on the lower deck.</p>";
 
 #[test]
-fn remarks_on_questions_and_answers_are_no_posts() {
+fn remarks_on_questions_and_answers_are_not_posts() {
     let remark = "<li itemprop=comment itemscope itemtype='https://schema.org/Comment'><span itemprop=text>Did you ask \
         at the harbour office, which prints a new timetable each month, with all of its exceptions?</span></li>";
     let page = format!(
@@ -78,7 +78,7 @@ fn thread(posts: [&str; 3]) -> String {
 }
 
 #[test]
-fn a_copy_of_a_post_is_left_out() {
+fn copied_post_is_removed() {
     let post = format!("{QUESTION}{ANSWER}");
     let copied = thread([&post, &post, "<p>Thank you, the quay was easy to find.</p>"]);
     assert_eq!(copied.matches("lower deck").count(), 1, "{copied}");
@@ -88,7 +88,7 @@ fn a_copy_of_a_post_is_left_out() {
 }
 
 #[test]
-fn a_quote_by_any_element_is_left_out() {
+fn quote_in_any_element_is_removed() {
     let post = format!("{QUESTION}{ANSWER}");
     for (open, close) in [
         ("<blockquote>", "</blockquote>"),

@@ -85,7 +85,7 @@ fn sources() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn no_prefix_panics() {
+fn truncated_pages_do_not_panic() {
     for source in sources() {
         let step = (source.len() / 60).max(1);
         for end in (0..source.len()).step_by(step) {
@@ -95,7 +95,7 @@ fn no_prefix_panics() {
 }
 
 #[test]
-fn no_mutation_panics() {
+fn mutated_pages_do_not_panic() {
     let mut state = 0x2545_F491_4F6C_DD1D_u64;
     let mut random = move |below: usize| {
         state ^= state << 13;
@@ -136,7 +136,7 @@ fn no_mutation_panics() {
 }
 
 #[test]
-fn empty_and_binary_input() {
+fn empty_and_binary_input_does_not_panic() {
     for bytes in [&b""[..], b"\0", b"\xff\xfe", b"%PDF-1.7 binary", b"<", b"<html", b"\xef\xbb\xbf"] {
         let _ = extract(bytes);
     }
@@ -159,7 +159,7 @@ fn formulas_in_formulas_end_in_time() {
 }
 
 #[test]
-fn numbers_of_lists_and_lines_do_not_overflow() {
+fn list_and_line_numbers_do_not_overflow() {
     let most = u64::MAX;
     let text = "A sentence of the text. ".repeat(40);
     let page = format!(

@@ -51,7 +51,7 @@ fn live(markdown: &str) -> Vec<String> {
 }
 
 #[test]
-fn text_of_a_page_is_no_mark_of_its_markdown() {
+fn page_text_cannot_become_markdown() {
     for fragment in [
         format!(r"<p>Before \({TAG}\) behind.</p>"),
         r"<p>Before \([x](javascript:alert(1))\) behind.</p>".to_owned(),
@@ -74,7 +74,7 @@ fn text_of_a_page_is_no_mark_of_its_markdown() {
 }
 
 #[test]
-fn the_last_pass_takes_no_code_and_no_address_apart() {
+fn last_pass_keeps_code_and_urls_whole() {
     let code = markdown(&format!("<p>Some ![ words <code>](http://x.test/pixel.gif) {TAG}</code> more.</p>"));
     assert_eq!(live(&code), [""; 0], "{code}");
     let angles = markdown(&format!(
@@ -88,7 +88,7 @@ fn the_last_pass_takes_no_code_and_no_address_apart() {
 }
 
 #[test]
-fn plain_text_is_no_markdown() {
+fn plain_text_cannot_become_markdown() {
     let text = "Words of a file.\n<img src=x onerror=alert(1)> [x](javascript:alert(1))\n\n<script>alert(1)</script>\n\n\
         [y]: javascript:alert(1)\n\n[y] and `code";
     let page = extracted(text.as_bytes(), "text/plain");
@@ -99,7 +99,7 @@ fn plain_text_is_no_markdown() {
 }
 
 #[test]
-fn an_address_below_the_text_is_one_address() {
+fn reference_url_cannot_become_several_links() {
     let extractor = PageExtractor::new(Options::default().with_links(LinkStyle::Reference)).unwrap();
     let address = "https://a.test/?)[x](javascript:alert(1))";
     let html = format!(
@@ -110,7 +110,7 @@ fn an_address_below_the_text_is_one_address() {
 }
 
 #[test]
-fn an_address_that_is_read_as_text_holds_no_link_and_no_code() {
+fn url_written_as_text_holds_no_link_or_code() {
     for fragment in [
         r"<p>See <a href='/?[x](javascript:alert(1))'>the \(a]b\) report</a> there.</p>".to_owned(),
         format!("<p>See <a href='/?`'>the report</a> and <code>{TAG}</code> there.</p>"),
@@ -126,7 +126,7 @@ fn an_address_that_is_read_as_text_holds_no_link_and_no_code() {
 }
 
 #[test]
-fn addresses_of_other_schemes_are_no_links_in_any_style() {
+fn urls_of_other_schemes_are_never_links() {
     for links in [LinkStyle::Keep, LinkStyle::Once, LinkStyle::Reference] {
         let extractor = PageExtractor::new(Options::default().with_links(links).with_images(true)).unwrap();
         let hostile = [

@@ -60,7 +60,7 @@ fn prose_between_the_heading_and_the_text_is_kept() {
 }
 
 #[test]
-fn other_text_between_the_heading_and_the_text_is_left_out() {
+fn non_prose_between_heading_and_text_is_removed() {
     let linked =
         format!("Since the war, <a href='/boats'>{}</a>, {}.", "boat ".repeat(12), "quay ".repeat(24));
     for (data, boxes) in [
@@ -84,7 +84,7 @@ fn other_text_between_the_heading_and_the_text_is_left_out() {
 }
 
 #[test]
-fn news_under_the_name_of_the_site_is_left_out() {
+fn news_below_the_site_name_is_removed() {
     let text: String = (0..120)
         .map(|n| format!("<p>On day {n} the ferry left at seven and at nine, with forty people and {n} bicycles on its deck.</p>"))
         .collect();
@@ -119,7 +119,7 @@ const ENTRY: &str =
     "<p>Breakfast: two slices of bread with butter, an apple, and a cup of tea without sugar.</p>";
 
 #[test]
-fn a_paragraph_may_stand_three_times_but_not_twice() {
+fn paragraph_repeated_three_times_stays_but_not_twice() {
     let page = |data: &str, times: usize| {
         let days: String = (0..times).map(|day| format!("<h2>Day {day}</h2>{ENTRY}{PROSE}")).collect();
         format!("{data}<body><article><h1>A plan for the week</h1>{days}{PROSE}</article></body>")
@@ -132,7 +132,7 @@ fn a_paragraph_may_stand_three_times_but_not_twice() {
 }
 
 #[test]
-fn a_repeated_paragraph_needs_text_of_its_own_before_it() {
+fn repeated_paragraph_stays_only_after_unique_text() {
     let text = |n: usize| {
         format!("<p>On day {n} the ferry leaves at seven, and nobody waits for it on the quay.</p>")
     };
@@ -165,7 +165,7 @@ fn a_repeated_paragraph_needs_text_of_its_own_before_it() {
 }
 
 #[test]
-fn data_of_a_product_repeat_no_paragraph() {
+fn product_data_drops_repeated_paragraphs() {
     let text: String = (0..3).map(|n| format!("<h2>Variant {n}</h2>{ENTRY}")).collect();
     let json = serde_json::json!({ "cooked": text + PROSE });
     for (data, kept) in [("", 3), (PRODUCT, 1)] {
@@ -176,7 +176,7 @@ fn data_of_a_product_repeat_no_paragraph() {
 }
 
 #[test]
-fn a_text_of_links_keeps_its_lines_of_links() {
+fn page_of_links_keeps_its_link_lines() {
     let links = |tag: &str, n: usize| -> String {
         let line = |n| {
             format!(
@@ -205,7 +205,7 @@ fn a_text_of_links_keeps_its_lines_of_links() {
 }
 
 #[test]
-fn lines_that_are_only_links_do_not_save_themselves() {
+fn link_only_lines_are_removed_beside_prose() {
     let prose = "<p>The ferry leaves at seven and at nine, and on Sundays not before ten; bring coins, and be there early, since the deck holds few people.</p>";
     let lines: String = (0..8)
         .map(|n| format!("<p>Sheet <a href='/c/{n}'>chart {n} of the north sea</a>, now.</p>"))
@@ -218,7 +218,7 @@ fn lines_that_are_only_links_do_not_save_themselves() {
 }
 
 #[test]
-fn boxes_with_linked_headings_are_content_where_the_page_is_no_article() {
+fn boxes_with_linked_headings_are_content_outside_articles() {
     let card = |n: usize| {
         format!(
             "<div class=c><h3><a href='/services/{n}'>Repairs of kind {n}</a></h3><p>We mend sail {n} in a day.</p></div>"
@@ -231,7 +231,7 @@ fn boxes_with_linked_headings_are_content_where_the_page_is_no_article() {
 }
 
 #[test]
-fn a_wrapper_of_the_page_that_is_named_after_its_footer_stays() {
+fn page_wrapper_named_after_its_footer_stays() {
     let goods: String = (1..=20)
         .map(|n| format!("<li><a href='/rope/{n}'>Mooring rope of hemp, number {n}</a> <b>{n}.90 €</b></li>"))
         .collect();

@@ -22,7 +22,7 @@ fn extracted(html: &str, options: Options) -> String {
 }
 
 #[test]
-fn the_first_example_keeps_nothing_of_its_footer() {
+fn first_example_loses_its_whole_footer() {
     let html = r##"<html><body><div><div></div></div><br><p>This office profile was last updated at 2023-07-07 08:16:42</p>
         <div class="reviewed-date"><div class="reviewed-date__label">Last Reviewed/Updated:</div>
         <div class="field field--name-field-display-date field__item"><time datetime="2025-04-10T23:26:06Z">04/10/2025</time></div></div>
@@ -44,7 +44,7 @@ fn the_first_example_keeps_nothing_of_its_footer() {
 }
 
 #[test]
-fn the_second_example_comes_out_as_listed() {
+fn second_example_equals_the_specified_output() {
     let html = r#"<html><body><header><nav>Navigation Links</nav></header><main><article><h1>Important Policy Information</h1>
         <p>This is critical information about immigration policy that should be preserved.</p>
         <p>Additional details about the process and requirements go here.</p>
@@ -62,7 +62,7 @@ fn the_second_example_comes_out_as_listed() {
 }
 
 #[test]
-fn bare_links_and_the_headings_above_them_go() {
+fn bare_links_and_their_headings_are_removed() {
     let text = format!(
         "{PROSE}\n\n## More\n\n[All ferries](https://h.example/all)\n\n## Fares\n\n{PROSE}\n\n## See also\n\n[Map](/m) | [Ports](/p)"
     );
@@ -70,7 +70,7 @@ fn bare_links_and_the_headings_above_them_go() {
 }
 
 #[test]
-fn links_of_a_sentence_an_item_a_heading_or_code_stay() {
+fn links_in_sentences_items_headings_and_code_stay() {
     for kept in [
         "You will find [the timetable of all ferries](/t) on the quay",
         "- Ports\n  [North quay](/n)",
@@ -88,7 +88,7 @@ fn links_of_a_sentence_an_item_a_heading_or_code_stay() {
 }
 
 #[test]
-fn links_in_front_of_the_text_go_but_not_its_title() {
+fn links_before_the_title_are_removed() {
     let text = format!("- [Home](/)\n- [Ferries](/f)\n- Menu\n\n# The ferry\n\n{PROSE}\n\n{PROSE}");
     assert_eq!(last_pass(&text), format!("# The ferry\n\n{PROSE}\n\n{PROSE}"));
     let steps = format!("- Buy a ticket\n- Go to the north quay\n\n{PROSE}\n\n{PROSE}");
@@ -96,7 +96,7 @@ fn links_in_front_of_the_text_go_but_not_its_title() {
 }
 
 #[test]
-fn links_that_are_the_content_stay() {
+fn links_that_form_the_content_stay() {
     let index: String = (0..30).map(|n| format!("[Ferry number {n}](https://h.example/{n})\n\n")).collect();
     let index = format!("# Ferries\n\n{}", index.trim_end());
     assert_eq!(last_pass(&index), index);
@@ -110,7 +110,7 @@ fn links_that_are_the_content_stay() {
 }
 
 #[test]
-fn pictures_that_count_readers_go() {
+fn tracking_pixels_are_removed() {
     let text = format!(
         "{PROSE}![](https://www.facebook.com/tr?id=1)\n\n[![](https://h.example/1x1.gif)](https://h.example/)\n\n\
          ![The quay](https://h.example/quay.jpg)\n\n![a ![b](/1x1.gif)](https://stats.wordpress.com/g.gif) {PROSE}"
@@ -125,7 +125,7 @@ fn pictures_that_count_readers_go() {
 }
 
 #[test]
-fn addresses_go_with_their_references() {
+fn unused_reference_urls_are_removed() {
     let text = format!(
         "{PROSE} See [the map][1].\n\n[All ferries][2]\n\n[1]: https://h.example/m\n[2]: https://h.example/f"
     );
@@ -138,7 +138,7 @@ fn addresses_go_with_their_references() {
 }
 
 #[test]
-fn no_text_is_emptied_and_any_text_is_taken() {
+fn last_pass_never_empties_or_rejects_text() {
     for text in [
         "",
         "![](/1x1.gif)",

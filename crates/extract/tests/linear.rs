@@ -107,7 +107,7 @@ const KINDS: [Kind; 19] = [
 ];
 
 #[test]
-fn eight_times_the_page_is_eight_times_the_work() {
+fn extraction_time_grows_linearly_with_the_page() {
     for (kind, page) in KINDS {
         let (small, large) = (page(2_000), page(16_000));
         let (few, _) = cost(&small, TIMES);
@@ -125,7 +125,7 @@ fn eight_times_the_page_is_eight_times_the_work() {
 }
 
 #[test]
-fn a_long_title_is_compared_with_a_long_address_in_linear_time() {
+fn long_title_and_url_compare_in_linear_time() {
     let at = |n: usize| {
         let slug = numbered(n, |i| format!("-u{i}"));
         let name = numbered(n, |i| format!("w{i} "));
@@ -137,7 +137,7 @@ fn a_long_title_is_compared_with_a_long_address_in_linear_time() {
 }
 
 #[test]
-fn a_long_base_is_none_and_addresses_come_to_an_end() {
+fn long_base_is_ignored_and_link_urls_are_capped() {
     let links = |n: usize| numbered(n, |i| format!("<p>some words <a href={i}>and a link</a>"));
     let longer = format!("<base href='https://h.test/{}/'>{}", "b".repeat(5_000), links(10));
     let (_, found) = cost(&longer, 1);

@@ -14,7 +14,7 @@ fn extracted(html: &str) -> (String, String) {
 const PROSE: &str =
     "<p>The ferry leaves at noon from the old harbour, and it comes back in the evening with the mail.</p>";
 #[test]
-fn haddock_says_once_what_the_interface_says() {
+fn haddock_synopsis_is_not_repeated() {
     let page = format!(
         "<body><div id=package-header><span class=caption>ferry-1.2: Boats of the harbour</span></div><div id=content>\
         <div id=module-header><p class=caption>Harbour.Ferry</p></div><div id=synopsis><ul><li>noon :: Ferry</li></ul></div>\
@@ -28,7 +28,7 @@ fn haddock_says_once_what_the_interface_says() {
 }
 
 #[test]
-fn the_bar_of_links_is_a_sign_of_javadoc() {
+fn javadoc_is_recognised_by_its_link_bar() {
     let page = format!(
         "<body><ul class=navList title=Navigation><li>Overview</li></ul><main role=main><h2 class=title>Class Ferry</h2>\
         <ul><li><h3>Nested classes inherited from Boat</h3><code>Boat.Deck, Boat.Keel</code></li></ul>{PROSE}{PROSE}</main>"

@@ -24,7 +24,7 @@ fn addresses(inside: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_image_has_its_caption_its_size_and_its_largest_candidate() {
+fn image_has_caption_size_and_largest_candidate() {
     let media = extract(
         "<figure><a href=/big><img src=/s.jpg srcset='/m.jpg 800w, /l.jpg 1600w' alt='The  crane' width=800 \
          height='600px'></a><figcaption>The crane in <i>1911</i></figcaption></figure>",
@@ -41,7 +41,7 @@ fn an_image_has_its_caption_its_size_and_its_largest_candidate() {
 }
 
 #[test]
-fn an_address_that_a_script_sets_goes_before_its_placeholder() {
+fn lazy_image_url_replaces_its_placeholder() {
     for lazy in [
         "<img src='data:image/gif;base64,R0' data-src=/a.jpg>",
         "<img src='data:image/svg+xml,%3Csvg/%3E' data-image-loader='https://harbour.example/a.jpg'>",
@@ -54,7 +54,7 @@ fn an_address_that_a_script_sets_goes_before_its_placeholder() {
 }
 
 #[test]
-fn an_image_that_fades_in_is_no_beacon() {
+fn image_that_fades_in_is_not_a_beacon() {
     for image in [
         "<img src=/a.jpg style='opacity:0;transition:opacity 500ms'>",
         "<img src=/a.jpg style='opacity: 0; animation: appear 1s forwards'>",
@@ -75,7 +75,7 @@ fn an_image_that_fades_in_is_no_beacon() {
 }
 
 #[test]
-fn a_video_has_its_poster_and_a_player_the_page_of_its_video() {
+fn video_has_its_poster_and_player_its_page() {
     let media = extract(
         "<video poster=/p.jpg title='Lifting'><source src=/v.mp4></video><audio src=/a.mp3></audio>\
          <iframe src='https://www.youtube-nocookie.com/embed/abc?rel=0' width=560 title='The film'></iframe>\
@@ -96,7 +96,7 @@ fn a_video_has_its_poster_and_a_player_the_page_of_its_video() {
 }
 
 #[test]
-fn icons_pixels_and_what_stands_twice_are_no_media() {
+fn icons_pixels_and_repeated_images_are_not_media() {
     let inside = "<p><img src=/icon.png width=16 height=16><img src=/pixel.gif width=1 height=1><img src=/a.jpg>\
                   <img src=/b1.gif style='width: 1px; height:1px'><img src=/b2.gif style='display:none'>\
                   <img src=/a.jpg></p>";
@@ -104,7 +104,7 @@ fn icons_pixels_and_what_stands_twice_are_no_media() {
 }
 
 #[test]
-fn pictures_of_users_and_the_logo_are_no_images_of_the_content() {
+fn avatars_and_logo_are_not_content_images() {
     let frame = "<p><a href=/><img src=/holm.svg></a> <img class='avatar avatar-96' src=/u7.png>
         <span class=account__avatar><img src=/u8.png></span> <img src=https://cdn.example/avatars/u9.png>
         <img src=https://secure.gravatar.com/ab12?s=96></p>";
@@ -130,7 +130,7 @@ fn notes_beside_a_paragraph_are_footnotes() {
 }
 
 #[test]
-fn notes_that_stand_outside_of_the_content_are_written_with_it() {
+fn notes_outside_the_content_become_footnotes() {
     let html = format!(
         "<body><article><h1>The crane</h1>{PROSE}<p>It lifted nine tons<sup>1</sup>.</p>{PROSE}</article>\
          <footer><ol><li id=footnote-1>It was sold in 1950.</li></ol></footer></body>"
@@ -142,7 +142,7 @@ fn notes_that_stand_outside_of_the_content_are_written_with_it() {
 }
 
 #[test]
-fn a_label_that_leads_to_several_places_is_text_where_links_are_spelled_once() {
+fn label_with_several_targets_is_text_in_once_style() {
     let row = |place: &str| {
         format!("<p><a href='/{place}'>{place} crane</a> <a href='/{place}/last'>Last post</a></p>")
     };

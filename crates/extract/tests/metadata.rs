@@ -22,7 +22,7 @@ fn authors(head: &str, before: &str, behind: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_meets_a_name_without_a_space_is_no_part_of_it() {
+fn text_adjoining_an_author_name_is_cut_off() {
     for byline in [
         "<div class=author><span>Ada Holm</span><span>Head of the harbour</span></div>",
         "<div class=byline><p>Ada Holm</p><small>March 5, 2024</small></div>",
@@ -36,7 +36,7 @@ fn what_meets_a_name_without_a_space_is_no_part_of_it() {
 }
 
 #[test]
-fn names_of_components_and_links_mark_an_author() {
+fn class_names_and_author_links_mark_an_author() {
     for byline in [
         "<a class=_authorName_1r0t6_51 href=/x>Ada Holm</a>",
         "<span class=documentAuthor>Ada Holm</span>",
@@ -49,7 +49,7 @@ fn names_of_components_and_links_mark_an_author() {
 }
 
 #[test]
-fn code_fields_and_numbered_headings_are_no_names() {
+fn code_fields_and_numbered_headings_are_not_authors() {
     for byline in [
         "<h3 class=author>[FAMILY Given]</h3>",
         "<p>By example: $groups =~ /ferry/</p>",
@@ -71,7 +71,7 @@ fn code_fields_and_numbered_headings_are_no_names() {
 }
 
 #[test]
-fn a_byline_that_holds_the_names_of_the_data_says_more() {
+fn byline_extends_or_replaces_authors_of_the_data() {
     let json = |name: &str| {
         format!(
             r#"<script type=application/ld+json>{{"@type":"Article","author":{{"@type":"Person","name":"{name}"}}}}</script>"#
@@ -105,7 +105,7 @@ fn bylines_of_other_languages_name_all_authors() {
 }
 
 #[test]
-fn a_label_names_the_author_anywhere() {
+fn author_label_is_found_anywhere() {
     for behind in [
         "<div><div>Auteur : Ada Holm</div></div>",
         "<dl><dt>Author:</dt><dd>Ada Holm</dd></dl>",
@@ -117,7 +117,7 @@ fn a_label_names_the_author_anywhere() {
 }
 
 #[test]
-fn a_name_set_apart_at_the_end_signs_the_text() {
+fn separate_name_at_the_end_is_the_author() {
     for behind in
         ["<p><em>Ada Holm</em></p>", "<p style='text-align:right'>Ada Holm</p>", "<p>(Ada Holm)</p>"]
     {
@@ -131,20 +131,20 @@ fn a_name_set_apart_at_the_end_signs_the_text() {
 }
 
 #[test]
-fn a_byline_in_a_caption_names_who_made_the_picture() {
+fn byline_in_a_caption_is_not_the_author() {
     let figure =
         "<figure><img src=a.png><figcaption><span class=byline>Ivo Rask</span></figcaption></figure>";
     assert!(authors("", figure, "").is_empty());
 }
 
 #[test]
-fn the_author_of_a_comment_is_not_that_of_the_page() {
+fn comment_author_is_not_the_page_author() {
     let comments = "<div class=comments><div class=Comment><div class=Author><a>Ivo Rask</a></div><div class=Message>A good ferry it is, and a good harbour.</div></div></div>";
     assert_eq!(authors("", "<p>By Ada Holm</p>", comments), ["Ada Holm"]);
 }
 
 #[test]
-fn a_name_that_begins_with_that_of_the_domain_is_the_publisher() {
+fn author_named_like_the_domain_is_the_publisher() {
     let head = "<meta name=author content='Holm – the magazine of ferries'>";
     let html = format!("<head>{head}</head><body><h1>Ferry in winter</h1><p>By Ada Berg</p>{TEXT}");
     assert_eq!(metadata("http://www.holm.example/notes/ferry", &html).authors, ["Ada Berg"]);
@@ -159,7 +159,7 @@ fn published(head: &str, before: &str, behind: &str) -> String {
 }
 
 #[test]
-fn a_date_stands_in_the_element_behind_its_label() {
+fn date_is_read_from_the_element_after_its_label() {
     for behind in [
         "<table><tr><td>Mise en ligne</td><td>5. März 2024</td></tr></table>",
         "<dl><dt>Veröffentlicht</dt><dd>05.03.2024</dd></dl>",
@@ -171,7 +171,7 @@ fn a_date_stands_in_the_element_behind_its_label() {
 }
 
 #[test]
-fn the_sentence_that_blogs_put_behind_a_text_dates_it() {
+fn blog_footer_sentence_gives_the_date() {
     for line in [
         "This entry was posted on Tuesday, March 5th, 2024 at 11:51 and is filed under ferries.",
         "Dieser Beitrag wurde am Dienstag, 5. März 2024 um 11:51 Uhr veröffentlicht.",
@@ -182,7 +182,7 @@ fn the_sentence_that_blogs_put_behind_a_text_dates_it() {
 }
 
 #[test]
-fn a_dateline_begins_the_first_paragraph() {
+fn dateline_of_the_first_paragraph_gives_the_date() {
     let before = "<p>5. März 2024. Die Fähre nach Holm fährt im Winter nur einmal am Tag, und an den Feiertagen fährt sie überhaupt nicht, wie der Hafen mitteilt.</p>";
     assert_eq!(published("", before, ""), "2024-03-05");
     let within = before.replace("5. März 2024. Die", "Am 5. März 2024 beschloss der Rat: die");
@@ -198,7 +198,7 @@ fn rdfa_and_scripts_without_a_type_hold_dates() {
 }
 
 #[test]
-fn a_date_far_behind_the_heading_is_not_near_it() {
+fn date_far_below_the_heading_is_ignored() {
     let teaser = "<div class=x><p>6. August 2020 // Tipps</p></div>";
     assert_eq!(
         published("", "<p>21. Januar 2022 // Ada Holm</p>", &format!("{}{teaser}", TEXT.repeat(30))),
@@ -208,7 +208,7 @@ fn a_date_far_behind_the_heading_is_not_near_it() {
 }
 
 #[test]
-fn a_line_on_the_publication_is_older_than_the_day_of_the_build() {
+fn published_line_precedes_a_build_date() {
     let json = r#"<script type=application/ld+json>{"@type":"Article","datePublished":"2025-08-21","dateModified":"2025-08-20"}</script>"#;
     let line = format!("{}<div>Published <span>Apr 26, 2023</span></div>", TEXT.repeat(20));
     assert_eq!(published(json, "", &line), "2023-04-26");
@@ -233,7 +233,7 @@ fn the_line_of_an_author_dates_the_first_post() {
 }
 
 #[test]
-fn the_only_day_in_the_time_elements_is_that_of_the_page() {
+fn single_day_in_time_elements_dates_the_page() {
     let aside = "<div class=sidebar><p><time datetime=2022-01-28>28. Januar 2022</time></p><p>The ferry of Holm and its timetable for the winter.</p></div>";
     assert_eq!(published("", "", &format!("{}{aside}", TEXT.repeat(20))), "2022-01-28");
     let more = "<div class=sidebar><p><time datetime=2022-01-28>28. Januar</time></p><p><time datetime=2022-01-29>29. Januar</time></p></div>";
@@ -241,7 +241,7 @@ fn the_only_day_in_the_time_elements_is_that_of_the_page() {
 }
 
 #[test]
-fn the_places_of_title_authors_and_dates_are_named() {
+fn metadata_names_the_sources_of_title_authors_and_dates() {
     let html = "<head><title>Ferry in winter</title><meta name=author content='Ada Holm'>\
         <meta property='article:published_time' content='2026-03-04'></head><body><h1>Ferry in winter</h1>\
         <p>Last updated: 5 March 2026</p><p>The ferry leaves at noon from the old harbour.</p></body>";
@@ -257,7 +257,7 @@ fn the_places_of_title_authors_and_dates_are_named() {
 }
 
 #[test]
-fn section_access_and_pages_of_authors_are_passed_on() {
+fn section_access_and_author_pages_are_returned() {
     let html = r#"<head><meta property="article:section" content="Harbour"><script type="application/ld+json">
         {"@context": "https://schema.org", "@type": "NewsArticle", "headline": "Ferry", "isAccessibleForFree": "False",
          "author": [{"@type": "Person", "name": "Ada Holm", "url": "/staff/ada"}, {"@type": "Person", "name": "Bo Lind"}]}
@@ -308,7 +308,7 @@ fn confidence(html: &str) -> [Option<Confidence>; 4] {
 }
 
 #[test]
-fn what_two_places_say_is_certain_and_what_may_be_something_else_is_not() {
+fn confidence_is_high_with_two_agreeing_sources() {
     use Confidence::{High, Low, Medium};
     let text = "<p>The ferry leaves at noon from the old harbour, and comes back in the evening.</p>";
     let json = "<script type=application/ld+json>{\"@type\":\"NewsArticle\",\"headline\":\"Ferry in winter\",\"author\":{\"@type\":\"Person\",\"name\":\"Ada Holm\"},\"datePublished\":\"2026-01-05\"}</script>";
@@ -326,7 +326,7 @@ fn what_two_places_say_is_certain_and_what_may_be_something_else_is_not() {
 }
 
 #[test]
-fn the_place_of_a_byline_that_replaces_an_organization_is_named() {
+fn source_names_the_byline_that_replaces_an_organization() {
     let json = "<script type=application/ld+json>{\"@type\":\"NewsArticle\",\"author\":{\"@type\":\"Organization\",\"name\":\"Holm Press\"}}</script>";
     let source = |head: &str, byline: &str| {
         let html = format!(
@@ -340,13 +340,13 @@ fn the_place_of_a_byline_that_replaces_an_organization_is_named() {
 }
 
 #[test]
-fn a_part_of_the_page_that_is_not_free_is_told() {
+fn page_with_a_paid_part_is_not_free() {
     let html = "<script type=application/ld+json>{\"@type\":\"NewsArticle\",\"hasPart\":[{\"@type\":\"WebPageElement\",\"isAccessibleForFree\":\"False\"},{\"isAccessibleForFree\":true}]}</script><p>Noon.";
     assert_eq!(metadata("http://holm.example/", html).is_accessible_for_free, Some(false));
 }
 
 #[test]
-fn authors_have_the_pages_that_links_and_data_give() {
+fn author_urls_come_from_links_and_data() {
     let url = |html: &str| {
         let found = metadata("http://holm.example/a/b", html).author_urls;
         found.first().map(|author| (author.name.clone(), author.url.clone()))
@@ -368,7 +368,7 @@ fn authors_have_the_pages_that_links_and_data_give() {
 }
 
 #[test]
-fn tags_of_a_page_without_keywords_are_its_links_to_them() {
+fn tag_links_replace_missing_keywords() {
     let links = "<a rel='category tag' href=/c/news>News</a><a rel=tag href=/t/ice>Ice</a> <a rel=tag href=/t/ferry>Ferry</a>";
     let text = "<p>The ferry leaves at noon.</p>";
     let keywords = |head: &str| {
@@ -379,7 +379,7 @@ fn tags_of_a_page_without_keywords_are_its_links_to_them() {
 }
 
 #[test]
-fn a_product_in_microdata_is_passed_on_as_json() {
+fn product_microdata_is_returned_as_json() {
     let html = "<div itemscope itemtype='https://schema.org/Product'><h1 itemprop=name>Lamp</h1><img itemprop=image src=/lamp.png>\
         <div itemprop=offers itemscope itemtype=http://schema.org/Offer><span itemprop=price content=12.50>12,50</span>\
         <meta itemprop=priceCurrency content=EUR><link itemprop=availability href=https://schema.org/InStock></div>\
@@ -398,7 +398,7 @@ fn a_product_in_microdata_is_passed_on_as_json() {
 }
 
 #[test]
-fn all_data_is_passed_on_where_it_is_asked_for() {
+fn all_structured_data_is_returned_on_request() {
     let long = "x".repeat(300 << 10);
     let html = format!(
         "<head><script type=application/ld+json>{{\"@type\":\"Thing\"}}</script><script type=application/ld+json>[\"{long}\"]</script>\
@@ -418,7 +418,7 @@ fn all_data_is_passed_on_where_it_is_asked_for() {
 }
 
 #[test]
-fn an_account_keeps_its_digits_and_a_date_behind_a_name_goes() {
+fn account_name_keeps_digits_and_loses_a_date() {
     let author = |line: &str| {
         let html = format!("<h1>Ferry</h1><p class=author>{line}</p><p>The ferry leaves at noon.</p>");
         metadata("http://holm.example/", &html).authors

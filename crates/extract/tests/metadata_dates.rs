@@ -53,7 +53,7 @@ fn the_only_day_of_publication_in_scripts_dates_the_page() {
 }
 
 #[test]
-fn an_instant_has_the_zone_of_the_page_where_the_day_differs() {
+fn timestamp_takes_the_pages_zone_if_the_day_differs() {
     let stamp = "<meta property=article:published_time content='2026-03-05T22:30:00Z'>";
     let shown = |line: &str| published(stamp, &format!("<p>{line}</p>")).0;
     assert_eq!(shown("6 March 2026, 00:30"), "2026-03-06T00:30:00+02:00");
@@ -70,7 +70,7 @@ fn an_instant_has_the_zone_of_the_page_where_the_day_differs() {
 }
 
 #[test]
-fn a_meta_element_that_may_be_of_the_change_yields_to_an_earlier_date_on_the_page() {
+fn ambiguous_meta_date_yields_to_an_earlier_page_date() {
     let head = "<meta name=date content='2026-03-12'>";
     assert_eq!(published(head, "<div>5 March 2026 - Ines Calloway</div>"), pair("2026-03-05", "text"));
     assert_eq!(published(head, "<time>14 March 2026</time>"), pair("2026-03-12", "meta"));
@@ -87,7 +87,7 @@ fn a_meta_element_that_may_be_of_the_change_yields_to_an_earlier_date_on_the_pag
 }
 
 #[test]
-fn of_two_days_in_the_data_the_page_shows_one() {
+fn shown_date_decides_between_conflicting_data() {
     let head = |json: &str| {
         format!(
             r#"<script type=application/ld+json>{{"@type":"Article","datePublished":"{json}"}}</script><meta property=article:published_time content="2026-03-12T10:00:00Z">"#
@@ -100,7 +100,7 @@ fn of_two_days_in_the_data_the_page_shows_one() {
 }
 
 #[test]
-fn a_change_before_the_publication_is_the_day_of_the_build() {
+fn modification_before_publication_marks_a_build_date() {
     let head = "<meta property=article:published_time content='2026-03-12T10:33:13Z'><meta property=article:modified_time content='2026-03-12T10:32:18Z'>";
     assert_eq!(published(head, "<p>9 March 2026</p>").0, "2026-03-09");
     let later = head.replace("10:32:18", "11:32:18");
@@ -108,7 +108,7 @@ fn a_change_before_the_publication_is_the_day_of_the_build() {
 }
 
 #[test]
-fn the_day_on_which_a_person_joined_dates_no_page() {
+fn join_date_of_a_member_is_not_the_publication() {
     for line in ["Joined: 5 March 2026", "Registriert: 05.03.2026, 05:56", "Member since March 5, 2026"] {
         assert_eq!(published("", &format!("<p>{line}</p>")).0, "", "{line}");
     }
@@ -121,7 +121,7 @@ fn the_day_on_which_a_person_joined_dates_no_page() {
 }
 
 #[test]
-fn months_are_known_in_twelve_more_languages() {
+fn months_are_recognised_in_twelve_more_languages() {
     for (language, months) in MONTHS {
         assert_eq!(months.split(' ').count(), 12, "{language}");
         for (number, month) in (1..).zip(months.split(' ')) {
@@ -165,7 +165,7 @@ const MONTHS: [(&str, &str); 13] = [
 ];
 
 #[test]
-fn the_day_above_the_page_yields_to_the_line_at_the_heading() {
+fn current_date_above_yields_to_the_heading_line() {
     let menu = "<ul>".to_owned() + &"<li><a href=/a>Boats</a></li>".repeat(14) + "</ul>";
     let body = format!(
         "<div><span class=date>Fri, 6 Mar 2026</span></div>{menu}<h1>Ferry in winter</h1><p>Holm Press<br>5 March 2026, 22:11</p><p>{TEXT}</p>"
@@ -175,7 +175,7 @@ fn the_day_above_the_page_yields_to_the_line_at_the_heading() {
 }
 
 #[test]
-fn further_forms_of_dates() {
+fn further_date_formats_are_recognised() {
     let footer = "<div class=asset-footer>By Ines Calloway on 5 March 2026, 11:51 | 0 comments</div>";
     let behind = format!("{}{footer}", format!("<p>{TEXT}</p>").repeat(30));
     assert_eq!(published("", &behind), pair("2026-03-05", "text"));
@@ -204,7 +204,7 @@ fn title(path: &str, head: &str, heading: &str) -> String {
 }
 
 #[test]
-fn the_address_chooses_between_heading_and_data() {
+fn url_decides_between_heading_and_data_title() {
     let head = "<title>No boats from November | Holm Press</title><meta property=og:title content='No boats from November'>";
     let heading = "Ferry stops for the winter";
     assert_eq!(title("/news/ferry-stops-for-the-winter", head, heading), heading);
@@ -214,7 +214,7 @@ fn the_address_chooses_between_heading_and_data() {
 }
 
 #[test]
-fn a_heading_that_shares_few_words_both_ways_is_not_the_title() {
+fn heading_with_few_common_words_is_not_the_title() {
     let head = "<meta property=og:title content='All boats, harbours and lighthouses of the coast of Holm'>";
     assert_eq!(title("/a", head, "Holm today"), "All boats, harbours and lighthouses of the coast of Holm");
     let short = "<meta property=og:title content='Lighthouses of Holm'>";
@@ -222,7 +222,7 @@ fn a_heading_that_shares_few_words_both_ways_is_not_the_title() {
 }
 
 #[test]
-fn a_kicker_that_the_data_sets_off_is_no_part_of_the_title() {
+fn kicker_separated_in_the_data_is_cut() {
     let heading = "<span>Papers on the net</span><span>Harbour accounts were copied</span>";
     for name in [
         "Papers on the net – Harbour accounts were copied",

@@ -9,13 +9,13 @@ fn title(head: &str, body: &str) -> String {
 }
 
 #[test]
-fn a_heading_that_links_to_the_start_page_names_the_site() {
+fn heading_linked_to_the_start_page_is_the_site_name() {
     let body = "<h1><a href='/notes/'>Harbour notes of Holm</a></h1><h1>Ferry in winter</h1>";
     assert_eq!(title("<title>Ferry in winter — Harbour notes of Holm</title>", body), "Ferry in winter");
 }
 
 #[test]
-fn a_kicker_or_a_subtitle_in_the_heading_is_no_part_of_the_title() {
+fn kicker_and_subtitle_are_cut_from_the_heading() {
     let head = "<title>Ferry stops for the winter | Harbour Press</title><meta property=og:title content='Ferry stops for the winter'>";
     for heading in [
         "<h1><span>Timetables</span> Ferry stops for the winter</h1>",
@@ -29,38 +29,38 @@ fn a_kicker_or_a_subtitle_in_the_heading_is_no_part_of_the_title() {
 }
 
 #[test]
-fn a_heading_that_says_more_than_a_section_of_the_title_is_not_the_site() {
+fn longer_heading_is_not_taken_for_the_site_name() {
     let head = "<title>winter - How does the ferry cross the ice? - Ask Holm</title>";
     let body = "<h1>How does the ferry cross the ice?</h1><h1>Winter</h1><h1>Spring</h1>";
     assert_eq!(title(head, body), "How does the ferry cross the ice?");
 }
 
 #[test]
-fn a_breadcrumb_of_the_page_itself_does_not_name_the_site() {
+fn own_breadcrumb_is_not_the_site_name() {
     let head = "<title>The ferry: winter timetable | Holm port</title>";
     let body = "<a href='/notes/'>The ferry: winter timetable</a><h1>The ferry: winter timetable</h1><h1>Photographs of the ferry</h1>";
     assert_eq!(title(head, body), "The ferry: winter timetable");
 }
 
 #[test]
-fn the_name_of_the_site_is_cut_off_with_the_slogan_behind_it() {
+fn site_name_and_slogan_are_cut_off() {
     let head = "<title>The oldest ferry of them all : Port archive | All about boats | Since 2005</title>";
     let body = "<h1><a href='/'>Port archive</a></h1><h3>The oldest ferry of them all</h3>";
     assert_eq!(title(head, body), "The oldest ferry of them all");
 }
 
 #[test]
-fn a_title_whose_page_part_is_empty_gives_way_to_the_heading() {
+fn title_without_a_page_part_yields_to_the_heading() {
     assert_eq!(title("<title>| Harbour & Port Magazine</title>", "<h1>Timetables</h1>"), "Timetables");
 }
 
 #[test]
-fn a_title_that_ends_with_a_separator_gives_way_to_the_heading() {
+fn title_ending_with_a_separator_yields_to_the_heading() {
     assert_eq!(title("<title>Harbour Magazine -</title>", "<h1>Timetables</h1>"), "Timetables");
 }
 
 #[test]
-fn a_bar_separates_the_name_of_the_page_from_those_of_the_site() {
+fn bar_separates_page_title_from_site_names() {
     let of = |element: &str| title(&format!("<title>{element}</title>"), "<p>The ferry leaves at noon.");
     assert_eq!(of("Winter timetable | Boats and ferries | The north"), "Winter timetable");
     assert_eq!(of("The ferry - a history | Harbour and Port Society of Holm"), "The ferry - a history");
@@ -71,7 +71,7 @@ fn a_bar_separates_the_name_of_the_page_from_those_of_the_site() {
 }
 
 #[test]
-fn the_path_of_the_address_chooses_a_part_of_the_title() {
+fn url_path_selects_a_part_of_the_title() {
     let of = |path: &str, element: &str| {
         let html = format!("<title>{element}</title><body><p>The ferry leaves at noon.");
         metadata(&format!("http://holm.example{path}"), &html).title.unwrap_or_default()
@@ -94,14 +94,14 @@ fn the_path_of_the_address_chooses_a_part_of_the_title() {
 }
 
 #[test]
-fn the_name_of_the_domain_in_a_heading_is_not_the_title() {
+fn heading_equal_to_the_domain_is_not_the_title() {
     let html = "<title>Ferries vs holm? What is faster in winter</title><body><h1>Holm</h1><p>The ferry leaves at noon.";
     let found = metadata("http://forum.holm.example/thread-7.html", html).title;
     assert_eq!(found.as_deref(), Some("Ferries vs holm? What is faster in winter"));
 }
 
 #[test]
-fn the_own_feed_of_a_page_names_its_title() {
+fn comment_feed_of_a_page_gives_its_title() {
     let feed = |address: &str, title: &str| {
         format!(
             "<title>Holm harbour | Ferries for all</title><link rel=alternate type='application/rss+xml' title='{title}' href='{address}'>"
@@ -124,7 +124,7 @@ fn the_own_feed_of_a_page_names_its_title() {
 }
 
 #[test]
-fn of_two_headings_the_one_nearest_to_the_title_is_taken() {
+fn heading_nearest_to_the_title_is_chosen() {
     let head = "<title>Same-day winter crossings on the ferry in Holm, South</title>";
     let body =
         "<h1>Winter crossings on the ferry in Holm and the South Isles</h1><h1>Winter crossings in Holm</h1>";
@@ -132,7 +132,7 @@ fn of_two_headings_the_one_nearest_to_the_title_is_taken() {
 }
 
 #[test]
-fn the_title_of_a_start_page_keeps_the_name_of_the_site() {
+fn start_page_title_keeps_the_site_name() {
     let of = |url: &str, title: &str| {
         let html = format!(
             "<title>{title}</title><body><h1>Boots for all weathers</h1><p>The ferry leaves at noon."
@@ -167,7 +167,7 @@ fn the_title_of_a_start_page_keeps_the_name_of_the_site() {
 }
 
 #[test]
-fn glyphs_of_icons_around_a_heading_are_no_part_of_the_title() {
+fn icon_glyphs_are_cut_from_the_heading() {
     let head = "<title>Ferry in winter &mdash; Harbour notes 2.1</title>";
     let link = "<a class=headerlink href='#ferry'>\u{f0c1}</a>";
     assert_eq!(title(head, &format!("<h1>Ferry in winter{link}</h1>")), "Ferry in winter");
@@ -177,7 +177,7 @@ fn glyphs_of_icons_around_a_heading_are_no_part_of_the_title() {
 }
 
 #[test]
-fn a_heading_of_a_lower_level_says_what_stands_before_the_bracket() {
+fn lower_heading_matches_the_title_before_the_bracket() {
     let head = "<title>Winter (Harbour manual (version 7))</title>";
     assert_eq!(title(head, "<h2>3.1 Winter</h2>"), "3.1 Winter");
     // The name of a section, below the heading of the page.
@@ -196,7 +196,7 @@ fn no_title_is_cut_within_a_bracket() {
 }
 
 #[test]
-fn a_known_program_names_the_heading_that_is_no_h1() {
+fn generator_identifies_a_heading_that_is_not_h1() {
     let generator = "<meta name=generator content='Doxygen 1.9.4'>";
     let body = "<div class=headertitle><div class=title>Ferry Member List</div></div><div class=contents><p>Ferries.</p></div>";
     assert_eq!(title(&format!("{generator}<title>Harbour: Member List</title>"), body), "Ferry Member List");

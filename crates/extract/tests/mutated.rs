@@ -145,7 +145,7 @@ fn share(pages: &[Vec<u8>], extractor: &PageExtractor, numbers: impl Iterator<It
 }
 
 #[test]
-fn ten_thousand_damaged_pages() {
+fn ten_thousand_damaged_pages_do_not_panic() {
     let pages = fixtures();
     let options = Options::default().with_images(true).with_blocks(true).with_deadline(Some(DEADLINE));
     let extractor = PageExtractor::new(options).unwrap();

@@ -170,7 +170,7 @@ impl Baseline {
 const TOLERANCE: f64 = 0.0002;
 
 #[test]
-fn no_figure_falls_below_the_baseline() {
+fn no_score_falls_below_the_baseline() {
     let path = root().join("benches/eval_baseline.json");
     let now = score();
     if std::env::var_os("UPDATE_BASELINE").is_some() {
@@ -208,7 +208,7 @@ fn no_figure_falls_below_the_baseline() {
 }
 
 #[test]
-fn every_type_of_page_is_scored_three_times_and_more() {
+fn every_page_type_has_three_scored_fixtures() {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for folder in folders() {
         let gold: Gold = serde_json::from_slice(&fs::read(folder.join("gold.json")).unwrap()).unwrap();
@@ -220,7 +220,7 @@ fn every_type_of_page_is_scored_three_times_and_more() {
 }
 
 #[test]
-fn the_score_is_what_it_is_called() {
+fn f1_score_is_computed_from_word_counts() {
     let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
     assert!(near(f1("a b c d", "a b c d"), 1.0) && near(f1("", ""), 1.0) && near(f1("x", ""), 0.0));
     // three of four words found, one word too many: P = R = 3/4

@@ -19,7 +19,7 @@ fn paragraphs(count: usize) -> String {
 }
 
 #[test]
-fn a_full_blog_post_with_metadata() {
+fn blog_post_with_metadata_scores_70_to_90() {
     let head = "<title>A post</title><meta property='og:type' content='article'><meta name='author' content='Jane Roe'>\
         <meta property='article:published_time' content='2024-03-05'>";
     let page = format!("<html><head>{head}</head><body><h1>A post</h1>{}</body></html>", paragraphs(40));
@@ -28,14 +28,14 @@ fn a_full_blog_post_with_metadata() {
 }
 
 #[test]
-fn a_short_blog_post_without_metadata() {
+fn short_blog_post_scores_40_to_55() {
     let page = format!("<html><body><h1>A post</h1>{}</body></html>", paragraphs(15));
     let score = score("https://example.org/blog/a-post", &page);
     assert!((40..=55).contains(&score), "{score}");
 }
 
 #[test]
-fn a_listing_of_posts() {
+fn listing_of_posts_scores_5_to_25() {
     let items: String = (0..30)
         .map(|n| format!("<h2><a href=/blog/{n}>Post number {n}</a></h2><div>What it is about</div>"))
         .collect();
@@ -46,7 +46,7 @@ fn a_listing_of_posts() {
 }
 
 #[test]
-fn a_tag_page() {
+fn tag_page_scores_minus_50_to_minus_5() {
     let items: String = (0..8).map(|n| format!("<div><a href=/blog/{n}>Post number {n}</a></div>")).collect();
     let page = format!("<html><body><h2>Tag</h2>{items}</body></html>");
     let score = score("https://example.org/tag/rust", &page);
@@ -54,14 +54,14 @@ fn a_tag_page() {
 }
 
 #[test]
-fn a_home_page() {
+fn home_page_scores_minus_20_to_10() {
     let page = format!("<html><body><h1>Example</h1>{}</body></html>", paragraphs(6));
     let score = score("https://example.org/", &page);
     assert!((-20..=10).contains(&score), "{score}");
 }
 
 #[test]
-fn a_paginated_list() {
+fn paginated_list_scores_minus_20_to_0() {
     let items: String = (0..20)
         .map(|n| format!("<h2><a href=/a/{n}>Post number {n}</a></h2><div>Text of it</div>"))
         .collect();
@@ -73,7 +73,7 @@ fn a_paginated_list() {
 }
 
 #[test]
-fn signals_of_the_url_alone() {
+fn url_signals_add_their_points() {
     let base = score("https://example.org/x/y", "<p>x</p>");
     for (path, points) in [
         ("/news/y", 15),
@@ -97,7 +97,7 @@ fn extraction(url: &str, html: &str) -> crawl_model::Extraction {
 }
 
 #[test]
-fn a_date_counts_once_and_only_where_the_page_declares_it() {
+fn declared_date_counts_once() {
     let of = |url: &str, html: &str| score(&format!("https://example.org{url}"), html);
     let base = of("/x/y", "<p>x</p>");
     assert_eq!(
@@ -121,7 +121,7 @@ fn a_date_counts_once_and_only_where_the_page_declares_it() {
 }
 
 #[test]
-fn the_author_that_twitter_is_told_is_an_author() {
+fn twitter_creator_counts_as_author() {
     let page = |creator: &str, site: &str| {
         let head = format!(
             "<meta name='twitter:creator' content='{creator}'><meta name='twitter:site' content='{site}'>"
@@ -147,7 +147,7 @@ fn the_author_that_twitter_is_told_is_an_author() {
 }
 
 #[test]
-fn links_to_other_hosts_count_as_often_as_they_stand_there() {
+fn repeated_links_to_other_hosts_all_count() {
     let page = |count: usize| format!("<p>x</p>{}", "<a href=https://other.example/a>x</a>".repeat(count));
     let url = "https://example.org/x/y";
     assert_eq!(score(url, &page(20)) - score(url, &page(21)), 10);
@@ -161,7 +161,7 @@ fn links_to_other_hosts_count_as_often_as_they_stand_there() {
 }
 
 #[test]
-fn a_listing_is_no_article_however_many_points_it_has() {
+fn listing_is_not_an_article_at_any_score() {
     let teaser = |n: usize| {
         let text = "The ferry of the week, what it carries, where it goes, and why the harbour master likes it so much. ".repeat(2);
         format!(
@@ -186,7 +186,7 @@ fn a_listing_is_no_article_however_many_points_it_has() {
 }
 
 #[test]
-fn the_examples_of_the_table_that_its_numbers_exceed() {
+fn dated_post_exceeds_the_specified_example_score() {
     // §1 prints 70 to 90 for a full post; its own numbers give a dated one in four segments 105.
     let head = "<meta property='og:type' content='article'><meta name='author' content='Jane Roe'>\
         <meta property='article:published_time' content='2024-03-05'>\

@@ -33,7 +33,7 @@ fn words(count: usize) -> String {
 }
 
 #[test]
-fn scripts_that_run() {
+fn executable_scripts_are_detected() {
     let case = |name, html: &str, runs: bool| (name, html.to_owned(), "runsScripts", Value::from(runs));
     hold(&[
         case("no script", "<div id=a></div>", false),
@@ -48,7 +48,7 @@ fn scripts_that_run() {
 }
 
 #[test]
-fn places_that_wait_for_content() {
+fn empty_app_roots_are_detected() {
     let case = |name, html: &str, waits: bool| {
         (name, format!("{html}<script>go()</script>"), "hasEmptyRoot", Value::from(waits))
     };
@@ -64,7 +64,7 @@ fn places_that_wait_for_content() {
 }
 
 #[test]
-fn walls_and_banners() {
+fn consent_walls_and_banners_are_distinguished() {
     let wall = |phrase: &str, beside: &str| {
         format!("<div role=dialog class=x1>{phrase}<button>Accept all</button></div>{beside}")
     };
@@ -82,7 +82,7 @@ fn walls_and_banners() {
 }
 
 #[test]
-fn two_counts_of_words() {
+fn both_word_counts_follow_their_rules() {
     let template = format!("<body><template>{}</template>", words(7));
     let shadow = format!("<a-b><template shadowrootmode=open>{}</template></a-b>", words(7));
     hold(&[
@@ -94,7 +94,7 @@ fn two_counts_of_words() {
 }
 
 #[test]
-fn paywalls_and_counters() {
+fn paywalls_and_article_counters_are_detected() {
     let data =
         "<script type=application/ld+json>{\"@type\":\"Article\",\"isAccessibleForFree\":false}</script>";
     let wall = |attr: &str, phrase: &str| format!("{TEXT}<div class=paywall {attr}>{phrase}</div>");
@@ -109,7 +109,7 @@ fn paywalls_and_counters() {
 }
 
 #[test]
-fn what_asks_for_consent_is_no_content_even_if_it_is_all_there_is() {
+fn consent_text_is_never_content() {
     let dialog = |inside: &str| format!("<div role=dialog>{inside}<button>Agree</button></div>");
     assert_eq!(signals(&dialog(&format!("<h1>Your privacy</h1><p>{}</p>", ASKS.repeat(12)))).1, 0);
     // an article in a dialog, one about cookies without a button, and a dialog as long as a book

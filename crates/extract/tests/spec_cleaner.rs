@@ -38,7 +38,7 @@ fn is_removed(piece: &str) {
 }
 
 #[test]
-fn tags_of_the_frame_and_of_scripts_go() {
+fn navigation_and_script_elements_are_removed() {
     for tag in ["footer", "nav", "script", "style", "noscript"] {
         is_removed(&format!("<{tag}>Zebra links of the harbour office</{tag}>"));
     }
@@ -48,14 +48,14 @@ fn tags_of_the_frame_and_of_scripts_go() {
 }
 
 #[test]
-fn frames_of_other_sites_go() {
+fn iframes_of_other_sites_are_removed() {
     is_removed(
         "<iframe src=https://siteintercept.example/x title=Zebra>Zebra survey of the harbour office</iframe>",
     );
 }
 
 #[test]
-fn classes_of_the_list_go() {
+fn listed_classes_are_removed() {
     for class in [
         "navbar",
         "navigation",
@@ -77,7 +77,7 @@ fn classes_of_the_list_go() {
 }
 
 #[test]
-fn ids_of_the_list_go() {
+fn listed_ids_are_removed() {
     for id in ["navbar", "navigation", "footer", "modal", "ads", "comments", "site-footer", "cookie-banner"] {
         is_removed(&format!("<div id={id}><p>Zebra links of the harbour office</p></div>"));
     }
@@ -102,7 +102,7 @@ fn white_space_is_folded_and_blank_lines_are_single() {
 }
 
 #[test]
-fn lines_of_boilerplate_go_from_the_edges() {
+fn boilerplate_lines_at_the_edges_are_removed() {
     for line in ["Return to top", "Skip to main content", "All rights reserved", "Privacy Policy | Zebra"] {
         let page = format!("<body><main>{}<p><a href=/x>{line}</a></p></main></body>", PROSE.repeat(4));
         assert!(!text(&page).contains(line), "{line}");
@@ -110,7 +110,7 @@ fn lines_of_boilerplate_go_from_the_edges() {
 }
 
 #[test]
-fn a_line_that_only_dates_the_page_goes() {
+fn date_only_line_is_removed() {
     for line in
         ["Last Updated: 2025-04-10", "Last Reviewed/Updated: 04/10/2025", "Last Modified: April 10, 2025"]
     {
@@ -125,7 +125,7 @@ fn a_line_that_only_dates_the_page_goes() {
 }
 
 #[test]
-fn html_is_recognised_and_other_text_is_left_to_the_plain_cleaning() {
+fn html_is_detected_and_other_text_cleaned_as_plain() {
     assert_eq!(extract("<div><p>The quay</p></div>", None).content, "The quay");
     let plain = "Wind < 5 and waves > 2\n\n\n\nfor all of the day.";
     assert_eq!(extract(plain, None).content, "Wind < 5 and waves > 2\n\nfor all of the day.");
@@ -145,7 +145,7 @@ fn the_first_example_loses_its_footer() {
 }
 
 #[test]
-fn the_second_example_keeps_what_is_listed() {
+fn second_example_keeps_the_listed_text() {
     let (chars, text) = example(include_str!("../../../fixtures/pages/policy-page-as-text/source.html"));
     let expected = "Important Policy Information\n\n\
         This is critical information about immigration policy that should be preserved.\n\

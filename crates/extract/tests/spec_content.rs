@@ -34,7 +34,7 @@ fn is_kept(html: &str) -> bool {
 }
 
 #[test]
-fn templates_are_no_content() {
+fn templates_are_not_content() {
     assert!(!is_kept(&article_with(&format!("<template><p>{BOX}</p></template>"))));
 }
 
@@ -63,7 +63,7 @@ fn consent_managers_are_removed_by_their_names() {
 }
 
 #[test]
-fn a_widget_with_a_made_up_name_is_swept_by_its_words() {
+fn unknown_consent_widget_is_removed_by_its_words() {
     let widget = |text: &str| {
         article_with("").replace("<main>", &format!("<div class=x-cookie-7f3a><p>{text}</p></div><main>"))
     };
@@ -76,7 +76,7 @@ fn paragraph(count: usize) -> Extraction {
 }
 
 #[test]
-fn each_extractor_needs_its_words() {
+fn each_extractor_needs_its_minimum_of_words() {
     for (count, extractor) in [
         (50, Extractor::Readability),
         (49, Extractor::Trafilatura),
@@ -145,7 +145,7 @@ fn the_first_selector_with_ten_words_wins() {
 }
 
 #[test]
-fn elements_that_are_no_content_go_whatever_they_are_called() {
+fn non_content_elements_are_removed_regardless_of_names() {
     for tag in ["nav", "footer", "aside", "script", "style", "noscript", "select", "textarea"] {
         assert!(!is_kept(&article_with(&format!("<{tag}>{BOX}</{tag}>"))), "{tag}");
     }
@@ -155,7 +155,7 @@ fn elements_that_are_no_content_go_whatever_they_are_called() {
 }
 
 #[test]
-fn a_button_inside_of_a_sentence_is_a_word_of_it() {
+fn button_inside_a_sentence_is_kept() {
     let paragraph = |before: &str, behind: &str| {
         is_kept(&article_with(&format!("<p>{before} <button>Zebra lines</button> {behind}</p>")))
     };
@@ -167,7 +167,7 @@ fn a_button_inside_of_a_sentence_is_a_word_of_it() {
 }
 
 #[test]
-fn names_of_boilerplate_go_as_class_and_as_id() {
+fn boilerplate_names_are_removed_as_class_and_id() {
     for name in [
         "sidebar",
         "comment",
@@ -192,14 +192,14 @@ fn names_of_boilerplate_go_as_class_and_as_id() {
 }
 
 #[test]
-fn a_name_is_believed_as_a_word_and_not_inside_of_one() {
+fn boilerplate_name_counts_only_as_a_whole_word() {
     for name in ["recommented", "xsidebary", "nodesponsor", "unrelated"] {
         assert!(is_kept(&article_with(&format!("<div class={name}><p>{BOX}</p></div>"))), "{name}");
     }
 }
 
 #[test]
-fn the_densest_box_is_that_of_words_times_density() {
+fn density_score_is_words_times_density() {
     // 12 words of 12 are 12 points; 13 of 16 are 10.6
     let page = format!(
         "<body><div><p>{}</p></div><div><p>{}</p>{}</div></body>",
@@ -250,7 +250,7 @@ fn a_page_without_a_body_is_read_whole() {
 }
 
 #[test]
-fn a_name_that_would_take_the_prose_is_not_believed() {
+fn boilerplate_name_around_the_prose_is_ignored() {
     let text = "The ferry leaves the quay at six, and it comes back at nine with the post of the islands.";
     let boxes = format!("<div class=widget><p>{text}</p></div>").repeat(8);
     let found = extract(&format!("<body><div><h1>The ferry</h1>{boxes}</div></body>"));
@@ -264,7 +264,7 @@ fn a_name_that_would_take_the_prose_is_not_believed() {
 }
 
 #[test]
-fn noscript_is_read_where_the_page_shows_next_to_nothing() {
+fn noscript_is_read_on_nearly_empty_pages() {
     let text =
         format!("<noscript><p>{}</p></noscript>", "The quay is closed and the boats stay in. ".repeat(10));
     assert!(

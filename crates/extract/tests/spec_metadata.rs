@@ -16,7 +16,7 @@ const EQUIV: &str = "<meta http-equiv=content-language content=it>";
 const NAME: &str = "<meta name=language content=pt>";
 
 #[test]
-fn the_language_is_that_of_the_first_place_that_names_one() {
+fn language_comes_from_the_first_declaring_source() {
     let language =
         |lang: &str, head: &str| metadata(&format!("<html {lang}><head>{head}</head><body>x")).language;
     let all = format!("{NAME}{EQUIV}{JSON}{LOCALE}");
@@ -52,7 +52,7 @@ fn title(url: &str, html: &str) -> Option<String> {
 }
 
 #[test]
-fn a_heading_with_the_name_of_the_site_is_not_the_title_of_its_pages() {
+fn heading_with_the_site_name_is_not_the_title() {
     let page = |title_of: &str, site: &str, own: &str| {
         title(
             "http://holm.example/a/b.html",
@@ -70,14 +70,14 @@ fn a_heading_with_the_name_of_the_site_is_not_the_title_of_its_pages() {
 }
 
 #[test]
-fn a_link_to_the_start_page_names_the_site_in_a_title() {
+fn start_page_link_identifies_the_site_name_in_titles() {
     let html = "<title>Harbour notes - Timetables of the old ferry</title><body><a href='/notes/index.html'>Harbour notes</a><p>The ferry leaves at noon.";
     let found = title("http://holm.example/notes/timetables/1.html", html);
     assert_eq!(found.as_deref(), Some("Timetables of the old ferry"));
 }
 
 #[test]
-fn an_ending_of_the_declared_title_is_kept_where_the_site_has_another_name() {
+fn declared_title_ending_stays_if_the_site_name_differs() {
     let html = "<title>The dignity of life – a project | Large questions</title><meta property=og:site_name content='Large questions'>\
         <meta property=og:title content='The dignity of life – a project'><body><p>The ferry leaves at noon.";
     let found = title("http://holm.example/a", html);
@@ -85,13 +85,13 @@ fn an_ending_of_the_declared_title_is_kept_where_the_site_has_another_name() {
 }
 
 #[test]
-fn a_page_without_a_title_is_called_by_its_first_heading() {
+fn page_without_a_title_takes_its_first_heading() {
     let html = "<title></title><body><h1></h1><h2># Why ferries?</h2><p>The ferry leaves at noon.";
     assert_eq!(title("http://holm.example/a", html).as_deref(), Some("Why ferries?"));
 }
 
 #[test]
-fn the_value_of_a_meta_element_counts_where_it_has_no_content() {
+fn meta_value_replaces_a_missing_content_attribute() {
     let html = "<title>x</title><meta name=og:title value='The ferry in winter'><meta name=author value='Ada Holm'><body><p>The ferry.";
     let page = metadata(html);
     assert_eq!(page.title.as_deref(), Some("The ferry in winter"));
@@ -119,26 +119,26 @@ fn an_author_has_a_given_and_a_family_name() {
 }
 
 #[test]
-fn a_byline_says_more_than_an_organization_in_the_data() {
+fn byline_precedes_an_organization_in_the_data() {
     let json = r#"{"@type":"Organization","name":"Harbour Press"}"#;
     assert_eq!(authors(json, "<p class=byline>By Ada Holm</p>"), ["Ada Holm"]);
     assert_eq!(authors(json, ""), ["Harbour Press"]);
 }
 
 #[test]
-fn a_character_reference_does_not_part_a_name() {
+fn character_reference_in_a_name_is_decoded() {
     assert_eq!(authors(r#""Ren&eacute; Holm""#, ""), ["René Holm"]);
 }
 
 #[test]
-fn a_time_of_day_or_a_placeholder_is_no_author() {
+fn time_or_placeholder_is_not_an_author() {
     for junk in ["2016: 3:42 PM ET", "Lesedauer", "No Author"] {
         assert!(authors(&format!("{junk:?}"), "").is_empty(), "{junk}");
     }
 }
 
 #[test]
-fn a_version_is_no_date() {
+fn version_number_is_not_a_date() {
     let published =
         |line: &str| metadata(&format!("<body><h1>Notes</h1><p>{line}</p><p>The ferry.")).published;
     for version in ["Version 3.2.25", "Release 1.10.3.24", "Holm 2.0.13"] {
@@ -149,7 +149,7 @@ fn a_version_is_no_date() {
 }
 
 #[test]
-fn a_page_that_was_changed_on_its_day_of_publication_keeps_that_day() {
+fn publication_date_stays_if_modified_the_same_day() {
     let page = metadata(
         r#"<script type=application/ld+json>{"@type":"NewsArticle","datePublished":"2020-01-02T06:14:00+01:00","dateModified":"2020-01-02T06:14:29+01:00"}</script>
         <body><h1>The ferry in winter</h1><p>1 January 2020</p><p>The ferry leaves at noon."#,

@@ -63,12 +63,12 @@ fn four_segments_add_5() {
 }
 
 #[test]
-fn one_segment_or_none_takes_20() {
+fn one_segment_or_none_subtracts_20() {
     assert_eq!([url_points("/"), url_points("/home"), url_points("/home/")], [-20, -20, -20]);
 }
 
 #[test]
-fn every_excluded_pattern_takes_30() {
+fn every_excluded_pattern_subtracts_30() {
     for pattern in [
         "/tag/",
         "/tags/",
@@ -94,7 +94,7 @@ fn every_excluded_pattern_takes_30() {
 }
 
 #[test]
-fn a_paginated_url_takes_15() {
+fn paginated_url_subtracts_15() {
     assert_eq!(
         [url_points("/x/page/2"), url_points("/x/y?page=2"), url_points("/x/y?a=b&page=17")],
         [-15; 3]
@@ -103,7 +103,7 @@ fn a_paginated_url_takes_15() {
 }
 
 #[test]
-fn an_authors_list_takes_10() {
+fn author_list_subtracts_10() {
     assert_eq!([url_points("/author/jane"), url_points("/author/jane/")], [-10; 2]);
     assert_eq!(url_points("/author/jane/post"), 0);
 }
@@ -130,7 +130,7 @@ fn exactly_one_h1_adds_15() {
 }
 
 #[test]
-fn an_author_adds_10_wherever_the_page_names_one() {
+fn author_from_any_source_adds_10() {
     let json =
         r#"<script type=application/ld+json>{"@type":"WebPage","author":{"name":"Jane Roe"}}</script>"#;
     for head in [
@@ -147,7 +147,7 @@ fn an_author_adds_10_wherever_the_page_names_one() {
 }
 
 #[test]
-fn a_date_of_publication_in_the_data_adds_10() {
+fn declared_publication_date_adds_10() {
     let json =
         r#"<script type=application/ld+json>{"@type":"WebPage","datePublished":"2024-03-05"}</script>"#;
     for head in [
@@ -186,7 +186,7 @@ fn more_than_three_paragraphs_of_20_characters_add_5() {
 }
 
 #[test]
-fn more_than_20_links_to_other_hosts_take_10() {
+fn more_than_20_links_to_other_hosts_subtract_10() {
     let links = |count: usize, host: &str| -> String {
         (0..count).map(|n| format!("<a href=https://{host}/{n}>w</a> ")).collect()
     };
@@ -196,7 +196,7 @@ fn more_than_20_links_to_other_hosts_take_10() {
 }
 
 #[test]
-fn rel_next_or_prev_takes_15() {
+fn rel_next_or_prev_subtracts_15() {
     for rel in ["next", "prev"] {
         assert_eq!(points(&format!("<link rel={rel} href=/x/2>"), ""), -15, "{rel}");
         assert_eq!(points("", &format!("<a rel={rel} href=/x/2>w</a>")), -15, "{rel}");

@@ -19,7 +19,7 @@ fn words(count: usize) -> String {
 }
 
 #[test]
-fn words_of_the_body_leave_six_elements_out() {
+fn body_word_count_excludes_six_elements() {
     for tag in ["nav", "header", "footer", "script", "style", "template"] {
         let html = format!("<body><{tag}>{}</{tag}><p>{}</p></body>", words(30), words(7));
         assert_eq!(signals(&html).body_word_count, 7, "{tag}");
@@ -57,14 +57,14 @@ fn every_fingerprint_names_its_framework() {
 }
 
 #[test]
-fn a_framework_makes_an_application_below_200_words() {
+fn framework_page_below_200_words_is_a_spa() {
     let page = |count: usize| signals(&format!("<body><div id=root>{}</div></body>", words(count)));
     assert!(page(199).is_js_spa && !page(200).is_js_spa);
     assert_eq!(page(200).frameworks_detected, ["React"], "the framework is named all the same");
 }
 
 #[test]
-fn a_script_makes_an_application_below_10_words() {
+fn script_page_below_10_words_is_a_spa() {
     let page = |count: usize, script: &str| {
         signals(&format!("<body><div>{}</div>{script}</body>", words(count))).is_js_spa
     };
@@ -85,7 +85,7 @@ fn amp_and_feed_are_absolute_addresses() {
 }
 
 #[test]
-fn each_message_asks_for_javascript() {
+fn each_javascript_message_is_detected() {
     for message in [
         "Enable JavaScript",
         "JavaScript is required",
@@ -104,7 +104,7 @@ fn each_message_asks_for_javascript() {
 }
 
 #[test]
-fn each_root_of_a_framework_is_known() {
+fn each_framework_root_is_detected() {
     for html in [
         "<div id=__next></div>",
         "<div id=app></div>",
@@ -128,13 +128,13 @@ fn external_scripts_are_counted_and_others_are_not() {
 }
 
 #[test]
-fn words_of_noscript_are_those_of_the_longest() {
+fn noscript_words_come_from_the_longest_element() {
     let html = format!("<body><noscript>{}</noscript><noscript>{}</noscript></body>", words(21), words(20));
     assert_eq!(signals(&html).noscript_words, 21);
 }
 
 #[test]
-fn words_of_scripts_styles_and_frame_do_not_count_as_visible() {
+fn visible_word_count_excludes_scripts_styles_and_navigation() {
     for tag in ["script", "style", "nav", "header", "footer"] {
         let html = format!("<body><{tag}>{}</{tag}><p>{}</p></body>", words(30), words(7));
         assert_eq!(signals(&html).visible_word_count, 7, "{tag}");

@@ -8,7 +8,7 @@ use encoding_rs::Encoding;
 use serde_json::Value;
 
 #[test]
-fn declared_charsets_are_those_of_the_standard() {
+fn declared_charsets_follow_the_standard() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/protocol/charset_html5lib.json");
     let cases: Vec<Value> = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let mut overridden = 0;

@@ -30,7 +30,7 @@ fn content(options: Options) -> String {
 }
 
 #[test]
-fn numbers_of_lines_and_bars_of_code_boxes_go() {
+fn line_numbers_and_toolbars_of_code_are_removed() {
     let row = |number: u32, code: &str| {
         format!("<div class=row><span class=n>{number}</span><div>{code}</div></div>")
     };
@@ -54,7 +54,7 @@ fn numbers_of_lines_and_bars_of_code_boxes_go() {
 }
 
 #[test]
-fn lines_of_highlighted_code_are_lines() {
+fn highlighted_code_lines_stay_separate() {
     let code = "<span class=line><i>npm</i> create</span><span class=line>cd project</span>";
     for (lines, expected) in [
         (code.to_owned(), "```\nnpm create\ncd project\n```"),
@@ -72,7 +72,7 @@ fn lines_of_highlighted_code_are_lines() {
 }
 
 #[test]
-fn rows_of_line_numbers_and_code_are_a_block_of_code() {
+fn code_table_rows_become_a_code_block() {
     let gist = |line: &str| {
         let line = if line.is_empty() { "\n" } else { line };
         format!("<tr><td class='blob-num js-line-number'></td><td class=blob-code>{line}</td></tr>\n")
@@ -118,7 +118,7 @@ fn links_are_kept_stripped_or_gathered() {
 }
 
 #[test]
-fn tables_images_and_comments_are_switched() {
+fn options_switch_tables_images_and_comments() {
     let plain = content(Options::default());
     assert!(
         plain.contains("| 1911 | nine tons |")
@@ -134,7 +134,7 @@ fn tables_images_and_comments_are_switched() {
 }
 
 #[test]
-fn plain_text_has_the_words_without_the_marks() {
+fn text_format_has_no_markdown_marks() {
     let text = content(Options::default().with_format(Format::Text).with_images(true));
     assert!(text.starts_with("The crane\n"), "{text}");
     assert!(text.contains("to be painted again this summer"), "{text}");
@@ -157,7 +157,7 @@ fn recall_keeps_at_least_as_much_as_precision() {
 }
 
 #[test]
-fn nothing_but_boilerplate_is_no_text_and_a_warning() {
+fn page_of_boilerplate_gives_no_text_and_a_warning() {
     let html = "<html><head><title>x</title></head><body><nav><a href=/>Home</a><a href=/b>More</a></nav>\
         <footer>All rights reserved</footer></body></html>";
     let page = extract(html, Options::default());
@@ -177,7 +177,7 @@ fn plain_text_is_recognised_with_and_without_its_type() {
 }
 
 #[test]
-fn the_same_page_gives_the_same_bytes_in_every_run_and_thread() {
+fn extraction_is_deterministic_across_runs_and_threads() {
     let extractor = PageExtractor::new(Options::default().with_images(true).with_comments(true)).unwrap();
     let html = page();
     let once = || {

@@ -224,7 +224,7 @@ mod tests {
     use crate::rules::Rules;
 
     #[test]
-    fn times_are_told_from_other_numbers() {
+    fn timestamps_are_distinguished_from_other_numbers() {
         let rules = Rules::embedded().unwrap();
         let is = |text: &str| has_time(text, &rules.extraction.prune);
         for time in [

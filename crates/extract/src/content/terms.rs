@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_button_of_a_sentence_is_a_term() {
+    fn button_within_a_sentence_is_a_term() {
         assert_eq!(terms("<p>A <button>quay</button> is long. <button>More</button> text."), ["quay"]);
         assert!(terms("<p>A <button> </button> or <button>→</button> is no term.").is_empty());
     }

@@ -108,7 +108,7 @@ fn ours(dom: &Dom) -> Vec<Line> {
 }
 
 #[test]
-fn trees_are_those_of_the_standard() {
+fn html5lib_trees_equal_those_of_the_standard() {
     let cases = cases();
     let (mut agree, mut fragments, mut scripted, mut argued) = (0, 0, 0, 0);
     let mut faults = Vec::new();
@@ -142,7 +142,7 @@ fn trees_are_those_of_the_standard() {
 }
 
 #[test]
-fn every_case_is_extracted() {
+fn html5lib_cases_extract_deterministically() {
     let cases = cases();
     let extractor = PageExtractor::new(Options::default().with_images(true).with_blocks(true)).unwrap();
     for case in &cases {

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_those_of_html5ever() {
+    fn tokens_equal_those_of_html5ever() {
         for html in [
             "<!DOCTYPE html PUBLIC \"a>b\"><p CLASS=x id='a b' x = \"y\" z/>t</P ><br/><a href=b/>",
             "\u{feff}a < b </> </3> <?pi a> <!x> <!-- a --> <!--> <!---> <!-- --!> <!-- a -- b --- --> c <!-- d",
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn and_on_any_mixture() {
+    fn tokens_of_random_input_equal_those_of_html5ever() {
         const PARTS: [&str; 44] = [
             "<",
             ">",
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_that_are_too_many() {
+    fn excess_attributes_are_dropped() {
         let log = Log::default();
         assert!(run("<p a b c d>x", &log, 2, &Budget::unlimited(), &Spare::default()));
         assert_eq!(log.0.borrow()[0].matches("QualName").count(), 2);

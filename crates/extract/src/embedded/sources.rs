@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_payload_is_put_together_text_by_text() {
+    fn flat_payload_is_unflattened() {
         let flat = json!([["ShallowReactive", 1], {"data": 2}, {"story": 3}, {"title": 4, "body": 5, "self": 3}, "T", "B"]);
         let found = unflattened(&flat, flat.to_string().len());
         assert_eq!(found, Some(json!([{"title": "T", "body": "B"}])));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_a_payload_names_often_does_not_grow() {
+    fn repeated_references_do_not_multiply_text() {
         let mut list = vec![json!({"a": 1}), json!("x".repeat(1000))];
         list.extend((0..1000).map(|_| json!({"text": 1})));
         let flat = Value::from(list);

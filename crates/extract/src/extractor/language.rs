@@ -124,7 +124,7 @@ mod tests {
     const COMMANDS: &str = "git log git commit git push origin main checkout branch rebase";
 
     #[test]
-    fn code_and_urls_are_of_no_language() {
+    fn code_and_urls_are_excluded_from_language_detection() {
         let url = "https://docs.example.org/which/are/the/and/with/this/that/from/have/you/";
         for (content, text) in [
             (format!("Die [Fähre]({url}) legt ab."), "Die [Fähre  legt ab."),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn english_is_known_by_its_function_words() {
+    fn english_is_recognised_by_function_words() {
         let english =
             "The ferry that leaves the harbour is the one from which you see the island and the reefs.";
         assert!(is_english(english) && !is_english(&english[..40]), "too short");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_and_links_do_not_hide_the_language() {
+    fn commands_and_links_do_not_affect_the_language() {
         let line = format!("[Fähre](https://docs.example.org/{}) `{COMMANDS}` ", COMMANDS.replace(' ', "/"));
         let content = format!("{}Die Fähre legt jeden Morgen ab und kommt am Abend zurück.", line.repeat(30));
         assert_eq!(detect_language(&content).as_deref(), Some("de"));

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_chooses_between_names() {
+    fn url_path_selects_among_titles() {
         let url = |path: &str| Url::parse(&format!("https://aldermere.example{path}")).unwrap();
         let names = ["Ferry stops for the winter", "Söskende går på ski för nöje"];
         for (path, chosen, want) in [

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offsets_are_those_of_zones() {
+    fn differences_between_times_give_zone_offsets() {
         let at = |text: &str| text.parse::<DateTime>().unwrap();
         assert_eq!(offset(at("2019-10-18T22:04:00"), at("2019-10-19T00:04:00")), Some(7200));
         assert_eq!(offset(at("2014-03-17T00:25:01"), at("2014-03-16T19:25:00")), Some(-5 * 3600));

@@ -328,7 +328,7 @@ mod tests {
     use crate::rules::Rules;
 
     #[test]
-    fn forms_and_languages() {
+    fn dates_parse_in_many_formats_and_languages() {
         let rules = &Rules::embedded().unwrap().dates;
         for (text, want) in [
             ("2024-03-05", "2024-03-05"),

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mends_what_is_common() {
+    fn common_json_ld_faults_are_repaired() {
         let value = parse("<!-- {\"a\": \"x\ny\", \"b\": [1,2,],} -->").unwrap();
         assert_eq!(value["a"], "x y");
         assert_eq!(value["b"][1], 2);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn types_lose_their_namespace() {
+    fn json_ld_types_lose_their_namespace() {
         let value = serde_json::json!({"@type": ["https://schema.org/Article", "schema:Thing", "Report"]});
         assert_eq!(types(&value), ["Article", "Thing", "Report"]);
     }

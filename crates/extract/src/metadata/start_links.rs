@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_to_files_lead_to_no_start_page() {
+    fn file_links_are_not_start_page_links() {
         let base = url::Url::parse("https://a.test/b/c/d.html").unwrap();
         for href in ["d.html", "../x/d.html#e", "/d", "./a/d.e", "x/../d-e_f"] {
             assert!(names_file(href) && !is_above(base.join(href).unwrap().as_str(), &base), "{href}");

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_kept_up_to_a_bound_that_counts_their_entries() {
+    fn link_urls_are_kept_up_to_a_memory_limit() {
         let mut urls = LinkUrls::default();
         let url = |id: u32| format!("http:{id}");
         (0..100_000).for_each(|id| urls.add(2 * id, &url(id)));

@@ -58,14 +58,14 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn a_rendered_page_has_the_structure_and_the_marks_of_its_tree(blocks in blocks(calm).prop_map(tidy)) {
+    fn rendered_markdown_has_the_structure_of_the_tree(blocks in blocks(calm).prop_map(tidy)) {
         let (html, want) = page_of(&blocks);
         let markdown = markdown_of(&html, LinkStyle::Keep, false);
         prop_assert_eq!(rendered(&markdown), want, "\n{}\n{}", html, markdown);
     }
 
     #[test]
-    fn a_rendered_page_has_the_text_of_its_tree_whatever_marks_it_holds(blocks in blocks(hostile_spans).prop_map(tidy)) {
+    fn rendered_markdown_has_the_text_of_the_tree(blocks in blocks(hostile_spans).prop_map(tidy)) {
         let (html, want) = page_of(&blocks);
         let markdown = markdown_of(&html, LinkStyle::Keep, false);
         prop_assert_eq!(text_of(&rendered(&markdown)), text_of(&want), "\n{}\n{}", html, markdown);
@@ -77,7 +77,7 @@ fn assert_markdown(html: &str, want: &str) {
 }
 
 #[test]
-fn blocks_have_the_forms_of_the_contract() {
+fn blocks_render_as_the_contract_states() {
     for (html, want) in [
         ("<ol><li>x<li value=5>y</ol>", "1. x\n5. y"),
         ("<ul><li>a</ul><ul><li>b</ul><ol><li>c</ol><ol><li>d</ol>", "- a\n\n* b\n\n1. c\n\n1) d"),
@@ -140,7 +140,7 @@ fn blocks_have_the_forms_of_the_contract() {
 }
 
 #[test]
-fn parts_of_a_line_have_the_forms_of_the_contract() {
+fn inline_elements_render_as_the_contract_states() {
     for (html, want) in [
         (
             "10<sup>-3</sup> m<sup>2</sup>, the 1<sup>st</sup>, H<sub>2</sub>O",
@@ -180,7 +180,7 @@ fn parts_of_a_line_have_the_forms_of_the_contract() {
 }
 
 #[test]
-fn footnotes_formulas_and_media_have_the_forms_of_the_contract() {
+fn footnotes_formulas_and_media_render_as_the_contract_states() {
     for (html, want) in [
         (
             "<p>Text<sup><a href=#fn-1 id=fnref-1>1</a></sup> more.<section><ol><li id=fn-1><p>Note. <a href=#fnref-1>↩</a></ol></section>",
@@ -229,7 +229,7 @@ fn footnotes_formulas_and_media_have_the_forms_of_the_contract() {
 }
 
 #[test]
-fn an_address_is_spelled_once() {
+fn each_url_is_written_once() {
     let html = "<p><a href=/a>one</a> <a href=/a#x>two</a> <a href=#y>three</a> <a href=/dir/page>four</a> <a href=/cart rel=nofollow>five</a>";
     assert_eq!(markdown_of(html, LinkStyle::Once, false), "[one](https://quay.test/a) two three four five");
     assert_eq!(
@@ -240,7 +240,7 @@ fn an_address_is_spelled_once() {
 }
 
 #[test]
-fn an_address_that_says_no_more_than_its_text_is_not_spelled() {
+fn url_that_repeats_its_link_text_is_not_written() {
     for (html, once) in [
         ("<a href=/wiki/Red_list>Red list</a>", "Red list"),
         ("<a href=/api/struct.Vec.html><code>Vec</code></a>", "`Vec`"),
@@ -286,7 +286,7 @@ fn italics_beside_bold_text_keep_its_characters() {
 }
 
 #[test]
-fn lists_that_arrange_sections_are_no_lists() {
+fn lists_of_sections_render_as_sections() {
     let markdown = |body: &str| markdown_of(body, LinkStyle::Strip, false);
     let method = "<ul><li><h4>sail</h4><pre>void sail()</pre><p>Leaves the harbour.</p></li></ul>";
     let one = markdown(&format!("<ul><li><a id=methods></a>\n<h3>Methods</h3>{method}{method}</li></ul>"));
@@ -304,7 +304,7 @@ fn lists_that_arrange_sections_are_no_lists() {
 }
 
 #[test]
-fn geshi_names_the_language_on_a_box() {
+fn geshi_box_gives_the_code_language() {
     let box_of =
         "<div class=mw-geshi><div class='cpp source-cpp'><pre class=de1>int sail();</pre></div></div>";
     assert_eq!(markdown_of(box_of, LinkStyle::Strip, false), "```cpp\nint sail();\n```");

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_only_what_would_be_read_otherwise() {
+    fn only_markdown_line_starts_are_escaped() {
         for (text, want) in [
             ("# a", "\\# a"),
             ("#a", "#a"),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_keeps_its_characters() {
+    fn only_markdown_characters_in_prose_are_escaped() {
         for (text, want) in [
             ("*a* and **b**", "\\*a\\* and \\*\\*b\\*\\*"),
             ("2 * 3 * 4", "2 * 3 * 4"),

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folds_and_marks() {
+    fn inline_text_is_folded_and_marked() {
         let mut inline = Inline::default();
         inline.push(" a\n ", false);
         inline.open(7, Some(Mark::Strong));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn invisible_characters_join_what_they_stand_between() {
+    fn invisible_characters_are_removed_within_words() {
         let mut inline = Inline::default();
         inline.push("soft\u{ad}hyphen \u{200b} zero\u{200b}width می\u{200c}خواهم", false);
         assert_eq!(inline.text, "softhyphen zerowidth می\u{200c}خواهم");

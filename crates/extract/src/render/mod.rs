@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_those_of_the_text() {
+    fn only_references_of_the_text_are_listed() {
         let references = ["a", "b", "c"].map(str::to_owned);
         let piece = |text: &str| Piece {
             kind: Kind::Paragraph,

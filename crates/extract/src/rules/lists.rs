@@ -355,7 +355,7 @@ mod tests {
         "<div id=a>1</div><div class='x b'>2</div><p class=c>3</p><section><i class=d>4</i></section>";
 
     #[test]
-    fn generic_rules_hold_everywhere_and_specific_ones_on_their_hosts() {
+    fn generic_rules_apply_everywhere_and_specific_rules_per_host() {
         let lists = lists(
             "[Adblock Plus 2.0]\n! a comment\n###a\n##.b\nshop.example##p.c\nother.example,~www.other.example##p.c\n\
              ~quiet.example##section > .d\n",
@@ -369,14 +369,14 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_hold_wherever_they_stand() {
+    fn exception_rules_apply_at_any_position() {
         let lists = lists("fine.example#@#.b\n##.b\n###a\n#@##a\nfine.example##.b,.c\n");
         assert_eq!(hidden(&lists, "example.net", PAGE), ["2"]);
         assert_eq!(hidden(&lists, "fine.example", PAGE), ["3"]);
     }
 
     #[test]
-    fn what_is_not_for_us_is_counted_and_faults_are_named() {
+    fn unsupported_list_rules_are_counted_and_faults_reported() {
         let lists = lists(
             "||ads.example^\n@@||x.example^$generichide\n/banner#ad##.x\nexample.org#?#div:has(> p)\n\
              example.org##+js(set, a, 1)\n##body:style(overflow: auto)\n##div:has(p)\n##a + b\nshop.*##.q\n##\n##.a[\n##.ok\n",

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_rules_are_whole() {
+    fn built_in_rules_parse() {
         let rules = Rules::embedded().unwrap();
         assert!(rules.consent.manager.len() >= 30, "thirty named consent managers");
     }
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_are_told_at_once_with_file_line_and_key() {
+    fn all_rule_errors_are_reported_with_file_line_and_key() {
         let faults = load(&[
             ("score.toml", "threshold = \"x\"\n\n[url]\ndate = true\nlong_slugs = 5\n"),
             (
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn selectors_and_phrases_are_named_by_line_and_key() {
+    fn selector_and_phrase_errors_name_line_and_key() {
         let faults = load(&[
             (
                 "consent.toml",
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn own_entries_come_first_and_replace_those_of_their_name() {
+    fn user_entries_precede_and_replace_built_in_entries() {
         let built_in = Rules::embedded().unwrap();
         let rules = load(&[(
             "platforms.toml",

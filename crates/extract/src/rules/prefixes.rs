@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_begins_with_words_in_any_case() {
+    fn prefixes_match_in_any_case() {
         let words = Prefixes::from(
             ["by ", "Von".to_lowercase().as_str(), "автор", "by:"].map(str::to_owned).to_vec(),
         );

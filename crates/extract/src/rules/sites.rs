@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_is_its_host_or_all_below_it() {
+    fn site_pattern_matches_a_host_or_its_subdomains() {
         let sites = sites("[[site]]\nmatch = \"*.example.org\"\n[[site]]\nmatch = \"a.test\"\n");
         let matches = |index: usize, url: &str| sites.site[index].matches(&Url::parse(url).unwrap());
         assert!(matches(0, "https://example.org/x") && matches(0, "https://www.EXAMPLE.org:8443/"));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_stand_for_any_characters() {
+    fn stars_match_any_characters() {
         for (pattern, path, expected) in [
             ("/a/*", "/a/b/c", true),
             ("/a/*", "/b/a/", false),

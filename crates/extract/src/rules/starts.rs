@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_compared_with_the_beginnings_of_its_first_letter() {
+    fn line_starts_are_looked_up_by_first_letter() {
         let starts =
             Starts::from(vec!["by ".to_owned(), "by the".to_owned(), "автор".to_owned(), String::new()]);
         assert!(
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_anywhere_in_a_line() {
+    fn words_are_found_anywhere_in_a_line() {
         let words = Words::try_from(vec!["newsletter".to_owned(), "рассылку".to_owned()]).unwrap();
         assert!(
             words.are_in("our newsletter") && words.are_in("на нашу рассылку") && !words.are_in("the news")

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_phrases_and_prefixes() {
+    fn token_table_matches_words_phrases_and_prefixes() {
         let mut table = TokenTable::default();
         table.add("nav*", Roles::NAVIGATION);
         table.add("ad", Roles::ADVERTISEMENT);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_hides_on_every_screen_is_told_from_one_that_does_on_some() {
+    fn classes_that_hide_on_every_screen_are_recognised() {
         let rules = crate::rules::Rules::embedded().unwrap();
         let is_hidden = |classes: &str| rules.tokens.roles(classes).has(Roles::UNSEEN);
         for classes in
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_table_remembers_is_not_told_of_another() {
+    fn cached_roles_belong_to_one_token_table() {
         let table = |roles: Roles| {
             let mut table = TokenTable::default();
             table.add("slot", roles);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn compounds_are_split_at_known_words_alone() {
+    fn compound_names_split_only_at_known_words() {
         let rules = crate::rules::Rules::embedded().unwrap();
         let roles = |name| rules.tokens.roles(name);
         for (name, role) in [
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_one_repeated_word_costs_no_more_than_its_length() {
+    fn name_of_repeated_words_splits_in_linear_time() {
         let mut table = TokenTable::default();
         ["aa", "aaa", "aaaa"].iter().for_each(|word| table.add(word, Roles::FOOTER));
         table.split_compounds(&[]);

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_any_script_is_masked_in_one_pass() {
+    fn one_pass_masking_equals_folding_then_masking() {
         let mut hasher = TextHasher::default();
         let mut agree = |text: &str| {
             let want = masked(&text::fold_lower(text));

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_told_from_another_by_what_varies_there() {
+    fn frame_and_content_are_separated_by_varying_text() {
         let mut evidence = SiteEvidence::default();
         (0..4).for_each(|n| evidence.observe(&page(n)));
         evidence.settle();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_parts_do_not_matter() {
+    fn evidence_does_not_depend_on_order_or_merging() {
         let (mut forth, mut back, mut half) =
             (SiteEvidence::default(), SiteEvidence::default(), SiteEvidence::default());
         (0..50).for_each(|n| forth.observe(&page(n)));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_and_saved_evidence_say_the_same() {
+    fn snapshot_and_saved_evidence_agree() {
         let mut evidence = SiteEvidence::default();
         (0..50).for_each(|n| evidence.observe(&page(n)));
         let snapshot = evidence.snapshot();
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_whose_own_text_is_not_taken_is_missed() {
+    fn page_without_its_unique_text_counts_as_missed() {
         let block =
             |path, text, taken| CountedBlock { path, text, words: 30, chars: 150, link_chars: 0, taken };
         let page = |n: u64, taken| [block(1, 7, true), block(2, 1_000 + n, taken)];
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_what_repeats_is_not_forgotten() {
+    fn memory_is_bounded_and_repeated_text_is_kept() {
         let mut evidence = SiteEvidence::default();
         let block = |path, text| CountedBlock { path, text, words: 3, chars: 20, link_chars: 0, taken: true };
         for n in 0..2_000_u64 {

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_of_all_notations() {
+    fn colours_parse_in_all_notations() {
         for white in
             ["white", "#FFF", "#ffffffff", "rgb(255, 255, 255)", "rgb(100% 100% 100%)", "hsl(0, 0%, 100%)"]
         {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_lost_on_its_own_colour() {
+    fn text_in_its_background_colour_is_invisible() {
         let on = |text: &str, ground: &str| parse(text).unwrap().is_lost_on(parse(ground).unwrap());
         assert!(on("#fff", "#fefefe") && on("#111", "#000") && on("#f5f5f5", "white"));
         assert!(!on("#fff", "#000") && !on("#ccc", "#fff") && !on("#777", "#fff") && !on("#f00", "#4a9f00"));

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_of_a_wide_screen() {
+    fn media_queries_match_a_wide_screen() {
         for (list, holds) in [
             ("", true),
             ("all", true),

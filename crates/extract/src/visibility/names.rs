@@ -101,7 +101,7 @@ mod tests {
     use crate::dom::{Limits, parse};
 
     #[test]
-    fn rules_about_other_names_are_passed_over() {
+    fn rules_for_absent_names_are_skipped() {
         let dom = parse("<main id=m><p class='a b-c'>x</p></main>", &Limits::default()).dom;
         let names = Names::of(&dom, &(1..dom.len()).collect::<Vec<_>>());
         for prelude in [

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_behind_plain_blocks() {
+    fn scan_skips_plain_declaration_blocks() {
         for (block, is_plain) in [
             ("color:red}x", true),
             ("color:var(--a--b);width:calc(1px + var(--c))}x", true),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_outside_of_parentheses_and_strings() {
+    fn next_stop_ignores_parentheses_and_strings() {
         for (css, place) in [
             ("a:b;", 3),
             ("abcdefgh:b}", 10),

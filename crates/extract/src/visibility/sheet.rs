@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_a_sheet() {
+    fn style_sheet_rules_are_parsed() {
         for (css, rules) in [
             ("a{display:none}b{color:red}", vec![">a none!", ">b red"]),
             ("<!-- a { display : none } -->", vec![">a none!"]),
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn declarations_of_an_attribute() {
+    fn style_attribute_declarations_are_parsed() {
         let values = |style| Sheets::inline(style).map(|one| one.value.to_owned()).collect::<Vec<_>>();
         assert_eq!(values("padding:0; DISPLAY : none !important"), ["none !important"]);
         assert_eq!(values("color:red;}display:none"), ["red"]);

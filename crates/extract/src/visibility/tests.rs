@@ -79,7 +79,7 @@ const HIDDEN: [(&str, &str); 51] = [
 ];
 
 #[test]
-fn what_a_style_hides_is_no_content() {
+fn text_hidden_by_a_style_is_not_content() {
     let left: Vec<String> = HIDDEN
         .iter()
         .filter(|(head, snippet)| text(head, &snippet.replace("{}", SENTENCE)).contains("FINDME"))
@@ -139,7 +139,7 @@ const SEEN: [(&str, &str); 37] = [
 ];
 
 #[test]
-fn what_can_be_seen_or_opened_stays() {
+fn visible_and_expandable_text_stays() {
     let lost: Vec<String> = SEEN
         .iter()
         .filter(|(head, snippet)| !text(head, &snippet.replace("{}", SENTENCE)).contains("FINDME"))
@@ -169,7 +169,7 @@ fn style_sheets_hide_a_small_part_only() {
 }
 
 #[test]
-fn much_hidden_text_stays_only_where_something_may_show_it() {
+fn large_hidden_text_stays_only_if_it_can_be_shown() {
     let hidden = format!("<p class=q>FINDME {}</p>", "tide ".repeat(400));
     for style in ["display:none", "visibility:hidden", "opacity:0", "font-size:0"] {
         let head = format!("<style>.q{{{style}}}</style>");
@@ -228,7 +228,7 @@ fn a_nearly_empty_page_keeps_hidden_text_only_if_it_runs_scripts() {
 }
 
 #[test]
-fn style_sheets_are_applied_only_where_the_rules_ask_for_it() {
+fn style_sheets_are_applied_only_if_rules_enable_them() {
     let html = "<!doctype html><style>.q{display:none}.r{display:block!important}</style><body><h1>A day</h1><p>The clerk writes into \
         the ledger which boats came home, and what they carried.<p class=q>FINDME in a sheet.<p style='display:none'>FINDME in an attribute.";
     let with = |style_sheets: bool| {
@@ -244,7 +244,7 @@ fn style_sheets_are_applied_only_where_the_rules_ask_for_it() {
 }
 
 #[test]
-fn style_sheets_without_end_take_no_time() {
+fn huge_style_sheets_end_in_time() {
     let rules: String = (0..20_000).map(|n| format!(".a .b .c{n} > .d ~ .e{{display:none}}")).collect();
     for css in [
         rules,

@@ -371,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_values() {
+    fn css_lengths_are_parsed() {
         let px = |value: &str| lengths(value).first().map(|length| length.pixels());
         for (value, pixels) in [
             ("0", 0.0),
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_without_area() {
+    fn shapes_without_area_are_recognised() {
         for shape in [
             "inset(50%)",
             "inset(100%)",
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn transformations_and_filters() {
+    fn transforms_and_filters_that_hide_are_recognised() {
         for value in [
             "scale(0)",
             "scaleY(0)",

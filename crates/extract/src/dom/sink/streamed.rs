@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn parts_come_to_their_places() {
+    fn streamed_parts_replace_their_templates() {
         let html = "<main>a<template id='B:0'></template><i>wait</i>z</main>\
             <div hidden id='S:0'>b<p>c</p><template id='P:1'></template>e</div><div hidden id='S:1'><b>d</b></div>";
         assert_eq!(text_of_main(html, &Limits::default()), "abcdewaitz");
     }
 
     #[test]
-    fn parts_without_a_place_stay() {
+    fn streamed_parts_without_a_template_stay_hidden() {
         for html in [
             // No template, one after its part, one of another number, one inside of its own part.
             "<main>a</main><div hidden id='S:0'>b</div>",
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_inside_of_parts_do_not_add_up() {
+    fn nested_streamed_parts_have_bounded_depth() {
         let mut html = "<main><template id='B:0'></template></main>".to_owned();
         for part in 0..100 {
             html.push_str(&format!("<div hidden id='S:{part:x}'>"));

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_with_the_words_for_an_author() {
+    fn author_and_byline_are_found_in_class_names() {
         for (words, holds) in
             [("author", true), ("BYLINE", true), ("buthor", false), ("autho", false), ("bylin", false)]
         {

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_of_campaigns_go() {
+    fn tracking_parameters_are_removed() {
         for (url, want) in [
             ("https://a.test/x?utm_source=y", "https://a.test/x"),
             ("https://a.test/x?id=1&fbclid=2&page=3", "https://a.test/x?id=1&page=3"),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_with_brackets_end_where_they_end() {
+    fn link_destinations_with_brackets_are_escaped() {
         assert_eq!(destination("https://a.test/x_(y)"), "https://a.test/x_(y)");
         assert_eq!(destination("https://a.test/x):"), "<https://a.test/x):>");
         assert_eq!(destination("https://a.test/?`[x](y)"), "https://a.test/?%60[x%5D(y)");

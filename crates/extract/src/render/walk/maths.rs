@@ -341,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formulas_hold_no_markdown() {
+    fn formulas_are_escaped_against_markdown() {
         for (tex, want) in [
             ("a < b", "a < b"),
             ("a<b", "a< b"),

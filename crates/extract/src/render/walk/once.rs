@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_ends_with_the_name_is_known() {
+    fn path_that_ends_with_the_link_text_is_recognised() {
         for (path, name) in [
             ("/wiki/Red_list_(species)", "Red list (species)"),
             ("/docs/struct.HashMap.html", "HashMap"),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_is_known_by_the_last_folder_of_its_path() {
+    fn archive_page_is_recognised_by_its_last_folder() {
         let rules = crate::rules::Rules::embedded().unwrap();
         let rules = &rules.extraction.markdown;
         for (href, folder) in [
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_beyond_ascii_are_spelled() {
+    fn percent_encoded_letters_are_decoded() {
         for (url, want) in [
             ("https://a.test/x", "https://a.test/x"),
             ("https://a.test/%E7%94%B3x%2F%e8%af%b7?q=%20%C3%A9", "https://a.test/申x%2F请?q=%20é"),
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_named_by_its_folder_or_its_index() {
+    fn urls_of_a_folder_and_its_index_are_equal() {
         for url in
             ["http://a.test/x/", "https://a.test/x/index.html", "https://a.test/x", "https://a.test/x/#y"]
         {

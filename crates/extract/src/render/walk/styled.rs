@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_weight_of_a_style_is_read() {
+    fn font_weight_and_style_are_read_from_css() {
         for (style, want) in [
             ("font-weight: bold", Some(true)),
             ("color:red; FONT-weight :700 !important", Some(true)),

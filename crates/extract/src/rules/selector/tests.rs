@@ -14,7 +14,7 @@ fn count(selector: &str, html: &str) -> usize {
 }
 
 #[test]
-fn parts_and_descendants() {
+fn selectors_match_compounds_and_descendants() {
     let html =
         "<div id=a class='x y' data-k='one two'><p class=x>1<app-root>2</app-root></p></div><p class=x>3</p>";
     for (selector, hits) in [
@@ -51,7 +51,7 @@ fn parts_and_descendants() {
 }
 
 #[test]
-fn what_is_not_supported_is_an_error() {
+fn unsupported_and_invalid_selectors_are_errors() {
     for selector in
         ["a:first-child", "*", "a + b", "a ~ b", "a, b", ":not(a b)", "[a=b i]", "[a='b' i]", "[a|=b]"]
     {
@@ -65,7 +65,7 @@ fn what_is_not_supported_is_an_error() {
 }
 
 #[test]
-fn a_chain_that_fails_is_looked_for_further_up() {
+fn failed_child_match_is_retried_at_ancestors() {
     // The nearest p is no child of the section; its ancestor is.
     let html = "<section><ins><b id=x><i><b><u>1</u></b></i></b></ins></section>";
     assert_eq!(count("ins > b u", html), 1);

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_names_are_forgotten_beyond_a_bound() {
+    fn memo_of_words_and_names_is_bounded() {
         with_words(new_table(), |words| {
             for n in 0..3 * MAX_WORDS {
                 let name = format!("name-{n}");

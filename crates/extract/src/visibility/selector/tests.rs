@@ -63,7 +63,7 @@ fn specificity_counts_ids_classes_and_tags() {
 }
 
 #[test]
-fn rules_inside_of_rules() {
+fn nested_rules_match() {
     let dom = parse_html(PAGE, &Limits::default()).dom;
     let tree = Tree::new(&dom);
     let outer = parse(".x", None).unwrap();
@@ -77,7 +77,7 @@ fn rules_inside_of_rules() {
 }
 
 #[test]
-fn steps_are_bounded() {
+fn selector_matching_steps_are_bounded() {
     let html = format!("<div>{}</div>", "<p class=b>x</p>".repeat(5000));
     let dom = parse_html(&html, &Limits::default()).dom;
     let tree = Tree::new(&dom);
