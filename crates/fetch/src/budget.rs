@@ -125,7 +125,7 @@ mod tests {
     use futures::FutureExt;
 
     #[tokio::test]
-    async fn a_body_waits_only_while_the_budget_is_used_up() {
+    async fn body_waits_only_while_the_budget_is_exhausted() {
         let budget = ByteBudget::new(100_000);
         let mut first = budget.admit().await;
         first.holds(99_999);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_small_body_gives_back_what_it_was_charged_on_admission() {
+    async fn small_body_releases_its_admission_charge() {
         let budget = ByteBudget::new(10);
         let guard = budget.admit().await.complete(7);
         assert_eq!(budget.used(), 7);

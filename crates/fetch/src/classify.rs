@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_table_in_its_order() {
+    fn classification_rules_apply_in_table_order() {
         use ClassificationRule as R;
         use Extractor::{EmbeddedData, None as Nothing, PlainText, Readability};
         use PageType as T;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_alone_send_no_page_with_content_to_a_browser() {
+    fn page_with_content_needs_no_browser_despite_signals() {
         let all = PageSignals {
             is_js_spa: true,
             is_cookie_walled: true,
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_page_is_no_shell_because_it_is_short() {
+    fn short_page_is_not_a_shell_by_length_alone() {
         let scripts = PageSignals { external_scripts: 15, is_js_spa: true, ..body(9) };
         assert_eq!(strategy(&scripts, 40, Extractor::Trafilatura), Strategy::StaticBestEffort);
         assert_eq!(strategy(&scripts, 9, Extractor::Trafilatura), Strategy::Chrome);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paywall_has_a_teaser_before_it_and_is_never_sent_to_a_browser() {
+    fn paywalled_page_is_never_rendered() {
         let pay = PageSignals { is_paywalled: true, is_js_spa: true, ..body(500) };
         assert_eq!(decided(&pay, 399, Extractor::Readability).page_type, PageType::Paywalled);
         assert_eq!(decided(&pay, 400, Extractor::Readability).strategy, Strategy::Static);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_says_where_the_text_stands() {
+    fn classification_reason_names_the_text_source() {
         let noscript = PageSignals { noscript_words: 280, ..body(300) };
         let reason = |signals: &PageSignals, extractor| decided(signals, 250, extractor).reason;
         assert_eq!(
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_the_four_signals_needs_its_sparseness() {
+    fn each_signal_needs_its_word_limit() {
         let js = |signals: &PageSignals| needs_js(signals, THRESHOLD_WORDS).is_some();
         let root = |words| PageSignals { has_js_root: true, ..body(words) };
         assert!(js(&root(99)) && !js(&root(100)));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn needs_js_goes_by_its_own_count_and_the_table_by_the_other() {
+    fn needs_js_and_rule_table_use_different_word_counts() {
         // a template counts in §3 but not in §2: if full of words, it shows that the root is not empty
         let template =
             PageSignals { has_js_root: true, body_word_count: 20, visible_word_count: 120, ..body(0) };

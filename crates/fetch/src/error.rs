@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_name_the_way_out() {
+    fn fetch_error_hints_name_the_remedy() {
         let blocked = FetchError::AddressBlocked { host: "h".into(), address: "fe80::1".parse().unwrap() };
         assert!(blocked.hint().contains("--allow-address fe80::1/128"), "{}", blocked.hint());
         assert!(FetchError::Status(429).hint().contains("--delay"));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_pass_is_transient() {
+    fn only_temporary_errors_are_transient() {
         for status in [408, 425, 429, 500, 502, 503, 504, 599] {
             assert!(FetchError::Status(status).is_transient(), "{status}");
         }

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn more_words_win_unless_they_are_less_sure() {
+    fn more_words_win_unless_less_reliable() {
         use Extractor::{BodyFallback, Readability};
         let whole = |words| page(words, Readability, PageType::StaticHtml);
         assert!(outweighs(&whole(101), &whole(100)) && !outweighs(&whole(100), &whole(100)));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_decision_leads_on_by_the_table() {
+    fn each_decision_gives_its_strategy_order() {
         let of = |strategy| {
             strategies_in_order(&Classification {
                 page_type: PageType::Unknown,

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_parses_and_every_rule_has_a_name_of_its_own() {
+    fn filter_file_parses_and_rule_names_are_unique() {
         let file: FilterFile = crate::rules::parse(FILE, TEXT).unwrap();
         let names: Vec<_> = file.exclude.iter().chain(&file.links_only).map(|e| &e.name).collect();
         let distinct: std::collections::BTreeSet<_> = names.iter().collect();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn hard_soft_and_neither() {
+    fn urls_are_excluded_links_only_or_fetched() {
         for (url, rule) in [
             ("/_next/static/x", "next-static"),
             ("/CDN-CGI/l/email-protection", "cdn-cgi"),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_expressions_look_at_the_whole_url() {
+    fn user_expressions_match_the_whole_url() {
         let filter = filter(&["^https://h/docs/"], &["secret"]);
         let judge = |u: &str| filter.classify(&Url::parse(u).unwrap());
         assert_eq!(judge("https://h/docs/a"), Judgement::Fetch);

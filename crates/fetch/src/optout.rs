@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_location_that_matches_decides() {
+    fn first_matching_tdm_location_decides() {
         let file = br#"[{"location": "/free/*", "tdm-reservation": 0},
                         {"location": "/*.jpg$", "tdm-reservation": 1},
                         {"location": "/", "tdm-reservation": "1", "tdm-policy": "https://h.test/p.json"}]"#;
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_is_no_leave() {
+    fn unavailable_opt_out_file_counts_as_opt_out() {
         let of = |tdm, ai, header| OriginOptOuts::parse(tdm, ai, "crawl").reserves(&url("/a"), header);
         let (missing, unknown) = (OptOutFile::Missing, OptOutFile::Unknown);
         let (tdm, ai) = (
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn ai_txt_reads_as_robots_txt_does() {
+    fn ai_txt_parses_like_robots_txt() {
         let file = b"User-Agent: *\nDisallow: /art/\nDisallow: *.txt$\nUser-Agent: crawl\nDisallow: /ours\n";
         let ours = OriginOptOuts::parse(OptOutFile::Missing, OptOutFile::Found(file), "crawl");
         assert_eq!(

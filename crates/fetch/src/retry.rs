@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_double_up_to_the_longest_and_attempts_run_out() {
+    fn backoff_doubles_up_to_its_limit_and_retries_end() {
         let pauses: Vec<_> = (1..=5).map(|n| seconds(n, RetryCause::NoOutcome)).collect();
         assert_eq!(pauses, [Some(2), Some(4), Some(8), Some(10), None]);
         let endless = RetryPolicy { retries: u32::MAX, ..SETTINGS };
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_decides() {
+    fn retry_delay_depends_on_the_cause() {
         let busy = FetchError::Status(503);
         let after =
             |seconds| RetryCause::Request { error: &busy, retry_after: Some(Duration::from_secs(seconds)) };

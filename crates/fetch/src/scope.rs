@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn each_scope_reaches_as_far_as_it_says() {
+    fn each_scope_contains_its_urls() {
         // columns: host, subdomains, domain, any
         for (seed, url, expected) in [
             ("https://www.a.co.uk/", "http://www.a.co.uk/x", [true, true, true, true]),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_that_a_seed_redirects_to_can_be_added() {
+    fn redirect_target_host_can_be_added_to_the_scope() {
         let mut set = ScopeSet::of_seeds(Scope::Host, [&Url::parse("https://a.test/").unwrap()]);
         let www = Url::parse("https://www.a.test/").unwrap();
         assert!(!set.contains(&www));

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_with_and_without_scheme() {
+    fn seed_lines_parse_with_and_without_scheme() {
         for (line, url, bare) in [
             ("http://a.test/x", "http://a.test/x", false),
             ("  HTTPS://A.test ", "https://a.test/", false),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn seed_errors_state_the_reason() {
         for (line, hint) in [
             ("ftp://a.test/", "ftp"),
             ("mailto:a@b.c", "mailto"),

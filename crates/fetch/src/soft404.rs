@@ -127,20 +127,20 @@ mod tests {
     }
 
     #[test]
-    fn the_file_parses_and_is_in_lower_case() {
+    fn soft404_phrases_parse_and_are_lower_case() {
         let rules: Rules = crate::rules::parse(FILE, TEXT).unwrap();
         assert!(rules.phrases.iter().all(|phrase| *phrase == phrase.to_lowercase()));
     }
 
     #[test]
-    fn a_probe_stands_beside_the_page() {
+    fn probe_url_is_a_sibling_of_the_page() {
         let probe = probe_url(&url("/shop/items/red-shoe.html?x#y"), 7);
         assert_eq!(probe.as_str(), "http://h.test/shop/items/0000000000000007-nowhere.html");
         assert_eq!(probe_url(&url("/"), 1).path(), "/0000000000000001-nowhere");
     }
 
     #[test]
-    fn error_pages_that_echo_the_url_are_one() {
+    fn error_pages_that_echo_the_url_match() {
         let text = |what: &str| {
             format!(
                 "Sorry! We could not find {what}. Try the search, or go back to the start page. 2026-01-01 12:00"

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_parses_and_the_token_leads_the_user_agent() {
+    fn user_agent_begins_with_the_product_token() {
         crate::rules::parse::<Rules>(FILE, TEXT).unwrap();
         let plain = default_user_agent("", "", "");
         assert!(plain.starts_with(&format!("{}/", product_token())) && !plain.contains('{'), "{plain}");

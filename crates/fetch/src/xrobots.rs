@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_and_everybodys_count() {
+    fn x_robots_directives_apply_for_all_and_our_token() {
         assert_eq!(of(&["otherbot: noindex", "none"]), [true, true, false, false]);
         assert_eq!(of(&["otherbot: noindex, nofollow"]), [false; 4]);
         assert_eq!(of(&["Crawl: NoIndex"]), [true, false, false, false]);

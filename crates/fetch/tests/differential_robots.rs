@@ -35,7 +35,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn verdicts_are_those_of_the_port_of_googles_parser(
+    fn verdicts_equal_those_of_googles_parser(
         file in file(),
         paths in prop::collection::vec("/[abc.]{0,6}([?][abc=&]{0,3})?", 1..8),
     ) {

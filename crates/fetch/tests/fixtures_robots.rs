@@ -36,7 +36,7 @@ fn faults(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn every_fixture_means_what_it_says() {
+fn every_robots_fixture_gives_its_verdicts() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/robots");
     let folders: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(folders.len() >= 3);

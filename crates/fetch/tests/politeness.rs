@@ -74,7 +74,7 @@ async fn sitemap(client: &HttpClient, gate: &Gate, url: Url) -> Vec<SitemapEntry
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_gap_is_shorter_than_the_delay_with_redirects_robots_and_sitemaps() {
+async fn all_requests_to_a_host_keep_the_delay() {
     const DELAY: Duration = Duration::from_millis(20);
     let log = Log::default();
     let server = site(Arc::clone(&log)).await;
@@ -113,7 +113,7 @@ async fn no_gap_is_shorter_than_the_delay_with_redirects_robots_and_sitemaps() {
 }
 
 #[tokio::test]
-async fn after_a_429_no_request_comes_before_its_time() {
+async fn requests_after_a_429_wait_for_retry_after() {
     let server = Server::answering(|seen| match seen.path.as_str() {
         "/busy" => response("429 Too Many Requests", "Retry-After: 1\r\n", b""),
         _ => html("x"),
@@ -137,7 +137,7 @@ async fn after_a_429_no_request_comes_before_its_time() {
 }
 
 #[tokio::test]
-async fn robots_txt_that_leads_to_a_host_that_cannot_be_asked_soon_is_given_up() {
+async fn robots_txt_redirect_to_a_blocked_host_is_abandoned() {
     let target = Server::answering(|_| response("200 OK", "", b"user-agent: *")).await;
     let to = target.url("/robots.txt");
     let server = Server::answering(move |_| response("301 Moved", &format!("Location: {to}\r\n"), b"")).await;

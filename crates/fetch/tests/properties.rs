@@ -87,7 +87,7 @@ fn sitemap_like() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn robots_txt_is_parsed_and_asked_whatever_it_holds(robots in robots_like(), path in url_like()) {
+    fn any_robots_txt_parses_and_gives_verdicts(robots in robots_like(), path in url_like()) {
         let parsed = RobotsTxt::parse(&robots);
         let rules = parsed.rules("crawl");
         let verdict = rules.verdict_of_path(&path);
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn the_canonical_form_is_its_own_canonical_form(text in url_like()) {
+    fn canonicalization_is_idempotent(text in url_like()) {
         let canonicalizer = Canonicalizer::default();
         if let Ok(once) = canonicalizer.parse(&text) {
             prop_assert_eq!(&canonicalizer.canonical(&once), &once);
@@ -119,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn judging_a_url_never_fails(text in url_like()) {
+    fn url_filters_and_traps_accept_any_url(text in url_like()) {
         let traps = Traps::new(TrapSettings::default(), 2026);
         if let Ok(url) = Url::parse(&text) {
             let _ = FILTER.classify(&url);
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn headers_are_read_whatever_they_say(value in any::<String>()) {
+    fn robots_and_tdm_headers_accept_any_value(value in any::<String>()) {
         let headers = Headers(vec![("x-robots-tag".into(), value.clone()), ("tdm-reservation".into(), value)]);
         let _ = x_robots_tag(&headers, "crawl");
         let _ = crawl_fetch::tdm_header(&headers);

@@ -77,7 +77,7 @@ fn every_extension_of_the_list_is_excluded() {
 }
 
 #[test]
-fn the_users_expression_comes_after_the_built_in_rules() {
+fn user_expression_applies_after_the_built_in_rules() {
     let filter = UrlFilter::new(true, &[], &[Regex::new("/(draft|wp-json)/").unwrap()]).unwrap();
     let rule = |rest: &str| match judge(&filter, rest) {
         Judgement::Exclude { rule } => rule,

@@ -19,7 +19,7 @@ fn a_page_without_a_signal_needs_no_javascript() {
 }
 
 #[test]
-fn the_surest_signal_speaks_first() {
+fn most_reliable_signal_gives_the_reason() {
     let mut signals = PageSignals {
         asks_for_javascript: true,
         has_js_root: true,

@@ -87,7 +87,7 @@ fn peak_memory() -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the benchmark suites"]
-async fn every_path_ends_in_one_typed_answer() {
+async fn every_hostile_path_gives_one_typed_result() {
     let server = start().await.unwrap();
     let limits = HttpSettings {
         read_timeout: Duration::from_secs(4),
@@ -144,7 +144,7 @@ async fn every_path_ends_in_one_typed_answer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the benchmark suites"]
-async fn every_robots_txt_ends_in_a_policy() {
+async fn every_hostile_robots_txt_gives_a_policy() {
     let server = start().await.unwrap();
     let (bare, port) = (client(settings()), server.port);
     let hosts: Vec<String> = json(&bare, &server.at("/_expected.json")).await["robots_hosts"]

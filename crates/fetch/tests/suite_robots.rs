@@ -58,7 +58,7 @@ fn fault(case: &Value) -> Option<String> {
 }
 
 #[test]
-fn third_party_cases() {
+fn third_party_robots_cases_pass() {
     let suite = suite("robots.json");
     let cases = suite.as_array().unwrap();
     let faults: Vec<String> = cases
@@ -71,7 +71,7 @@ fn third_party_cases() {
 }
 
 #[test]
-fn forty_stars_against_a_path_of_two_thousand() {
+fn forty_stars_match_a_long_path_in_time() {
     let rule = format!("user-agent: *\ndisallow: /{}b$\n", "a*".repeat(40));
     let rules = RobotsTxt::parse(rule.as_bytes()).rules("crawl");
     let path = format!("/{}", "a".repeat(2_000));

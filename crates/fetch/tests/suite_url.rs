@@ -12,7 +12,7 @@ use crawl_fetch::{Canonicalizer, IdnForm, ParamRules};
 use support::suite;
 
 #[test]
-fn canonical_forms_of_the_profile_cc_basic() {
+fn canonical_urls_follow_the_cc_basic_profile() {
     let suite = suite("url_canonical.json");
     let cases: Vec<_> = suite.as_array().unwrap().iter().filter(|c| c["profile"] == "cc-basic").collect();
     let mut faults = Vec::new();
@@ -60,7 +60,7 @@ fn web_platform_tests_agree_with_the_crate_url() {
 }
 
 #[test]
-fn names_become_ascii_as_the_web_platform_tests_say() {
+fn idn_hosts_become_ascii_like_web_platform_tests() {
     let suite = suite("url_wpt_toascii.json");
     let cases = suite.as_array().unwrap();
     let differences: Vec<String> = cases

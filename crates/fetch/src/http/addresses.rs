@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn special_addresses_are_refused() {
         for special in [
             "0.0.0.0",
             "0.1.2.3",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_in_every_notation_are_seen_as_addresses() {
+    fn address_literals_in_every_notation_are_refused() {
         for literal in [
             "2852039166",
             "0251.0376.0251.0376",
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn allowed_networks_open_exactly_what_they_name() {
+    fn allowed_networks_permit_only_their_addresses() {
         let policy = AddressPolicy { allow_private: false, allow: vec!["127.0.0.1/32".parse().unwrap()] };
         assert!(policy.allows("127.0.0.1".parse().unwrap()));
         assert!(policy.allows("::ffff:127.0.0.1".parse().unwrap()));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gate_reads_the_declared_type() {
+    fn content_gate_checks_the_declared_type() {
         let accepted = ["text/html", "application/xml"].map(String::from);
         let judge = |value| gate(&headers(&[("content-type", value)]), &accepted);
         assert_eq!(judge("Text/HTML; charset=x"), Ok(Declared::Accepted));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_shows_is_judged_by_its_headers() {
+    fn rendered_page_is_judged_by_its_headers() {
         let accepted = ["text/html", "text/xml"].map(String::from);
         let judge = |kind: &str, html| {
             gate_shown(&[("content-type".into(), kind.into()), ("a b".into(), "\n".into())], html, &accepted)
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_is_named() {
+    fn foreign_formats_are_recognised_by_their_bytes() {
         assert_eq!(foreign_format(b"%PDF-1.7\n"), Some("PDF"));
         assert_eq!(foreign_format(b"\x01\x02\0\x7f"), Some("binary data"));
         for page in [&b"<p>\x01"[..], b"words", b"", b"<\0p\0>\0", b"\xff\xfe<\0p\0", b"\x1b$B$\x22"] {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_bytes_have_the_last_word() {
+    fn first_bytes_overrule_the_declared_type() {
         assert!(!sniff(Declared::Accepted, b"%PDF-1.7\n"));
         assert!(!sniff(Declared::Accepted, b"\0\0\0\x20ftypisom"));
         assert!(sniff(Declared::Accepted, b"RIF and other words"));

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_goes_back_to_its_host_and_path_alone() {
+    fn cookie_is_sent_only_to_its_host_and_path() {
         let jar =
             jar("https://a.test/x/y", &["s=1; Domain=test", "all=2; Path=/; Secure", "deep=3; path=/x/y/z"]);
         assert_eq!(sent(&jar, "https://a.test/x/q"), "s=1; all=2");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_replaced_and_expires() {
+    fn cookies_are_replaced_and_expire() {
         let jar =
             jar("http://a.test/", &["s=1", "s=2; Max-Age=60", "gone=1", "gone=; Max-Age=0", "=x", "no"]);
         assert_eq!(sent(&jar, "http://a.test/"), "s=2");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_jar_is_bounded() {
+    fn cookie_jar_is_bounded() {
         let many: Vec<String> = (0..2_000).map(|n| format!("c{n}={}", "v".repeat(100))).collect();
         let jar = jar("http://a.test/", &many.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(sent(&jar, "http://a.test/").split(';').count(), MAX_COOKIES);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_jar_is_bounded_in_bytes_and_the_oldest_hosts_go_first() {
+    fn cookie_jar_bytes_are_bounded_by_evicting_oldest_hosts() {
         let jar = CookieJar::default();
         // a host holds 100 kB, half of it paths
         let big: Vec<String> =

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_of_a_file_go_where_they_are_for() {
+    fn cookie_file_entries_are_sent_to_their_hosts() {
         let file = "# Netscape HTTP Cookie File\n\n\
             .a.test\tTRUE\t/\tFALSE\t0\tsid\t1\n\
             #HttpOnly_a.test\tFALSE\t/in\tTRUE\t99999999999\tkey\t2\n\

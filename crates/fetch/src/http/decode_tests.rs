@@ -45,7 +45,7 @@ fn brotli_stored(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_coding_in_pieces_of_every_size() {
+fn every_encoding_decodes_in_chunks_of_any_size() {
     let text = text();
     let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
     zlib.write_all(&text).unwrap();
@@ -79,7 +79,7 @@ fn every_coding_in_pieces_of_every_size() {
 }
 
 #[test]
-fn a_bomb_costs_no_more_than_the_cap() {
+fn decompression_bomb_stops_at_the_body_limit() {
     let megabytes = vec![b' '; 64 << 20];
     let bombs = [
         ("gzip", gzip(&megabytes)),
@@ -94,7 +94,7 @@ fn a_bomb_costs_no_more_than_the_cap() {
 }
 
 #[test]
-fn what_brings_nothing_ends_at_the_cap_too() {
+fn empty_compressed_members_stop_at_the_body_limit() {
     let nothing = gzip(b"").repeat(20_000);
     let (body, _, full) = decode("gzip", 100_000, 16 * 1024, &nothing).unwrap();
     assert!(full && body.is_empty());
@@ -113,7 +113,7 @@ fn a_zstd_window_beyond_the_limit_is_refused() {
 }
 
 #[test]
-fn broken_input_is_an_error_and_a_missing_end_is_told() {
+fn broken_input_is_an_error_and_truncation_is_reported() {
     let mut wire = gzip(&text());
     let (body, complete, _) = decode("gzip", 1 << 20, 500, &wire[..wire.len() / 2]).unwrap();
     assert!(!complete && !body.is_empty());

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_machine_lacks_is_never_the_hosts_fault() {
+    fn local_resource_errors_are_not_blamed_on_the_host() {
         use LocalResource as R;
         let of = |errno: Errno| {
             // as the libraries below wrap it

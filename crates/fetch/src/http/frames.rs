@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_without_content_use_the_credit_up() {
+    fn http2_frames_without_content_exhaust_the_credit() {
         let most = 1 << 22;
         for (name, flood) in [
             ("settings", frame(4, 0, &[])),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn content_pays_for_itself() {
+    fn http2_content_frames_cost_no_credit() {
         for data in [vec![0; 16_384], vec![1; 200], [&[10][..], &[2; 300]].concat()] {
             let flags = if data[0] == 10 { PADDED } else { 0 };
             let most = 1 << 22;
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn credit_comes_back_with_time() {
+    fn http2_frame_credit_refills_over_time() {
         let mut account = Account::new();
         while account.charge_record() {}
         let spent = account.credit;

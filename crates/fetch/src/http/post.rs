@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_https_and_loopback_are_receivers() {
+    fn webhook_receiver_must_be_https_or_loopback() {
         let made = |url: &str| {
             let (url, settings) = (Url::parse(url).unwrap(), HttpSettings::default());
             Poster::new(url, &settings, AddressPolicy::default()).map(drop)
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_private_receiver_is_refused_unless_it_is_allowed() {
+    async fn private_webhook_receiver_is_refused_by_default() {
         let url = Url::parse("https://10.0.0.1:9/x").unwrap();
         let settings =
             HttpSettings { connect_timeout: std::time::Duration::from_millis(50), ..HttpSettings::default() };

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_read_as_curls() {
+    fn resolve_rules_parse_like_those_of_curl() {
         assert_eq!(
             "Example.org:8080:127.0.0.1".parse(),
             Ok(ResolveRule {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn fixed_answers_obey_the_policy_too() {
+    async fn resolve_rules_obey_the_address_policy() {
         let resolver = |allow: &[&str]| {
             let fixed =
                 [("a.test".to_owned(), vec!["127.0.0.1".parse().unwrap(), "1.1.1.1".parse().unwrap()])];
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_is_told_from_no_such_name() {
+    fn resolver_failure_differs_from_unknown_name() {
         let of = |words: &str| {
             is_unanswered(&io::Error::other(format!("failed to lookup address information: {words}")))
         };
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_probe_is_shared_and_an_answer_from_before_a_failure_proves_nothing() {
+    async fn resolver_probe_is_shared_and_must_follow_the_failure() {
         let probe = ResolverProbe::default();
         let asked = std::cell::Cell::new(0);
         let ask = async |since, answer| {

@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_read_as_curls_and_never_shown() {
+    fn request_headers_parse_like_curl_and_stay_secret() {
         let header: RequestHeader = "X-Api-Key:  s3cret ".parse().unwrap();
         assert_eq!((header.name.as_str(), header.value.as_bytes()), ("x-api-key", &b"s3cret"[..]));
         assert!(!format!("{header:?} {:?}", header.value).contains("s3cret"));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn proxies_are_urls_and_their_credentials_are_never_shown() {
+    fn proxy_credentials_are_never_shown() {
         assert_eq!("".parse(), Ok(ProxyChoice::Environment));
         assert_eq!("none".parse(), Ok(ProxyChoice::Direct));
         for url in ["http://u:s3cret@proxy.test:3128", "socks5h://u:s3cret@[::1]:1080"] {

@@ -91,7 +91,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn the_waits_of_a_task_add_up_to_one_signal() {
+    async fn waits_of_a_task_add_up_to_one_slow_signal() {
         let watch = SlowWatch::new(3 * SECOND);
         let began = Instant::now();
         let requests = watch.over(async {

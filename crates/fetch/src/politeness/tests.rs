@@ -24,7 +24,7 @@ fn wait(gate: &Gate, host: &str) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pause_counts_from_the_end_of_the_request() {
+async fn delay_counts_from_the_end_of_the_request() {
     let gate = Gate::new(exact(1_000));
     let slot = gate.try_acquire(&key("a")).ok().unwrap();
     assert_eq!(
@@ -42,7 +42,7 @@ async fn the_pause_counts_from_the_end_of_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_rests_alone() {
+async fn rest_of_a_host_does_not_delay_others() {
     let gate = Gate::new(exact(0));
     gate.rest(&key("a"), Duration::from_secs(30));
     gate.rest(&key("a"), Duration::from_secs(9));
@@ -69,7 +69,7 @@ async fn gaps_are_never_shorter_than_the_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slot_given_back_costs_nothing() {
+async fn returned_slot_causes_no_delay() {
     let gate = Gate::new(exact(1_000));
     gate.try_acquire(&key("a")).ok().unwrap().finish(status(200));
     advance(Duration::from_secs(1)).await;
@@ -78,7 +78,7 @@ async fn a_slot_given_back_costs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_at_a_time_start_a_pause_apart() {
+async fn concurrent_requests_start_one_delay_apart() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 2, ..exact(100) });
     let first = gate.try_acquire(&key("a")).ok().unwrap();
     assert_eq!(wait(&gate, "a"), Duration::from_millis(100));
@@ -92,7 +92,7 @@ async fn several_at_a_time_start_a_pause_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slot_given_back_leaves_the_pauses_that_others_began() {
+async fn returned_slot_keeps_delays_of_other_requests() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 3, ..exact(1_000) });
     let first = gate.try_acquire(&key("a")).ok().unwrap();
     advance(Duration::from_secs(1)).await;
@@ -109,7 +109,7 @@ async fn a_slot_given_back_leaves_the_pauses_that_others_began() {
 }
 
 #[tokio::test]
-async fn without_a_delay_nothing_waits() {
+async fn zero_delay_never_waits() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 16, ..exact(0) });
     let slots: Vec<_> = (0..16).map(|_| gate.try_acquire(&key("a")).ok().unwrap()).collect();
     assert!(gate.try_acquire(&key("a")).is_err());
@@ -120,7 +120,7 @@ async fn without_a_delay_nothing_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_freed_slot_wakes_whoever_asked_before() {
+async fn freed_slot_wakes_earlier_waiters() {
     let gate = Gate::new(exact(0));
     let slot = gate.try_acquire(&key("a")).ok().unwrap();
     let freed = gate.next_free_slot();
@@ -131,7 +131,7 @@ async fn a_freed_slot_wakes_whoever_asked_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_after_is_obeyed_and_beyond_what_is_waited_for_the_host_is_left() {
+async fn retry_after_is_obeyed_up_to_its_limit() {
     let gate = Gate::new(exact(0));
     let busy = |seconds| SlotOutcome {
         status: Some(429),
@@ -162,7 +162,7 @@ async fn retry_after_is_obeyed_and_beyond_what_is_waited_for_the_host_is_left() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_hosts_asked_for_outlives_the_gate() {
+async fn retry_after_deadlines_survive_the_gate() {
     let gate = Gate::new(exact(0));
     let busy = |seconds| SlotOutcome { retry_after: Some(Duration::from_secs(seconds)), ..status(503) };
     gate.try_acquire(&key("a")).ok().unwrap().finish(busy(100));
@@ -182,7 +182,7 @@ async fn what_hosts_asked_for_outlives_the_gate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_after_is_handed_on_in_the_moment_that_it_comes() {
+async fn retry_after_is_reported_at_once() {
     let gate = Gate::new(exact(0));
     let kept = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&kept);
@@ -200,7 +200,7 @@ async fn a_retry_after_is_handed_on_in_the_moment_that_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_of_the_gate_holds_for_all_hosts() {
+async fn gate_pause_applies_to_all_hosts() {
     let gate = Gate::new(exact(0));
     gate.pause(Duration::from_secs(5));
     gate.pause(Duration::from_secs(2));
@@ -224,7 +224,7 @@ async fn delays(gate: &Gate, answers: &[u16]) -> Vec<u128> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_is_throttled_is_slowed_and_slowly_forgiven() {
+async fn throttled_host_slows_down_and_recovers_slowly() {
     let gate = Gate::new(PolitenessSettings { forgiveness: 0.5, ..exact(200) });
     let found = delays(&gate, &[429, 429, 200, 500, 200, 404, 200]).await;
     assert_eq!(found, [500, 1000, 500, 500, 250, 200, 200]);
@@ -233,7 +233,7 @@ async fn a_host_that_is_throttled_is_slowed_and_slowly_forgiven() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_url_that_is_refused_again_says_nothing_new_of_its_host() {
+async fn url_refused_again_does_not_slow_its_host() {
     let gate = Gate::new(exact(200));
     let refused = async |path: &str, expected| {
         let slot = gate.acquire(&key("a")).await;
@@ -248,7 +248,7 @@ async fn a_url_that_is_refused_again_says_nothing_new_of_its_host() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_says_when_to_come_back_is_slowed_less() {
+async fn retry_after_slows_the_host_less() {
     let gate = Gate::new(exact(200));
     let busy = SlotOutcome { retry_after: Some(Duration::from_secs(2)), ..status(503) };
     gate.acquire(&key("a")).await.finish(busy);
@@ -257,7 +257,7 @@ async fn a_host_that_says_when_to_come_back_is_slowed_less() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_to_requests_under_way_slow_down_once() {
+async fn concurrent_throttled_answers_slow_the_host_once() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 8, ..exact(0) });
     let slots: Vec<_> = (0..8).map(|_| gate.try_acquire(&key("a")).ok().unwrap()).collect();
     advance(Duration::from_millis(1)).await;
@@ -278,7 +278,7 @@ async fn crawl_delay_is_honoured_up_to_its_cap() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_does_not_answer_is_left_alone_and_then_given_up() {
+async fn unanswering_host_rests_and_is_then_abandoned() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 4, ..exact(0) });
     let dead = SlotOutcome { unanswered: true, ..SlotOutcome::default() };
     for _ in 0..5 {
@@ -301,7 +301,7 @@ async fn a_host_that_does_not_answer_is_left_alone_and_then_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_accepts_and_hangs_is_left_alone_too() {
+async fn host_that_accepts_and_hangs_rests_too() {
     let gate = Gate::new(exact(0));
     let timeout = |phase| FetchError::Timeout { phase, limit: Duration::from_secs(15) };
     let ended = |host: &str, error: FetchError| {
@@ -324,7 +324,7 @@ async fn a_host_that_accepts_and_hangs_is_left_alone_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn patience_ends_at_its_time_or_with_one_pause_of_the_host() {
+async fn acquire_within_ends_after_patience_or_one_delay() {
     let gate = Gate::new(exact(20_000));
     let patience = Duration::from_secs(10);
     let slot = gate.acquire(&key("a")).await;
@@ -337,7 +337,7 @@ async fn patience_ends_at_its_time_or_with_one_pause_of_the_host() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn idle_hosts_are_forgotten_unless_something_is_held_against_them() {
+async fn idle_hosts_are_evicted_unless_penalised() {
     let gate = Gate::new(exact(100));
     gate.try_acquire(&key("quiet")).ok().unwrap().finish(status(200));
     let _busy = gate.try_acquire(&key("busy")).ok().unwrap();
@@ -378,7 +378,7 @@ async fn hosts_on_one_address_share_a_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slot_given_back_returns_the_turn_of_its_address_and_no_other() {
+async fn returned_slot_returns_its_own_address_turn() {
     let book = AddressBook::default();
     let gate = Gate::with_addresses(exact(1_000), book.clone());
     let mut early = gate.try_acquire(&key("c")).ok().unwrap();
@@ -399,7 +399,7 @@ async fn a_slot_given_back_returns_the_turn_of_its_address_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_address_that_becomes_known_with_the_slot_in_hand_is_asked_too() {
+async fn address_learned_while_holding_a_slot_is_limited() {
     let book = AddressBook::default();
     let gate = Gate::with_addresses(exact(1_000), book.clone());
     let (mut first, mut second) =
@@ -417,7 +417,7 @@ async fn an_address_that_becomes_known_with_the_slot_in_hand_is_asked_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn asking_for_the_same_crawl_delay_again_does_not_begin_the_pause_anew() {
+async fn setting_the_same_crawl_delay_restarts_no_delay() {
     let gate = Gate::new(exact(0));
     gate.try_acquire(&key("a")).ok().unwrap().finish(status(200));
     gate.set_crawl_delay(&key("a"), Duration::from_secs(2));
@@ -427,7 +427,7 @@ async fn asking_for_the_same_crawl_delay_again_does_not_begin_the_pause_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn slots_that_were_given_before_the_crawl_delay_was_known_come_again() {
+async fn slots_acquired_before_the_crawl_delay_are_outdated() {
     for delay_ms in [0, 100] {
         let gate = Gate::new(PolitenessSettings { host_concurrency: 2, ..exact(delay_ms) });
         let first = gate.try_acquire(&key("a")).ok().unwrap();
@@ -446,7 +446,7 @@ async fn slots_that_were_given_before_the_crawl_delay_was_known_come_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slot_that_comes_back_ends_no_crawl_delay_that_a_request_began() {
+async fn returned_slot_keeps_a_started_crawl_delay() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 3, ..exact(50) });
     let robots = gate.try_acquire(&key("a")).ok().unwrap();
     advance(Duration::from_millis(50)).await;
@@ -460,7 +460,7 @@ async fn a_slot_that_comes_back_ends_no_crawl_delay_that_a_request_began() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watched_host_is_named_when_its_slot_is_freed() {
+async fn watched_host_is_reported_when_its_slot_is_freed() {
     let gate = Gate::new(exact(1_000));
     let slot = gate.try_acquire_watched(&key("a")).ok().unwrap();
     gate.try_acquire(&key("b")).ok().unwrap().finish(status(200));
@@ -478,7 +478,7 @@ async fn a_watched_host_is_named_when_its_slot_is_freed() {
 }
 
 #[test]
-fn a_host_that_is_named_by_its_address_needs_no_look_up() {
+fn address_literal_host_needs_no_lookup() {
     let book = AddressBook::default();
     let address = |name: &str| book.address_of(&key(name)).map(|address| address.to_string());
     assert_eq!(address("192.0.2.1").as_deref(), Some("192.0.2.1"));

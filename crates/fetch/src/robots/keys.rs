@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_parses_and_no_name_means_two_things() {
+    fn robots_key_names_parse_and_are_unique() {
         crate::rules::parse::<Names>(FILE, TEXT).unwrap();
         let mut all: Vec<&String> = table().into_iter().flat_map(|(_, names)| names).collect();
         let count = all.len();

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_and_anchors() {
+    fn robots_patterns_match_stars_and_anchors() {
         for (pattern, path, expected) in [
             ("/", "/anything", true),
             ("/a", "/ab", true),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_cost_no_more_than_the_path_is_long() {
+    fn many_stars_match_in_linear_time() {
         let path = format!("/{}", "a".repeat(2_000));
         let pattern = format!("/{}$", "*a".repeat(2_000).replace("*a*a", "*a*aa"));
         let asked = || {

@@ -22,13 +22,13 @@ fn the_most_specific_rule_decides_and_names_its_line() {
 }
 
 #[test]
-fn of_two_equally_long_rules_the_one_that_allows_wins() {
+fn allow_wins_over_an_equally_long_disallow() {
     assert!(verdict("user-agent: *\ndisallow: /p\nallow: /p\n", "x", "/p"));
     assert!(verdict("user-agent: *\nallow: /p\ndisallow: /p\n", "x", "/p"));
 }
 
 #[test]
-fn groups_of_the_same_agent_are_one_and_others_do_not_count() {
+fn groups_of_one_user_agent_are_merged() {
     let robots = "user-agent: a\ndisallow: /1\n\nuser-agent: b\nuser-agent: A/2.0\ndisallow: /2\nuser-agent: *\ndisallow: /";
     assert!(!verdict(robots, "a", "/1"));
     assert!(!verdict(robots, "A", "/2"));
@@ -38,12 +38,12 @@ fn groups_of_the_same_agent_are_one_and_others_do_not_count() {
 }
 
 #[test]
-fn a_rule_before_any_agent_counts_for_nobody() {
+fn rule_before_any_user_agent_is_ignored() {
     assert!(verdict("disallow: /\nuser-agent: *\ndisallow: /x", "a", "/y"));
 }
 
 #[test]
-fn odd_line_ends_a_bom_comments_and_binary_rubbish() {
+fn line_ends_bom_comments_and_binary_data_are_tolerated() {
     for end in ["\n", "\r", "\r\n", "\n\n"] {
         let robots = ["\u{feff}User-agent: *", "Disallow: /private # why", ""].join(end);
         assert!(!verdict(&robots, "a", "/private"), "{end:?}");
@@ -55,7 +55,7 @@ fn odd_line_ends_a_bom_comments_and_binary_rubbish() {
 }
 
 #[test]
-fn names_with_versions_digits_lists_and_families() {
+fn user_agent_names_match_with_versions_lists_and_families() {
     let robots = "user-agent: Bot4/1.0, bot5 # two\ndisallow: /x\nuser-agent: fam\ndisallow: /y\nuser-agent: *\ndisallow: /";
     for (name, path, expected) in [
         ("bot4", "/y", true),
@@ -71,7 +71,7 @@ fn names_with_versions_digits_lists_and_families() {
 }
 
 #[test]
-fn a_delay_neither_ends_a_run_of_agents_nor_holds_for_later_ones() {
+fn crawl_delay_does_not_end_a_user_agent_group() {
     let robots =
         RobotsTxt::parse(b"user-agent: a\ncrawl-delay: 3\nuser-agent: b\ndisallow: /x\ncrawl-delay: 9\n");
     assert!(!robots.rules("a").verdict_of_path("/x").allowed);
@@ -80,7 +80,7 @@ fn a_delay_neither_ends_a_run_of_agents_nor_holds_for_later_ones() {
 }
 
 #[test]
-fn missing_colons_markup_utf16_and_bare_sitemaps() {
+fn missing_colons_markup_and_utf16_are_tolerated() {
     assert!(!verdict("user agent crawl\ndisallow /x", "crawl", "/x"));
     let html = "<!DOCTYPE html>\n<body>\nUser-agent: *<br>\nDisallow: /x<br>\n</body>";
     assert!(!verdict(html, "crawl", "/x") && verdict(html, "crawl", "/"));
@@ -93,7 +93,7 @@ fn missing_colons_markup_utf16_and_bare_sitemaps() {
 }
 
 #[test]
-fn what_allows_an_index_page_allows_its_directory() {
+fn allowed_index_html_allows_its_directory() {
     let robots = "user-agent: *\ndisallow: /\nallow: /d/index.html";
     assert!(verdict(robots, "a", "/d/") && verdict(robots, "a", "/d/index.html"));
     assert!(!verdict(robots, "a", "/d/x") && !verdict(robots, "a", "/"));
@@ -105,7 +105,7 @@ fn robots_txt_itself_is_always_allowed() {
 }
 
 #[test]
-fn delay_and_sitemaps_stand_beside_the_rules() {
+fn crawl_delay_and_sitemaps_are_parsed() {
     let robots = RobotsTxt::parse(
         b"Sitemap: https://h/a.xml\nuser-agent: a\ncrawl-delay: 1.5\nuser-agent: *\ncrawl-delay: 1e9\nsitemap: /b.xml",
     );
@@ -119,7 +119,7 @@ fn delay_and_sitemaps_stand_beside_the_rules() {
 }
 
 #[test]
-fn memory_is_told_of_what_a_hostile_file_makes_of_it() {
+fn reported_memory_covers_hostile_rules() {
     let parsed = |line: &str, count: usize| {
         RobotsTxt::parse(format!("user-agent: *\n{}", line.repeat(count)).as_bytes())
             .rules("crawl")
@@ -149,7 +149,7 @@ fn the_status_decides_before_the_rules() {
 }
 
 #[test]
-fn what_was_understood_can_be_written_and_read_again() {
+fn parsed_rules_round_trip_as_text() {
     let text = "user-agent: a\nCrawl-delay: 1.5\nuser-agent: b/2\nallow: /x%7e*$\ndisallow: *\nuser-agent: c\ndisallow:\n\
                 user-agent: /x\ndisallow: /\nuser-agent: d\ndisallow: /caf\u{e9}\nsitemap: https://h/map\nsitemap: https://h/map";
     let robots = RobotsTxt::parse(text.as_bytes());
@@ -172,7 +172,7 @@ fn what_was_understood_can_be_written_and_read_again() {
 }
 
 #[test]
-fn a_file_of_sitemaps_or_names_takes_no_longer_than_one_of_rules() {
+fn many_sitemaps_or_names_parse_in_linear_time() {
     // The maximum size of a robots.txt; comparing each line with all earlier ones took seconds.
     let sitemaps: String = (0..35_000).map(|n| format!("Sitemap: {n:05}\n")).collect();
     let agents: String = (0..70_000).map(|n| format!("{n:x},")).collect();
@@ -184,7 +184,7 @@ fn a_file_of_sitemaps_or_names_takes_no_longer_than_one_of_rules() {
 }
 
 #[test]
-fn an_index_page_that_is_allowed_allows_its_directory() {
+fn allowed_index_pattern_allows_its_directory() {
     for value in ["/a/index.html", "/a/index.htm", "/a/index.html*", "/a/%69ndex.html$", "*/index.html?x"] {
         let robots = format!("user-agent: *\ndisallow: /\nallow: {value}");
         assert!(verdict(&robots, "x", "/a/"), "{value}");

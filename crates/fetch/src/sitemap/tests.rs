@@ -21,7 +21,7 @@ const URLSET: &str = "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.or
     <url><loc>mailto:x@y.z</loc></url></urlset>";
 
 #[test]
-fn a_urlset_with_everything_that_may_stand_in_it() {
+fn urlset_with_all_elements_is_parsed() {
     let sitemap = parse(URLSET).unwrap();
     assert_eq!((sitemap.kind, sitemap.damaged, sitemap.truncated), (SitemapKind::UrlSet, false, false));
     assert_eq!(
@@ -31,7 +31,7 @@ fn a_urlset_with_everything_that_may_stand_in_it() {
 }
 
 #[test]
-fn compression_marks_space_and_charsets() {
+fn gzip_bom_whitespace_and_charsets_are_accepted() {
     let mut gz = GzEncoder::new(Vec::new(), Compression::default());
     gz.write_all(URLSET.as_bytes()).unwrap();
     let gz = gz.finish().unwrap();
@@ -46,7 +46,7 @@ fn compression_marks_space_and_charsets() {
 }
 
 #[test]
-fn index_rss_rdf_atom_and_text() {
+fn index_rss_rdf_atom_and_text_are_parsed() {
     let index = "<sm:sitemapindex><sm:sitemap><sm:loc>/1.xml</sm:loc><sm:loc>/2.xml</sm:loc><sm:lastmod>x</sm:lastmod>\
         </sm:sitemap><sm:sitemap>\nhttps://h.test/3.xml?a&amp;b\n</sm:sitemap></sm:sitemapindex>";
     let index = parse(index).unwrap();
@@ -73,7 +73,7 @@ fn index_rss_rdf_atom_and_text() {
 }
 
 #[test]
-fn what_is_damaged_gives_what_stands_before_the_damage() {
+fn entries_before_damage_are_read() {
     for (text, count) in [
         ("<urlset><url><loc>/a?x&y=1</loc></url></urlset>", 1),
         ("<urlset><url><loc>/a</loc></url><url><loc>/b", 1),
@@ -94,14 +94,14 @@ fn entities_are_never_expanded() {
 }
 
 #[test]
-fn what_is_none_is_refused() {
+fn non_sitemap_content_is_refused() {
     for text in ["", "<html><body/></html>", "just words", "<?xml version='1.0'?>", "{\"a\":1}"] {
         assert!(matches!(parse(text), Err(SitemapError::Unknown(_))), "{text}");
     }
 }
 
 #[test]
-fn limits_hold() {
+fn sitemap_limits_truncate_the_result() {
     let many: String = (0..100).map(|n| format!("<url><loc>/{n}</loc></url>")).collect();
     let many = format!("<urlset>{many}</urlset>");
     let base = Url::parse("https://h.test/").unwrap();
@@ -122,7 +122,7 @@ fn limits_hold() {
 }
 
 #[test]
-fn a_strict_location_is_the_sitemaps_own_directory() {
+fn strict_location_keeps_urls_of_the_own_directory() {
     let strict = SitemapLimits { strict_location: true, ..SitemapLimits::default() };
     let text = "https://h.test/dir/a\nhttps://h.test/dirt\nhttp://h.test/dir/a\nhttps://o.test/dir/a\nhttps://h.test/";
     let base = Url::parse("https://h.test/dir/map.xml").unwrap();
@@ -131,7 +131,7 @@ fn a_strict_location_is_the_sitemaps_own_directory() {
 }
 
 #[test]
-fn long_urls_and_dates_are_none() {
+fn overlong_urls_and_dates_are_dropped() {
     let (long, date) = ("x".repeat(5_000), "2026-11-24T22:41:38.000000+00:00".repeat(3));
     let entries = format!(
         "<url><loc>/{long}</loc></url><url><loc>/a</loc><lastmod>{date}</lastmod></url>\
@@ -147,7 +147,7 @@ fn long_urls_and_dates_are_none() {
 }
 
 #[test]
-fn reading_stops_when_told() {
+fn reading_stops_when_the_callback_ends_it() {
     let entries: String = (0..9).map(|n| format!("<url><loc>http://a.test/{n}</loc></url>")).collect();
     let lines: String = (0..9).map(|n| format!("http://a.test/{n}\n")).collect();
     for text in [format!("<urlset>{entries}</urlset>"), lines] {

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_of_one_page_are_equal() {
+    fn url_variants_of_one_page_are_equal() {
         let same = |one: &str, other: &str| same_page(&one.parse().unwrap(), &other.parse().unwrap());
         for (one, other) in [
             ("http://h/item/17", "http://h/item/17/"),

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_parses() {
+    fn trap_rules_file_parses() {
         assert!(
             crate::rules::parse::<TrapFile>(FILE, TEXT).unwrap().calendar.contains(&"calendar".to_owned())
         );

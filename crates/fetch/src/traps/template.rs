@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_share_their_folder() {
+    fn named_siblings_share_a_url_pattern() {
         for (path, expected) in [
             ("/about", None),
             ("/tags/", None),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn every_url_has_a_form() {
+    fn every_url_has_a_pattern() {
         for (path, expected) in [
             ("/", "/"),
             ("/about", "/{name}"),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_share_a_template() {
+    fn numbered_siblings_share_a_url_pattern() {
         for (path, expected) in [
             ("/", None),
             ("/about/team", None),

@@ -9,7 +9,7 @@ fn url(path: &str) -> Url {
 }
 
 #[test]
-fn shapes_of_traps_and_of_pages_that_look_like_them() {
+fn trap_urls_are_distinguished_from_similar_pages() {
     for (path, kind) in [
         (format!("/{}", "a1/b2/c3/d4/e5/f6/".repeat(5)), Some("trap_path_depth")),
         ("/a/b/a/b/a/b/a/b/".to_owned(), Some("trap_repeated_segment")),
@@ -32,7 +32,7 @@ fn shapes_of_traps_and_of_pages_that_look_like_them() {
 }
 
 #[test]
-fn a_generator_of_empty_pages_ends_and_a_catalogue_does_not() {
+fn empty_generated_pages_end_and_a_catalogue_continues() {
     let fetched = |worth: &dyn Fn(u32) -> PageWorth| {
         let traps = traps();
         (0..5_000)
@@ -54,7 +54,7 @@ fn a_generator_of_empty_pages_ends_and_a_catalogue_does_not() {
 }
 
 #[test]
-fn one_template_does_not_use_up_another_nor_another_hosts() {
+fn credit_is_separate_per_pattern_and_host() {
     let traps = traps();
     for n in 0..300 {
         let _ = traps.begin(&url(&format!("/trap/{n}")));
@@ -66,7 +66,7 @@ fn one_template_does_not_use_up_another_nor_another_hosts() {
 }
 
 #[test]
-fn a_domain_with_hosts_without_end() {
+fn hosts_per_domain_are_limited() {
     let traps = Traps::new(TrapSettings { hosts_per_domain: Some(2), ..TrapSettings::default() }, 2026);
     let judge = |host: &str| traps.classify_host(&Url::parse(&format!("http://{host}/")).unwrap());
     assert_eq!((judge("a.wild.com"), judge("b.wild.com"), judge("a.wild.com")), (None, None, None));
@@ -75,7 +75,7 @@ fn a_domain_with_hosts_without_end() {
 }
 
 #[test]
-fn the_ledger_is_bounded() {
+fn trap_accounts_are_bounded() {
     let traps = traps();
     let host = |n: usize, path: &str| Url::parse(&format!("http://h{n}.d{}.com/{path}", n / 900)).unwrap();
     for n in 0..MAX_COUNTED_HOSTS + 10 {
@@ -117,7 +117,7 @@ fn every_limit_can_be_switched_off() {
 }
 
 #[test]
-fn a_listing_that_leads_on_keeps_its_credit() {
+fn listing_with_new_links_keeps_its_credit() {
     let traps = Traps::new(TrapSettings { template_credit: Some(10), ..TrapSettings::default() }, 2026);
     let page = |n: usize| Url::parse(&format!("http://a.test/list/{n}")).unwrap();
     assert!(!traps.differ(&page(1), &page(2)));
@@ -138,7 +138,7 @@ fn a_listing_that_leads_on_keeps_its_credit() {
 }
 
 #[test]
-fn error_pages_with_names_without_end_are_left_and_other_names_are_not() {
+fn endless_error_pages_exhaust_their_pattern_only() {
     let traps = Traps::new(TrapSettings { template_credit: Some(100), ..TrapSettings::default() }, 2026);
     let page = |folder: &str, n: usize| url(&format!("/{folder}/{}", "x".repeat(n + 1)));
     let copies = (0..300).take_while(|n| {
@@ -157,7 +157,7 @@ fn error_pages_with_names_without_end_are_left_and_other_names_are_not() {
 }
 
 #[test]
-fn what_was_paid_for_a_redirect_to_the_same_page_is_paid_back() {
+fn redirect_to_the_same_page_is_refunded() {
     let traps = traps();
     for n in 0..1_000 {
         let slashless = url(&format!("/item/{n}"));
@@ -169,7 +169,7 @@ fn what_was_paid_for_a_redirect_to_the_same_page_is_paid_back() {
 }
 
 #[test]
-fn a_used_up_template_is_known_without_an_account_being_opened() {
+fn exhausted_pattern_lookup_opens_no_account() {
     let traps = traps();
     for n in 0..50 {
         assert_eq!(traps.exhausted_pattern(&url(&format!("/list/{n}"))), None, "nothing was fetched");

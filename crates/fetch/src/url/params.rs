@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_parses_and_is_in_lower_case() {
+    fn parameter_rules_parse_and_are_lower_case() {
         let file: ParamFile = crate::rules::parse(FILE, TEXT).unwrap();
         let all = [&file.prefixes, &file.names, &file.sessions, &file.path_parameters];
         for name in all.into_iter().flatten() {

@@ -5,7 +5,7 @@ fn canonical(text: &str) -> String {
 }
 
 #[test]
-fn one_form_for_many() {
+fn url_variants_have_one_canonical_url() {
     for (given, expected) in [
         ("HTTP://User:pw@Example.ORG:80", "http://example.org/"),
         // the user name begins like the host
@@ -38,7 +38,7 @@ fn one_form_for_many() {
 }
 
 #[test]
-fn what_cannot_be_crawled_is_refused_by_kind() {
+fn uncrawlable_urls_are_refused_by_kind() {
     let canonicalizer = Canonicalizer::default();
     let base = Url::parse("http://h/a/b").unwrap();
     for (reference, expected) in [
@@ -61,7 +61,7 @@ fn what_cannot_be_crawled_is_refused_by_kind() {
 }
 
 #[test]
-fn a_canonical_url_is_left_alone_quickly() {
+fn canonical_url_is_not_rewritten() {
     let canonicalizer = Canonicalizer::default();
     let url = Url::parse("https://www.example.org/docs/guide/chapter-4/section.html?lang=en&page=2").unwrap();
     assert!(canonicalizer.rewritten(&url).unwrap().is_none());

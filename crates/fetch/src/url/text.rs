@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_never_fetched_has_a_form_too() {
+    fn urls_that_are_never_fetched_have_a_canonical_text() {
         let text = |given: &str, idn| Canonicalizer::default().canonical_text(given, idn);
         for (given, expected) in [
             ("example.org/b?", Some("http://example.org/b")),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use url::Url;
 
 #[tokio::test]
-async fn a_page_comes_with_everything_that_was_said_about_it() {
+async fn page_has_status_headers_and_final_url() {
     let body = gzip(b"<p>hello</p>");
     let answer = response(
         "200 OK",
@@ -38,7 +38,7 @@ async fn a_page_comes_with_everything_that_was_said_about_it() {
 }
 
 #[tokio::test]
-async fn redirects_are_told_and_not_followed() {
+async fn redirects_are_returned_and_not_followed() {
     let server = Server::answering(|seen| {
         let location: &[u8] = match seen.path.as_str() {
             "/relative" => b"Location: ../x\r\n",
@@ -77,7 +77,7 @@ async fn redirects_are_told_and_not_followed() {
 }
 
 #[tokio::test]
-async fn what_is_no_page_is_skipped_by_kind() {
+async fn non_page_responses_are_skipped_by_kind() {
     let server = Server::answering(|seen| match seen.path.as_str() {
         "/png" => response("200 OK", "Content-Type: image/png\r\n", b"x"),
         "/attached" => {
@@ -124,7 +124,7 @@ async fn a_missing_type_is_sniffed_and_xhtml_passes() {
 }
 
 #[tokio::test]
-async fn error_statuses_bring_retry_after_in_both_forms() {
+async fn error_statuses_give_retry_after_in_both_formats() {
     let server = Server::answering(|seen| {
         let soon = httpdate::fmt_http_date(std::time::SystemTime::now() + Duration::from_secs(90));
         let (status, after) = match seen.path.as_str() {
@@ -156,7 +156,7 @@ async fn error_statuses_bring_retry_after_in_both_forms() {
 }
 
 #[tokio::test]
-async fn urls_over_the_limit_of_length_are_neither_followed_nor_asked_for() {
+async fn overlong_urls_are_neither_followed_nor_requested() {
     let server = Server::answering(|seen| {
         let to = if seen.path == "/plain" { "a".repeat(4_100) } else { "é".repeat(1_000) };
         response("302 Found", &format!("Location: /{to}\r\n"), b"")

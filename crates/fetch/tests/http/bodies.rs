@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 #[tokio::test]
-async fn a_body_is_cut_at_the_cap_however_it_comes() {
+async fn body_is_truncated_at_the_size_limit() {
     let bomb = gzip(&vec![b' '; 50 << 20]);
     let server = Server::start(move |seen, mut stream| {
         let bomb = bomb.clone();
@@ -42,7 +42,7 @@ async fn a_body_is_cut_at_the_cap_however_it_comes() {
 }
 
 #[tokio::test]
-async fn an_announced_length_beyond_all_use_is_not_begun() {
+async fn excessive_content_length_is_refused() {
     let server = Server::start(|_, mut stream| async move {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000000000000\r\n\r\nx";
         let _ = stream.write_all(head.as_bytes()).await;
@@ -70,7 +70,7 @@ async fn a_wrong_coding_is_an_encoding_error() {
 }
 
 #[tokio::test]
-async fn a_full_budget_holds_back_the_next_body_but_not_its_time_limit() {
+async fn full_budget_delays_a_body_but_not_its_timeout() {
     let server = Server::answering(|_| html(&"x".repeat(100))).await;
     let budget = ByteBudget::new(100);
     let short = HttpSettings { total_timeout: Duration::from_secs(1), ..settings() };
@@ -85,7 +85,7 @@ async fn a_full_budget_holds_back_the_next_body_but_not_its_time_limit() {
 }
 
 #[tokio::test]
-async fn large_resources_are_accounted_like_pages_and_small_ones_are_not() {
+async fn only_large_resources_count_for_the_budget() {
     let server = Server::answering(|_| html(&"x".repeat(100_000))).await;
     let budget = ByteBudget::new(50_000);
     let client = HttpClient::new(settings(), budget.clone()).unwrap();
@@ -101,7 +101,7 @@ async fn large_resources_are_accounted_like_pages_and_small_ones_are_not() {
 }
 
 #[tokio::test]
-async fn a_body_that_comes_byte_by_byte_without_end_is_given_up() {
+async fn endless_body_of_tiny_chunks_is_aborted() {
     let server = Server::start(|_, mut stream| async move {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";
         let _ = stream.write_all(head.as_bytes()).await;

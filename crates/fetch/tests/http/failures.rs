@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use url::Url;
 
 #[tokio::test]
-async fn what_is_not_http_is_a_protocol_error() {
+async fn non_http_response_is_a_protocol_error() {
     let server = Server::start(|seen, mut stream| async move {
         let answer: &[u8] = match seen.path.as_str() {
             "/garbage" => b"GARBAGE\r\n\r\n",
@@ -33,7 +33,7 @@ async fn what_is_not_http_is_a_protocol_error() {
 }
 
 #[tokio::test]
-async fn headers_without_end_are_refused_in_little_memory() {
+async fn endless_headers_are_a_protocol_error() {
     for filler in [&b"X-Header: value\r\n"[..], &[b'a'; 4096][..]] {
         let server = Server::start(move |_, mut stream| async move {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nX: ").await;
@@ -46,7 +46,7 @@ async fn headers_without_end_are_refused_in_little_memory() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_lost_and_never_a_whole_page() {
+async fn broken_connection_is_connection_lost() {
     let server = Server::start(|seen, mut stream| async move {
         let kind = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
         let answer = match seen.path.as_str() {
@@ -66,7 +66,7 @@ async fn a_connection_that_breaks_is_lost_and_never_a_whole_page() {
 }
 
 #[tokio::test]
-async fn a_dead_port_and_an_unknown_name_are_told_apart() {
+async fn dead_port_and_unknown_name_are_different_errors() {
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let client = client(settings());
     let refused = error(client.fetch(request(Url::parse(&format!("http://{gone}/")).unwrap())).await);
@@ -81,7 +81,7 @@ async fn a_dead_port_and_an_unknown_name_are_told_apart() {
 }
 
 #[tokio::test]
-async fn each_time_limit_is_reported_as_itself() {
+async fn each_timeout_names_its_phase() {
     let server = Server::start(|seen, mut stream| async move {
         let kind = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n";
         if seen.path != "/headers" {
@@ -147,7 +147,7 @@ async fn idle_connections_are_bounded_over_all_hosts() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_that_the_server_closed_costs_no_page() {
+async fn closed_keep_alive_connection_loses_no_page() {
     let server = Server::start(|_, mut stream| async move {
         let _ = stream.write_all(&html("x")).await;
         (stream, Then::Close)

@@ -86,7 +86,7 @@ async fn fetched(answer: Answer) -> (FetchError, usize) {
 }
 
 #[tokio::test]
-async fn a_stream_that_the_server_ends_is_asked_for_once_and_may_come_later() {
+async fn reset_http2_stream_is_a_transient_error() {
     const NO_ERROR: u32 = 0;
     const INTERNAL: u32 = 2;
     const REFUSED: u32 = 7;
@@ -107,7 +107,7 @@ async fn a_stream_that_the_server_ends_is_asked_for_once_and_may_come_later() {
 }
 
 #[tokio::test]
-async fn a_server_that_breaks_the_rules_of_http_2_is_a_protocol_error() {
+async fn http2_violation_is_a_protocol_error() {
     const PROTOCOL: u32 = 1;
     const HTTP_1_1_REQUIRED: u32 = 13;
     let answers: [(&str, Answer); 4] = [
@@ -165,7 +165,7 @@ fn raw_frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_host_that_floods_http_2_is_asked_over_http_1_from_then_on() {
+async fn host_that_floods_http2_falls_back_to_http1() {
     const END_HEADERS: u8 = 4;
     // static table of HPACK: status 200
     let head = || raw_frame(HEADERS, END_HEADERS, 1, &[0x88]);

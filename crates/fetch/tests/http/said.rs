@@ -9,7 +9,7 @@ use crawl_model::{Origin, Strategy};
 use url::Url;
 
 #[tokio::test]
-async fn credentials_go_to_their_host_alone_and_never_from_a_url() {
+async fn credentials_are_sent_only_to_their_host() {
     let server = Server::answering(|_| html("x")).await;
     let port = server.address.port();
     let resolve =
@@ -29,7 +29,7 @@ async fn credentials_go_to_their_host_alone_and_never_from_a_url() {
 }
 
 #[tokio::test]
-async fn cookies_are_kept_only_when_asked_for() {
+async fn cookies_are_kept_only_if_enabled() {
     let server = Server::answering(|seen| match seen.header("cookie") {
         Some("ok=1") => html("in"),
         Some(other) => panic!("{other}"),
@@ -46,7 +46,7 @@ async fn cookies_are_kept_only_when_asked_for() {
 }
 
 #[tokio::test]
-async fn conditions_mobile_headers_and_the_users_own() {
+async fn conditional_mobile_and_user_headers_are_sent() {
     let server = Server::answering(|_| html("x")).await;
     let own = ["X-Own: 1", "Accept: text/html"].map(|text| text.parse().unwrap()).to_vec();
     let client = client(HttpSettings { headers: own, accept_language: Some("de".into()), ..settings() });

@@ -120,7 +120,7 @@ async fn http_2_is_negotiated_by_alpn() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_is_a_tls_error() {
+async fn untrusted_certificate_is_a_tls_error() {
     let server = TlsServer::offering(&["h2"]).await;
     let error = error(client(settings()).fetch(request(server.url("/"))).await);
     assert!(matches!(&error, FetchError::Tls { host, .. } if host == "127.0.0.1"), "{error:?}");
@@ -144,7 +144,7 @@ async fn plain_text_on_a_tls_port_is_a_tls_error() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_new_keys_is_given_up() {
+async fn tls_key_update_request_aborts_the_connection() {
     let (acceptor, pem) = acceptor(&["http/1.1"]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();

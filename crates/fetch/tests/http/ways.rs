@@ -31,7 +31,7 @@ async fn private_addresses_are_refused_in_every_notation_before_any_connection()
 }
 
 #[tokio::test]
-async fn resolve_rules_hold_for_their_port_alone() {
+async fn resolve_rules_apply_only_to_their_port() {
     let server = Server::answering(|_| html("here")).await;
     let port = server.address.port();
     let client = client(HttpSettings {
@@ -45,7 +45,7 @@ async fn resolve_rules_hold_for_their_port_alone() {
 }
 
 #[tokio::test]
-async fn a_proxy_gets_names_and_never_what_is_named_by_address() {
+async fn proxy_gets_host_names_and_never_resolved_hosts() {
     let proxy = Server::answering(|_| html("by proxy")).await;
     let direct = Server::answering(|_| html("direct")).await;
     let port = direct.address.port();
@@ -72,7 +72,7 @@ async fn a_proxy_gets_names_and_never_what_is_named_by_address() {
 
 /// The proxy's own name is exempt from the address policy for the connection to it, but not for pages.
 #[tokio::test]
-async fn a_page_at_the_name_of_the_proxy_obeys_the_policy() {
+async fn page_on_the_proxy_host_obeys_the_address_policy() {
     let proxy = Server::answering(|_| html("by proxy")).await;
     let inner = Server::answering(|_| html("secret")).await;
     let by = |scheme: &str| {
@@ -95,7 +95,7 @@ async fn a_page_at_the_name_of_the_proxy_obeys_the_policy() {
 
 /// The error of a proxy that is down names the proxy and says nothing about the site.
 #[tokio::test]
-async fn a_proxy_that_is_down_is_named() {
+async fn unreachable_proxy_is_named_in_the_error() {
     let up = Server::answering(|_| response("502 Bad Gateway", "", b"")).await;
     // a port that was free a moment ago
     let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
