@@ -47,13 +47,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a test on a thread of asynchronous tasks")]
-    fn a_marked_thread_must_not_block() {
+    fn async_thread_must_not_block() {
         let _mark = mark_async();
         assert_may_block("a test");
     }
 
     #[test]
-    fn a_mark_ends_with_its_guard() {
+    fn async_mark_ends_with_its_guard() {
         drop(mark_async());
         assert_may_block("a test");
         let outer = mark_async();

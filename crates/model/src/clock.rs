@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn time_goes_on_where_the_clock_is_set_back() {
+    fn time_stays_monotonic_when_the_clock_is_set_back() {
         let begin = Instant::now();
         let at = |ms| begin + Duration::from_millis(ms);
         let mut wall = Forward::default();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_simulation_holds_for_its_thread_until_its_guard_is_dropped() {
+    fn simulated_time_applies_to_its_thread_until_dropped() {
         let moment = Instant::now();
         let guard = simulate(Rc::new(Fixed(moment)));
         assert_eq!((now_ms(), instant(), random()), (4_102_444_800_000, moment, 7));

@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_under_a_listed_suffix_have_a_listed_domain() {
+    fn listed_domain_needs_a_public_suffix() {
         assert_eq!(listed_domain("www.example.co.uk"), Some("example.co.uk"));
         assert_eq!(listed_domain("example.org."), Some("example.org"));
         for other in ["co.uk", "a.b.internal", "localhost", "127.0.0.1"] {
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_the_list_is_that_of_the_crate() {
+    fn suffix_list_version_matches_the_crate() {
         let lock = include_str!("../../../Cargo.lock");
         let (_, package) = lock.split_once("name = \"psl\"\nversion = \"").unwrap();
         let version = package.split('"').next().unwrap();

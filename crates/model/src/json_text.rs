@@ -31,7 +31,7 @@ mod tests {
     use crate::Quality;
 
     #[test]
-    fn both_versions_of_the_record_are_read() {
+    fn scores_are_read_as_map_and_as_text() {
         let of = |scores: &str| {
             let text =
                 format!(r#"{{"language":"en","words":1,"contentWords":1,"failed":[],"scores":{scores}}}"#);

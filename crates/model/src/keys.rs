@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_known_with_the_type_it_was_declared_as() {
+    fn body_hash_covers_the_declared_content_type() {
         let of = BodyHash::of;
         assert_eq!(of(b"body", Some("text/html")), of(b"body", Some("text/html")));
         assert_ne!(of(b"body", Some("text/html")), of(b"body", Some("text/html; charset=big5")));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_tells_what_is_read_from_what_is_followed() {
+    fn rules_version_separates_text_from_links() {
         let now = RulesVersion::new(7, 8);
         let (texts, links) = (RulesVersion::new(6, 8), RulesVersion::new(7, u32::MAX));
         assert!(!texts.reads_as(now) && texts.follows_as(now) && !texts.covers(now));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn url_key_is_the_head_of_sha256() {
+    fn url_key_is_the_start_of_sha256() {
         assert_eq!(UrlKey::of("").to_string(), "e3b0c44298fc1c149afbf4c8996fb924");
         assert_eq!(
             ContentHash::of("abc").to_string(),

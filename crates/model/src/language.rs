@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_shortened_where_there_is_a_short_one() {
+    fn three_letter_codes_are_shortened_if_possible() {
         assert_eq!(
             [short_language("deu"), short_language("cmn"), short_language("xyz")],
             ["de", "zh", "xyz"]
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn each_language_of_detection_can_be_asked_for() {
+    fn each_detected_language_can_be_requested() {
         for (three, two) in TWO_LETTERS {
             assert_eq!([language_code(three), language_code(two)], [Some(two), Some(two)]);
             assert!(is_detected(two));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn no_code_or_name_stands_for_two_languages() {
+    fn language_codes_and_names_are_unique() {
         let mut seen = std::collections::BTreeSet::new();
         for line in LANGUAGES.lines().skip(1) {
             let (codes, names) = line.rsplit_once('\t').unwrap();

@@ -145,7 +145,7 @@ fn every_field_is_documented_with_its_type() {
 }
 
 #[test]
-fn every_name_is_documented() {
+fn every_value_name_is_documented() {
     let (fields, rows) = (fields(), rows());
     let mut wrong = Vec::new();
     for (path, field) in &fields {

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_a_password_is_hidden() {
+    fn possible_passwords_in_urls_are_hidden() {
         for (text, shown) in [
             ("http://u:s3cret@h/", "http://…@h/"),
             ("http://u:s3/cr@et@h/", "http://…@h/"),
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_loses_its_user() {
+    fn userinfo_is_stripped_from_urls() {
         for text in ["http://u:p@h/x", "http://u@h/x", "http://:p@h/x", "http://h/x"] {
             let mut url = Url::parse(text).unwrap();
             strip_userinfo(&mut url);

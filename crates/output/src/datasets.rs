@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_field_has_one_type_in_python() {
+    fn every_field_has_one_datasets_type() {
         let all = datasets_features(None);
         for line in [
             "    \"content\": Value(\"string\"),",
@@ -70,7 +70,7 @@ mod tests {
 
     /// A loader that reads a file in blocks finds the same keys and types in each of them.
     #[test]
-    fn every_key_stands_in_every_record() {
+    fn every_record_has_every_key() {
         let version_1: crawl_model::Record =
             serde_json::from_str(include_str!("../tests/record.json")).unwrap();
         let metadata = crawl_model::RecordMetadata::new(String::new());

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_advice_is_that_for_the_error_of_the_system() {
+    fn write_error_advice_follows_the_system_error() {
         let words = |kind: ErrorKind| {
             OutputError::Write { name: "out/pages.jsonl".into(), source: kind.into() }.to_string()
         };

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn long_urls_are_cut_and_known_by_their_key() {
+    fn long_urls_are_cut_and_identified_by_key() {
         let line = |url: &str| {
             let mut lines = Vec::new();
             let message = format!("\"{}\" stands in the path again and again", "\u{e4}".repeat(2_000));

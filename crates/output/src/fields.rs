@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_is_written_in_the_shape_of_the_record() {
+    fn chosen_fields_keep_the_record_structure() {
         let record = crate::lines::tests::record("7");
         let text = serde_json::to_string(&record.text).unwrap();
         let line = |names: &[&str]| {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_told_with_the_nearest_known_one() {
+    fn unknown_field_names_suggest_the_nearest() {
         let nearest = |name: &str| of(&[name]).unwrap_err().nearest;
         assert_eq!(nearest("txt").as_deref(), Some("text"));
         assert_eq!(nearest("title").as_deref(), Some("metadata.title"));

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_back_to_what_was_settled() {
+    fn output_is_truncated_to_the_settled_length() {
         assert_eq!(after(Before::CutOff(8)), "one\ntwo\nnew\n");
         assert_eq!(after(Before::CutOff(800)), "one\ntwo\nthr\nnew\n");
         assert_eq!(after(Before::Replace), "new\n");
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_replaced_stays_until_there_is_something_to_replace_it_with() {
+    fn replaced_file_stays_until_the_first_record() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.jsonl");
         std::fs::write(&path, "old\n").unwrap();
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_is_not_made() {
+    fn missing_output_folder_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let error = FileOutput::open(&dir.path().join("deep/out.jsonl"), Before::Unknown).err().unwrap();
         let OutputError::Write { source, .. } = error else { panic!("{error}") };
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_an_error_that_names_it() {
+    fn output_path_of_a_folder_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let error = FileOutput::open(dir.path(), Before::Unknown).err().unwrap();
         assert!(error.to_string().contains(&dir.path().display().to_string()), "{error}");
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_is_not_what_was_written_ends_the_run() {
+    fn output_changed_by_others_is_an_error() {
         assert!(
             error_after_damage(|path| std::fs::remove_file(path).unwrap()).contains("removed or replaced")
         );
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn settled_bytes_that_are_not_there_are_counted() {
+    fn missing_settled_bytes_are_counted() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.jsonl");
         std::fs::write(&path, "one\n").unwrap();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn two_runs_do_not_write_one_file() {
+    fn output_in_use_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.jsonl");
         std::fs::write(&path, "one\ntwo\n").unwrap();

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_like_their_urls() {
+    fn file_paths_resemble_their_urls() {
         let tagged = |name: &str| name.replace('~', "~0123456789abcdef");
         for (url, want) in [
             ("https://a.test/", "a.test/index.md"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_path_is_no_path_of_now() {
+    fn earlier_paths_differ_from_current_paths() {
         assert_eq!(earlier_path("https://a.test/docs/pears", ID), None);
         assert_eq!(earlier_path("https://a.test/Docs/pears", ID).as_deref(), Some("a.test/Docs/pears.md"));
         assert_eq!(earlier_path("https://a.test/con", ID).as_deref(), Some("a.test/con.md"));
@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_leaves_the_folder(url in urls()) {
+        fn file_paths_stay_inside_the_folder(url in urls()) {
             let path = of(&url);
             prop_assert!(path.len() < 1000);
             for part in Path::new(&path).components() {
@@ -240,7 +240,7 @@ mod tests {
         }
 
         #[test]
-        fn two_urls_are_two_files(a in urls(), b in urls()) {
+        fn different_urls_have_different_paths(a in urls(), b in urls()) {
             let parse = |url: &str| Url::parse(url).map(|mut url| { url.set_fragment(None); url.to_string() });
             let (Ok(a), Ok(b)) = (parse(&a), parse(&b)) else { return Ok(()) };
             // the canonical form: equal escapes are written in one way

@@ -175,7 +175,7 @@ mod tests {
 
     /// Every byte of three frames is changed in turn: the two others are read all the same, and all bytes are accounted for.
     #[test]
-    fn what_stands_around_damage_is_read() {
+    fn frames_around_damage_are_read() {
         for packing in [Packing::Gzip, Packing::Zstd] {
             let texts = ["one one one", "two", "three"];
             let frames = texts.map(|text| packed(packing, text));

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_record_of_a_page_stays_unless_the_page_is_gone() {
+    fn last_record_of_a_page_stays_unless_gone() {
         let lines = "{\"id\":\"a\",\"text\":\"1\"}\n{\"id\":\"b\"}\nno record\n{\"id\":\"a\",\"text\":\"2\"}\n\
                      {\"id\":\"b\",\"metadata\":{\"change\":\"gone\"}}\n{\"url\":\"c\"}\n";
         let want = "no record\n{\"id\":\"a\",\"text\":\"2\"}\n{\"url\":\"c\"}\n";
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_today_need_no_parse_but_the_later_ones_of_a_page() {
+    fn current_lines_are_parsed_only_when_repeated() {
         let line = |id: char, rest: &str| {
             let id = id.to_string().repeat(32);
             format!("{{\"schema_version\":{SCHEMA_VERSION},\"id\":\"{id}\"{rest}\n")
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_version_1_gets_the_shape_of_today() {
+    fn version_1_record_gets_the_current_structure() {
         let old: serde_json::Value = serde_json::from_str(include_str!("../tests/record.json")).unwrap();
         let made = latest(&format!("{old}\n")).unwrap();
         let record: serde_json::Value = serde_json::from_str(&made).unwrap();

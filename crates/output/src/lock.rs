@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_holder_is_named() {
+    fn lock_error_names_the_holder() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (first, second) = (file.reopen().unwrap(), file.reopen().unwrap());
         lock(&first, file.path()).unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_s_list_is_read() {
+    fn lock_holder_is_read_from_proc_locks() {
         let list = "1: FLOCK  ADVISORY  WRITE 7 00:2a:99 0 EOF\n\
                     2: POSIX  ADVISORY  WRITE 8 08:01:99 0 EOF\n\
                     2: -> FLOCK  ADVISORY  WRITE 10 08:02:12 0 EOF\n\

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_of_any_format_has_an_owner() {
+    fn output_of_each_format_records_its_owner() {
         let dir = tempfile::tempdir().unwrap();
         for (name, file, note) in [
             ("out.jsonl", "out.jsonl", ".out.jsonl.crawl"),

@@ -160,7 +160,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn one_file_has_one_name() {
+    fn paths_to_one_output_resolve_to_one_name() {
         let dir = tempfile::tempdir().unwrap();
         let dir = fs::canonicalize(dir.path()).unwrap();
         fs::create_dir(dir.join("deep")).unwrap();

@@ -120,14 +120,14 @@ mod tests {
 
     /// `crawl schema > schema/record.schema.json` writes the file again.
     #[test]
-    fn the_file_is_what_the_types_say() {
+    fn schema_file_matches_the_types() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/record.schema.json");
         let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         assert_eq!(file, record_schema(), "make it anew: crawl schema > schema/record.schema.json");
     }
 
     #[test]
-    fn fields_have_the_shapes_of_their_types() {
+    fn schema_fields_match_their_types() {
         let fields = fields();
         let of = |path: &str| {
             let field = fields.iter().find(|field| field.path == path);

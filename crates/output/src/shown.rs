@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_commands_a_terminal() {
+    fn shown_text_has_no_terminal_commands() {
         let hostile = "a\u{1b}[2Jb\u{9b}31m\rc\u{7f}\u{202e}d\u{2066}\u{2028}\u{8}";
         for shown in [lines(hostile), line(hostile), json(hostile)] {
             assert!(shown.replace('\r', "").chars().all(|c| !is_command(c)), "{shown:?}");
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn json_stays_the_same_value() {
+    fn shown_json_keeps_its_value() {
         let value = serde_json::json!({"a": "x\u{1b}\u{9b}\u{7f}\u{202e}\n", "b\u{85}": [1]});
         for text in [value.to_string(), format!("{value:#}")] {
             let shown = json(&text);

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_takes_nothing_is_abandoned_once_the_run_is_told_to_stop() {
+    fn blocked_reader_is_abandoned_after_cancellation() {
         let cancel = CancellationToken::new();
         let (mut reader, mut output) = piped(&cancel);
         output.write(b"one\n").unwrap();

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn replaced_and_nothing_beside_it() {
+    fn replace_leaves_no_temporary_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("report.json");
         for text in ["one", "two"] {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_killed_processes_have_left_is_removed_and_nothing_else() {
+    fn temporary_files_of_killed_processes_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("report.json");
         // no process has this number, one has the next, and the others are not ours
@@ -207,7 +207,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_stays_a_link_and_permissions_stay() {
+    fn replace_keeps_symlinks_and_permissions() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let (link, path) = (dir.path().join("link"), dir.path().join("there"));
@@ -228,7 +228,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_private_file_replaces_one_that_others_can_read() {
+    fn private_replacement_is_readable_by_its_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("report.json");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_replaced_leaves_nothing() {
+    fn failed_replacement_leaves_no_temporary_file() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("folder");
         fs::create_dir(&folder).unwrap();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_that_is_not_finished_leaves_the_old_file() {
+    fn unfinished_replacement_keeps_the_old_file() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let (link, path) = (dir.path().join("link"), dir.path().join("out.jsonl"));

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extractors_are_known_by_the_names_of_records() {
+    fn extractors_parse_from_their_record_names() {
         assert_eq!(extractor_named(Some("page_type")), Some(Extractor::Platform));
         assert_eq!(extractor_named(Some("plain_text")), Some(Extractor::PlainText));
         assert_eq!([extractor_named(Some("forum")), extractor_named(None)], [None, None]);

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_run_is_the_first_of_its_equals() {
+    fn top_gram_is_the_first_of_equally_frequent_ones() {
         let top = grams("a b c a b c d").top(2).unwrap();
         assert_eq!((top.words, top.count, top.chars), (0..2, 2, 3));
         let top = grams("a bb c").top(2).unwrap();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stood_before_is_not_looked_into() {
+    fn duplicate_grams_skip_repeated_words() {
         assert_eq!(grams("a b a b a b").duplicates(2), [2, 4]);
         assert_eq!(grams("a a a a a").duplicates(2), [1, 3]);
         // without spaces these are the same
@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_are_those_of_a_plain_reading(words in prop::collection::vec("[abé]{1,2}", 0..80), n in 1_usize..6) {
+        fn gram_counts_equal_a_simple_implementation(words in prop::collection::vec("[abé]{1,2}", 0..80), n in 1_usize..6) {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let grams = Grams::of(&words, 3);
             prop_assert_eq!(grams.duplicate_chars(n), plain_duplicates(&words, n));

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_of_one_character() {
+    fn char_ratio_counts_runs_of_one_character() {
         let share = |text| char_ratio(text, 4);
         assert!((share("aaaa bbb") - 4.0 / 7.0).abs() < 1e-12);
         assert!((share("-----") - 1.0).abs() < 1e-12);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_stand_in_different_company() {
+    fn term_has_varying_neighbours() {
         let of = |text: &str| {
             let words = countable_words(&slices(text), None, 1);
             let hash = xxh3_64_with_seed(b"stain", 1);

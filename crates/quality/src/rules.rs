@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_rules_can_be_read() {
+    fn built_in_rules_parse() {
         let rules = LineRules::built_in().unwrap();
         for c in ['.', '…', '。', '\u{7f}', '\r', '\0'] {
             assert!(rules.is_symbol(c), "{c:?}");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_ones_own_are_laid_over() {
+    fn user_rules_extend_the_built_in_rules() {
         let rules =
             LineRules::with("[boilerplate]\nphrases = [\"...\", \"print this page\"]\n").unwrap().boilerplate;
         assert_eq!(rules.phrase_of("Print this page"), Some("print this page"));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_file_line_and_key() {
+    fn rule_errors_name_file_line_and_key() {
         let overlay = |name: &str, text: &str| Overlay { name: name.to_owned(), text: text.to_owned() };
         let below = overlay("below.toml", "[text]\nmin_words = 7\n");
         let fault = |text: &str| {

@@ -119,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn words_are_parted_by_unicode() {
+    fn words_are_split_by_unicode_rules() {
         let of = |text| words(text).map(|(_, word)| word).collect::<Vec<_>>();
         assert_eq!(of("Don’t stop, 3.5 %\n…"), ["Don’t", "stop", ",", "3.5", "%", "…"]);
         assert_eq!(of("海と山"), ["海", "と", "山"]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_those_of_python() {
+    fn lines_split_like_python() {
         let of = |text| lines(text).collect::<Vec<_>>();
         assert_eq!(of("a\r\nb\rc\n\nd\u{2028}e\u{85}"), ["a", "b", "c", "", "d", "e"]);
         assert_eq!(of(""), [""; 0]);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_those_of_python() {
+    fn letters_are_recognised_like_python() {
         for (word, has) in [
             ("a1", true),
             ("é", true),
@@ -162,7 +162,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sentences_are_counted_as_they_are_found(line in "[aB .?!\"'\n)é]{0,20}") {
+        fn sentence_count_equals_the_sentences_found(line in "[aB .?!\"'\n)é]{0,20}") {
             prop_assert_eq!(count_sentences(&line), sentences(&line).count(), "{:?}", line);
         }
     }

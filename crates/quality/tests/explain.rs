@@ -22,13 +22,13 @@ fn different(count: usize) -> String {
 }
 
 #[test]
-fn a_text_that_keeps_to_the_ratios_has_no_verdict() {
+fn text_within_the_ratios_has_no_verdict() {
     assert_eq!(cause(&different(60), "en"), None);
     assert_eq!(cause("A short text.", "en"), Some(Cause::ShortText));
 }
 
 #[test]
-fn common_words_of_a_language_that_was_not_taken() {
+fn common_words_of_another_language_are_the_cause() {
     let text = "the harbour and the ferry and the sea, the wind of the day and the light of the house, \
         the boat at the pier, the man with the rope, the bell in the fog, the rain on the roof, the end of the road, \
         the gull over the mast, the tide, the moon";
@@ -44,7 +44,7 @@ fn common_words_of_a_language_that_was_not_taken() {
 }
 
 #[test]
-fn lines_of_a_frame() {
+fn repeated_boilerplate_lines_are_the_cause() {
     let text = format!("{}{}", "Share this\nFollow us\n".repeat(40), different(60));
     let explanation = explain(&text, "en");
     assert_eq!(explanation.verdict.unwrap().cause, Cause::Boilerplate);
@@ -54,7 +54,7 @@ fn lines_of_a_frame() {
 }
 
 #[test]
-fn terms_of_the_field_and_passages() {
+fn technical_terms_and_repeated_passages_are_distinguished() {
     let others = different(60);
     let term: String = others.split(' ').map(|word| format!("stain {word} ")).collect();
     assert_eq!(cause(&term, "en"), Some(Cause::Terms));
@@ -67,7 +67,7 @@ fn terms_of_the_field_and_passages() {
 }
 
 #[test]
-fn rules_name_their_places() {
+fn failed_rules_give_their_places() {
     let checker = checker(|_| ());
     let text =
         "Bright line.\nA second line that is longer.\nBright line.\nBright line.\nNo mark here …\n- item\n";

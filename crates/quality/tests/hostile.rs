@@ -52,12 +52,12 @@ fn judge(text: &str, language: &str) {
 
 proptest! {
     #[test]
-    fn any_text_has_values(text in "\\PC{0,200}", language in "[a-z]{0,3}") {
+    fn any_text_is_assessed(text in "\\PC{0,200}", language in "[a-z]{0,3}") {
         judge(&text, &language);
     }
 
     #[test]
-    fn texts_that_repeat_have_values(
+    fn repetitive_texts_are_assessed(
         parts in prop::collection::vec(prop::sample::select(vec![
             "the ", "stain ", "stain", "-", "…", "...", "\n", "\n\n", "\r\n", "# ", "• ", "{", "lorem ipsum.", "Cookie", "é", "海", "\u{1f}",
             "\u{2028}", "\u{301}", "[1]", "A sentence ends here. ", "10 ", "🙂", " ", "\t",
@@ -92,7 +92,7 @@ const KINDS: [Kind; 8] = [
 ];
 
 #[test]
-fn time_grows_with_the_text_and_no_faster() {
+fn assessment_time_grows_linearly() {
     for (name, text) in KINDS {
         let (small, large) = (text(20_000), text(160_000));
         let (short, long) = (cost(&small).max(Duration::from_millis(2)), cost(&large));

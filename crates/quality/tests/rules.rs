@@ -31,7 +31,7 @@ fn at_threshold(checker: &Checker, rule: &str, kept: (&str, f64), broken: (&str,
 }
 
 #[test]
-fn one_word_may_be_a_fifth_of_the_content_words() {
+fn word_repetition_limit_is_a_fifth_of_content_words() {
     let checker = checker(|_| ());
     // "the" is a stop word and does not count; the neighbours of "stain" are always the same
     let text = |stains: usize, others: usize| {
@@ -42,7 +42,7 @@ fn one_word_may_be_a_fifth_of_the_content_words() {
 }
 
 #[test]
-fn a_term_may_be_two_fifths() {
+fn term_repetition_limit_is_two_fifths() {
     let checker = checker(|_| ());
     let text = |terms: usize, others: usize| {
         let others = words(others);
@@ -78,7 +78,7 @@ fn stop_words_are_those_of_the_language() {
 }
 
 #[test]
-fn short_texts_are_told_and_not_judged() {
+fn short_texts_are_marked_and_skipped() {
     let checker = checker(|_| ());
     let text = |n: usize| "stain ".repeat(n);
     let short = checker.assess(&text(49), "en");
@@ -89,7 +89,7 @@ fn short_texts_are_told_and_not_judged() {
 }
 
 #[test]
-fn characters_and_passages() {
+fn character_and_passage_repetition_have_thresholds() {
     let checker = checker(|s| s.text.min_words = 0);
     let text = |run: usize| format!("{} {}", "-".repeat(run), "ab".repeat(40));
     at_threshold(&checker, "text.char_repetition_ratio", (&text(20), 0.2), (&text(21), 21.0 / 101.0));
@@ -102,7 +102,7 @@ fn characters_and_passages() {
 }
 
 #[test]
-fn boilerplate_is_left_out_where_that_is_asked_for() {
+fn boilerplate_is_excluded_on_request() {
     let text = format!("{}{}", "Accept cookies\n".repeat(60), words(100).join(" "));
     let ratio = |remove: bool| {
         let checker = checker(|s| s.remove_boilerplate = remove);
@@ -114,7 +114,7 @@ fn boilerplate_is_left_out_where_that_is_asked_for() {
 }
 
 #[test]
-fn lines_and_paragraphs_that_stood_before() {
+fn duplicate_lines_and_paragraphs_have_thresholds() {
     let checker = checker(|_| ());
     let lines = |again: usize, all: usize| {
         let mut lines = words(all - again);
@@ -147,7 +147,7 @@ fn lines_and_paragraphs_that_stood_before() {
 }
 
 #[test]
-fn n_grams() {
+fn duplicate_n_grams_have_thresholds() {
     for (n, most) in &defaults().gopher_repetition.dup_n_grams {
         let checker = checker(|_| ());
         let run: Vec<String> = words(*n);
@@ -165,7 +165,7 @@ fn n_grams() {
 }
 
 #[test]
-fn the_most_frequent_n_gram() {
+fn most_frequent_n_gram_has_a_threshold() {
     for (n, most) in defaults().gopher_repetition.top_n_grams {
         let checker = checker(|_| ());
         let run = vec!["ab"; n].join(" ");
@@ -232,7 +232,7 @@ fn gopher_counts_words_and_symbols() {
 }
 
 #[test]
-fn gopher_looks_at_lines_and_stop_words() {
+fn gopher_checks_lines_and_stop_words() {
     let checker = checker(|_| ());
     let lines = |marked: usize, all: usize, line: &str| {
         let mut text = format!("{line}\n").repeat(marked);
@@ -293,7 +293,7 @@ fn c4_keeps_lines_and_counts_their_sentences() {
 }
 
 #[test]
-fn c4_tells_templates_and_code_in_the_order_of_the_text() {
+fn c4_reports_templates_and_code_in_text_order() {
     let checker = checker(|_| ());
     let of = |text: &str| {
         let mut all = failed(&checker, &checker.assess(text, "en"));
@@ -316,7 +316,7 @@ fn c4_tells_templates_and_code_in_the_order_of_the_text() {
 }
 
 #[test]
-fn fineweb_looks_at_lines() {
+fn fineweb_checks_lines() {
     let checker = checker(|_| ());
     let text = |marked: usize, all: usize, line: &str, other: &str| {
         let lines = words(all).into_iter().enumerate();
@@ -347,7 +347,7 @@ fn fineweb_looks_at_lines() {
 }
 
 #[test]
-fn only_the_sets_that_are_asked_are_told() {
+fn only_selected_rule_sets_are_reported() {
     let checker = checker(|s| s.sets = vec![RuleSet::C4]);
     assert!(checker.rules().iter().all(|rule| rule.set == RuleSet::C4));
     let quality = checker.quality(&checker.assess("A word.", "en"));

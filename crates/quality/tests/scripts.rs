@@ -9,7 +9,7 @@ use crawl_quality::{lines, sentences, words};
 use scripts::{Draw, SCRIPTS};
 
 #[test]
-fn texts_of_any_script_are_cut_and_judged() {
+fn texts_of_any_script_are_split_and_assessed() {
     let checker = support::checker(|_| ());
     for script in &SCRIPTS {
         let mut draw = Draw(7);

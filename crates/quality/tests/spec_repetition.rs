@@ -23,7 +23,7 @@ const COMMON: &str = "the a an and or but in on at to for of with by from as is 
     did will would should could may might must can this that these those i you he she it we they";
 
 #[test]
-fn common_words_of_the_guide_are_left_out() {
+fn listed_common_words_are_excluded() {
     let listed: Vec<&str> = COMMON.split_whitespace().collect();
     for word in &listed {
         let text = format!("{}{}", format!("{word} ").repeat(40), words(20));
@@ -34,7 +34,7 @@ fn common_words_of_the_guide_are_left_out() {
 }
 
 #[test]
-fn the_keys_of_the_guide_have_its_defaults() {
+fn specified_keys_have_the_specified_defaults() {
     let text = defaults().text;
     assert_eq!(text.max_word_repetition_ratio, 0.2);
     assert!(text.max_char_repetition_ratio > 0.0 && text.max_ngram_repetition > 0.0);
@@ -42,7 +42,7 @@ fn the_keys_of_the_guide_have_its_defaults() {
 }
 
 #[test]
-fn a_higher_threshold_keeps_what_repeats_for_a_reason() {
+fn higher_threshold_keeps_justified_repetition() {
     // a quarter of the content words is one, always with the same neighbours
     let text = format!("{}{}", "stain remover ".repeat(25), words(50));
     let fails = |most: f64| {
@@ -57,7 +57,7 @@ fn a_higher_threshold_keeps_what_repeats_for_a_reason() {
 }
 
 #[test]
-fn each_phrase_of_the_guide_marks_a_line() {
+fn each_specified_phrase_marks_boilerplate() {
     for phrase in
         ["cookie", "privacy policy", "terms of service", "subscribe", "newsletter", "follow us", "share this"]
     {
@@ -87,7 +87,7 @@ fn term() -> String {
 }
 
 #[test]
-fn each_branch_of_the_tree_is_found() {
+fn each_cause_of_the_decision_tree_is_found() {
     assert_eq!(cause(SENTENCES, "xx"), Cause::CommonWords);
     assert_eq!(cause(&format!("{}\n{}", words(60), "Share this\n".repeat(60)), "en"), Cause::Boilerplate);
     assert_eq!(cause(&term(), "en"), Cause::Terms);
@@ -95,7 +95,7 @@ fn each_branch_of_the_tree_is_found() {
 }
 
 #[test]
-fn the_questions_are_asked_in_the_order_of_the_tree() {
+fn causes_follow_the_decision_tree_order() {
     // common words come before boilerplate
     let both = format!("{SENTENCES}\n{}", "Share this and the rest of it\n".repeat(2));
     assert_eq!(cause(&both, "xx"), Cause::CommonWords);
@@ -109,7 +109,7 @@ fn the_questions_are_asked_in_the_order_of_the_tree() {
 }
 
 #[test]
-fn prose_keeps_to_the_threshold() {
+fn prose_stays_below_the_threshold() {
     let text = "The harbour master keeps a lantern at the end of the pier, so that boats which come in late find their way \
         past the rocks. Every morning the fishermen bring crates of mackerel, herring and crab. Children wait for what \
         falls from them. In winter nobody comes before nine. On market days the square is full by seven.";

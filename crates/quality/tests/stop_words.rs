@@ -28,7 +28,7 @@ fn lists() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn the_english_list_is_that_of_the_specification() {
+fn english_stop_words_equal_the_specification() {
     let specified: BTreeSet<&str> = SPECIFIED.split_whitespace().collect();
     let list = &lists()["en"];
     assert_eq!(list.iter().map(String::as_str).collect::<BTreeSet<_>>(), specified);
@@ -36,7 +36,7 @@ fn the_english_list_is_that_of_the_specification() {
 }
 
 #[test]
-fn a_list_has_function_words_alone_each_once_in_lower_case() {
+fn stop_words_are_unique_lower_case_function_words() {
     let documented = include_str!("../../../docs/quality.md");
     for (language, list) in lists() {
         let words: BTreeSet<&String> = list.iter().collect();
@@ -51,7 +51,7 @@ fn a_list_has_function_words_alone_each_once_in_lower_case() {
 }
 
 #[test]
-fn keywords_of_stuffed_pages_are_content_words() {
+fn keyword_stuffed_pages_fail_in_each_language() {
     let checker = checker(|_| ());
     for (language, stuffed, _) in PAGES {
         let assessment = checker.assess(stuffed, language);
@@ -63,7 +63,7 @@ fn keywords_of_stuffed_pages_are_content_words() {
 }
 
 #[test]
-fn honest_pages_keep_to_the_ratios() {
+fn ordinary_pages_stay_within_the_ratios() {
     let checker = checker(|_| ());
     for (language, _, honest) in PAGES {
         let assessment = checker.assess(honest, language);
@@ -81,7 +81,7 @@ fn honest_pages_keep_to_the_ratios() {
 }
 
 #[test]
-fn a_text_reads_as_its_own_language() {
+fn text_is_recognised_in_its_own_language() {
     // honest pages under another language, at a threshold that their function words break
     let checker =
         checker(|s| (s.text.max_word_repetition_ratio, s.text.max_term_repetition_ratio) = (0.04, 0.04));

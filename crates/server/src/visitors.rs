@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_oldest_connection_without_a_token_makes_room() {
+    async fn oldest_connection_without_a_token_is_evicted() {
         let visitors = Visitors::new(LIMITS);
         let trusted = visitors.enter(address(1)).await;
         trusted.pass().show_token();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_without_a_token_ends_in_time() {
+    async fn connection_without_a_token_times_out() {
         let visitors = Visitors::new(LIMITS);
         let visitor = visitors.enter(address(1)).await;
         let trusted = visitors.enter(address(1)).await;
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_64_bits_of_ipv6() {
+    fn ipv6_client_is_identified_by_its_64_bit_prefix() {
         let network = |text: &str| network(text.parse().unwrap()).to_string();
         assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(network("::ffff:192.0.2.1"), "192.0.2.1");

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permit_outlasts_renewals_in_time_and_no_gap() {
+    fn permit_is_valid_while_renewed_without_a_gap() {
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
         let time = Rc::new(Clock(Cell::new(begin)));

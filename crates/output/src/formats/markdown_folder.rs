@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn chosen_fields_are_the_front_matter() {
+    fn chosen_fields_form_the_front_matter() {
         let fields = |names: &[&str]| {
             Fields::of(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap()
         };
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_replaces_what_an_earlier_one_wrote_and_nothing_else() {
+    fn round_replaces_only_files_of_earlier_rounds() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pages");
         let mut output = open(&path, Before::Unknown);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_an_earlier_version_gets_the_name_of_this_one() {
+    fn file_of_an_earlier_version_is_renamed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pages");
         let id = "0123456789abcdef0123456789abcdef";
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tidy_index_has_the_newest_line_of_each_page_that_is_there() {
+    fn tidied_index_has_the_newest_line_per_page() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pages");
         let mut output = open(&path, Before::Unknown);

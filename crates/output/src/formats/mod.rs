@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_of_other_formats_are_found() {
+    fn unknown_file_extensions_are_recognised() {
         let unknown = |name: &str| unknown_ending(Path::new(name));
         for known in [
             "a",
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_selects_one_format() {
+    fn file_name_selects_one_format() {
         let ending = |name: &str| format_of(Path::new(name)).ending();
         let found = ["pages/", "a.JSONL.GZ", "a.zst", "a.Parquet", "a.jsonl", "a"].map(ending);
         assert_eq!(found, ["/", ".gz", ".zst", ".parquet", "", ""]);

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_at_every_settled_length() {
+    fn compressed_output_is_whole_at_each_settled_length() {
         for zstd in [false, true] {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("out");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn no_record_is_an_empty_stream_and_not_a_broken_one() {
+    fn output_without_records_is_a_valid_empty_stream() {
         for zstd in [false, true] {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("out");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_behind_half_a_frame() {
+    fn torn_frame_is_cut_before_appending() {
         for zstd in [false, true] {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("out");

@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_comes_in_parts_that_make_the_whole() {
+    fn page_text_parts_join_to_the_whole() {
         let text = "äöü".repeat(7);
         let (mut offset, mut whole) = (Some(0), String::new());
         while offset.is_some() {

@@ -49,14 +49,14 @@ mod tests {
 
     /// Example of the specification of Standard Webhooks.
     #[test]
-    fn the_signature_is_that_of_standard_webhooks() {
+    fn signature_follows_standard_webhooks() {
         let secret = Secret::new(&"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into()).unwrap();
         let signature = secret.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", br#"{"test": 2432232314}"#);
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 
     #[test]
-    fn short_and_broken_secrets_are_refused_without_their_text() {
+    fn invalid_webhook_secrets_are_refused_without_repeating_them() {
         for bad in ["s3cret", "whsec_s3cret!!", "whsec_czNjcmV0"] {
             let why = Secret::new(&bad.into()).err().unwrap();
             assert!(!why.contains("s3cret"), "{why}");

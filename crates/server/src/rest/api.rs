@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_preferred_is_read_as_rfc_7240_writes_it() {
+    fn prefer_header_parses_as_in_rfc_7240() {
         let of = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for value in values {

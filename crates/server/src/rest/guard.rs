@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_others_are_refused() {
+    fn foreign_host_headers_are_refused() {
         let known = ["crawl.example".to_owned()];
         for host in
             ["127.0.0.1:8620", "127.0.0.1", "localhost:1", "LOCALHOST", "[::1]:8620", "crawl.example:80"]

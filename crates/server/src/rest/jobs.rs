@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_analysis_of_a_project_at_a_time_and_a_stopped_one_changes_nothing() {
+    async fn second_analysis_of_a_project_is_a_conflict() {
         let (projects, ids) = projects(&["one", "two"]);
         let pool = CpuPool::named("analysis", 1).unwrap();
         let jobs = Jobs::new(pool.clone());
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn old_jobs_are_forgotten() {
+    async fn old_jobs_are_evicted() {
         let (projects, ids) = projects(&["one"]);
         let jobs = Jobs::new(CpuPool::named("analysis", 1).unwrap());
         let analysis = projects.analysis(ids[0], &AnalysisParams::default()).unwrap();

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_made_once_and_readable_by_its_owner_alone() {
+    fn token_is_created_once_with_owner_only_permissions() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("deeper/serve-token");

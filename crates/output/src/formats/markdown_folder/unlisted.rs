@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settled_page_stays_in_a_folder_with_the_case_of_another_page() {
+    fn settled_page_stays_if_folders_differ_by_case() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pages");
         let mut output = open(&path, Before::Unknown, None);

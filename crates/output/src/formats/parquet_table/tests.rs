@@ -55,7 +55,7 @@ fn runs_add_to_the_table_and_rounds_replace_it() {
 }
 
 #[test]
-fn a_journal_that_is_in_the_table_is_not_taken_twice() {
+fn journal_already_in_the_table_is_not_added_again() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pages.parquet");
     let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
@@ -72,7 +72,7 @@ fn a_journal_that_is_in_the_table_is_not_taken_twice() {
 }
 
 #[test]
-fn a_journal_that_nobody_remembers_is_kept_as_far_as_it_is_whole() {
+fn unknown_journal_keeps_its_whole_records() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pages.parquet");
     let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
@@ -91,7 +91,7 @@ fn a_journal_that_nobody_remembers_is_kept_as_far_as_it_is_whole() {
 /// A journal of three batches, damaged at some byte: no way of opening it fails. Readable records become
 /// rows, the rest is counted, and the next run reports nothing.
 #[test]
-fn a_damaged_journal_can_be_got_out_of() {
+fn damaged_journal_is_recovered() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pages.parquet");
     let mut made = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
@@ -177,7 +177,7 @@ fn a_journal_is_removed_once_its_records_are_in_the_table() {
 }
 
 #[test]
-fn a_table_that_cannot_be_read_is_told_and_replaced() {
+fn unreadable_table_is_reported_and_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pages.parquet");
     let mut first = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
@@ -198,7 +198,7 @@ fn a_table_that_cannot_be_read_is_told_and_replaced() {
 }
 
 #[test]
-fn rows_of_another_kind_are_refused_before_anything_is_fetched() {
+fn table_with_other_columns_is_refused_at_open() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pages.parquet");
     let some = || Fields::of(&["id".to_owned(), "text".to_owned()]).unwrap();
@@ -216,7 +216,7 @@ fn rows_of_another_kind_are_refused_before_anything_is_fetched() {
 
 /// Version 1 of the record has a content in each row, and no text where nothing is hidden.
 #[test]
-fn a_table_of_version_1_takes_rows_of_today() {
+fn version_1_table_accepts_current_rows() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pages.parquet");
     let today = RecordColumns::of(None);
@@ -253,7 +253,7 @@ fn a_table_of_version_1_takes_rows_of_today() {
 
 /// The journal of a run of the version before lacks keys that stand in every record of today.
 #[test]
-fn a_journal_of_version_1_becomes_rows_of_today() {
+fn version_1_journal_becomes_current_rows() {
     let old: serde_json::Value = serde_json::from_str(include_str!("../../../tests/record.json")).unwrap();
     let columns = RecordColumns::of(None);
     let mut table = ParquetTable::with_notes(Vec::new(), &columns.columns(), &[]).unwrap();
