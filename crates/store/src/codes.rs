@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_reads_back() {
+    fn codes_round_trip() {
         for &d in Discovery::ALL {
             assert_eq!(read_discovery(discovery(d)).unwrap(), d);
         }

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_no_descriptor_is_left_for_cannot_be_written() {
+    fn descriptor_shortage_is_a_storage_error() {
         for code in [5, 23, 24] {
             let error = io_error(Path::new("lock"), &io::Error::from_raw_os_error(code));
             assert!(matches!(error, StoreError::Full(_)), "{error}");
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_without_locks_is_named_with_the_way_out() {
+    fn file_system_without_locks_is_an_error_with_a_remedy() {
         for number in WITHOUT_LOCKS {
             let error = io::Error::from_raw_os_error(number);
             assert!(is_without_locks(&error), "{error}");

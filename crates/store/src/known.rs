@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shorter_path_is_not_covered() {
+    fn smaller_depth_is_not_covered() {
         let mut known = KnownUrls::new();
         let key = UrlKey::of("https://example.org/");
         assert!(!known.covers(&key, 9));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_set_forgets_and_never_confuses() {
+    fn full_cache_set_evicts_and_never_confuses_keys() {
         let mut known = KnownUrls::new();
         let key = |n: u8| UrlKey([7, 7, n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         for n in 0..10 {

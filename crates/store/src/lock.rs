@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_is_told_who_holds_it() {
+    fn state_lock_error_names_the_holder() {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("deep/state");
         let first = StateLock::acquire(&state).unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_cannot_be_made_is_a_storage_error() {
+    fn uncreatable_state_directory_is_a_storage_error() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         fs::write(&file, "").unwrap();

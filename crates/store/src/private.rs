@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn new_files_and_directories_belong_to_their_owner_alone() {
+    fn new_files_and_directories_are_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("a/b");
         create_dir_all(&deep).unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_state_loses_the_rights_of_others_and_foreign_files_keep_theirs() {
+    fn older_state_is_restricted_and_foreign_files_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("state");
         fs::create_dir(&state).unwrap();

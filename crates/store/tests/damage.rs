@@ -82,7 +82,7 @@ fn intact(dir: &Path) -> CheckReport {
 }
 
 #[test]
-fn a_sound_state_passes_the_check() {
+fn intact_state_passes_the_check() {
     let dir = tempfile::tempdir().unwrap();
     made(dir.path());
     let before = fs::read(dir.path().join(DATABASE)).unwrap();
@@ -95,7 +95,7 @@ fn a_sound_state_passes_the_check() {
 }
 
 #[test]
-fn tables_that_disagree_are_found() {
+fn inconsistent_tables_are_detected() {
     let breaks = [
         ("DELETE FROM hosts WHERE id = 1", "a URL without its host"),
         ("UPDATE urls SET url = url || 'x' WHERE id = 5", "does not fit its key"),
@@ -123,7 +123,7 @@ fn tables_that_disagree_are_found() {
 }
 
 #[test]
-fn a_changed_byte_in_a_blob_is_not_believed() {
+fn changed_byte_in_a_blob_is_detected() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path()).unwrap();
     let (host, origin) =
@@ -174,7 +174,7 @@ fn a_changed_byte_in_a_blob_is_not_believed() {
 }
 
 #[test]
-fn a_url_that_does_not_fit_its_key_is_not_fetched() {
+fn url_that_does_not_match_its_key_is_not_leased() {
     let dir = tempfile::tempdir().unwrap();
     made(dir.path());
     sqlite(dir.path()).execute("UPDATE urls SET url = url || 'x'", []).unwrap();
@@ -230,7 +230,7 @@ fn copy(from: &Path) -> (tempfile::TempDir, PathBuf) {
 
 /// Every damage is reported, and the readable rest is used.
 #[test]
-fn a_damaged_database_is_told_and_repaired() {
+fn damaged_database_is_reported_and_repaired() {
     let original = tempfile::tempdir().unwrap();
     made(original.path());
     let all: BTreeSet<String> = (0..URLS).map(url).collect();
@@ -270,7 +270,7 @@ fn a_damaged_database_is_told_and_repaired() {
 
 /// A killed process leaves no checksum, so SQLite's check finds the damage.
 #[test]
-fn a_killed_process_leaves_no_checksum_and_damage_is_found_all_the_same() {
+fn damage_without_a_checksum_is_detected_after_a_kill() {
     let dir = tempfile::tempdir().unwrap();
     made(dir.path());
     fs::remove_file(dir.path().join("crawl.sqlite.sum")).unwrap();

@@ -53,7 +53,7 @@ fn observable_state(store: &SqliteStore) -> String {
 
 /// URLs that were scheduled while the clock was in 2100 are still fetched.
 #[test]
-fn what_waits_for_too_long_is_brought_forward() {
+fn urls_scheduled_too_late_are_rescheduled() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path()).unwrap();
     store.begin_round().unwrap();
@@ -73,7 +73,7 @@ fn what_waits_for_too_long_is_brought_forward() {
 }
 
 #[test]
-fn a_store_that_is_opened_again_is_the_same() {
+fn reopened_store_has_the_same_state() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(dir.path()).unwrap();
     store.begin_round().unwrap();
@@ -105,7 +105,7 @@ fn a_store_that_is_opened_again_is_the_same() {
 }
 
 #[test]
-fn only_one_who_reads_may_look_on() {
+fn read_only_store_cannot_write() {
     let dir = tempfile::tempdir().unwrap();
     assert!(matches!(SqliteStore::open_read_only(dir.path()), Err(StoreError::Other(_))));
     let store = SqliteStore::open(dir.path()).unwrap();
@@ -120,7 +120,7 @@ fn only_one_who_reads_may_look_on() {
 
 /// Child of the next test: every page links to the next one, and is settled after that link was enqueued.
 #[test]
-fn child_of_the_next_test() {
+fn child_process_of_the_kill_test() {
     let Some(dir) = std::env::var_os("CRAWL_STORE_KILLED") else { return };
     let store = SqliteStore::open(Path::new(&dir)).unwrap();
     store.expire_leases(i64::MAX).unwrap();
@@ -135,14 +135,14 @@ fn child_of_the_next_test() {
 }
 
 #[test]
-fn what_is_settled_survives_a_kill_with_all_that_came_before() {
+fn settled_pages_and_earlier_changes_survive_a_kill() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path()).unwrap();
     store.enqueue(&[url(0)]).unwrap();
     drop(store);
     for run in 1..=4 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_of_the_next_test", "--nocapture"])
+            .args(["--exact", "child_process_of_the_kill_test", "--nocapture"])
             .env("CRAWL_STORE_KILLED", dir.path())
             .stdout(Stdio::piped())
             .spawn()
@@ -189,7 +189,7 @@ fn known_urls_do_not_grow_the_log() {
 }
 
 #[test]
-fn the_log_stays_bounded() {
+fn write_ahead_log_stays_bounded() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path()).unwrap();
     let page = vec![b'x'; 64 * 1024];
@@ -206,7 +206,7 @@ fn the_log_stays_bounded() {
 }
 
 #[test]
-fn a_new_round_does_not_touch_known_urls() {
+fn new_round_does_not_rewrite_known_urls() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path()).unwrap();
     store.begin_round().unwrap();
@@ -221,7 +221,7 @@ fn a_new_round_does_not_touch_known_urls() {
 }
 
 #[test]
-fn another_version_is_told_apart_from_damage() {
+fn other_version_differs_from_damage() {
     let dir = tempfile::tempdir().unwrap();
     drop(SqliteStore::open(dir.path()).unwrap());
     let path = dir.path().join(DATABASE);
@@ -266,7 +266,7 @@ fn a_directory_that_cannot_be_written_is_a_storage_error() {
 }
 
 #[test]
-fn another_writer_makes_it_busy_and_loses_nothing() {
+fn concurrent_writer_gets_busy_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (SqliteStore::open(dir.path()).unwrap(), SqliteStore::open(dir.path()).unwrap());
     a.enqueue(&[url(1)]).unwrap();
@@ -278,7 +278,7 @@ fn another_writer_makes_it_busy_and_loses_nothing() {
 }
 
 #[test]
-fn removing_leaves_nothing_behind() {
+fn remove_deletes_all_state_files() {
     let dir = tempfile::tempdir().unwrap();
     SqliteStore::remove(dir.path()).unwrap();
     let store =

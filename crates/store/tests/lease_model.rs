@@ -225,24 +225,24 @@ fn with_the_fence_no_url_is_settled_twice() {
 }
 
 #[test]
-fn without_the_fence_a_paused_worker_settles_what_another_has_settled() {
+fn without_the_fence_a_paused_worker_settles_twice() {
     let steps = violation(Fence::Missing, true).expect("a violation is found");
     let takeovers = steps.iter().filter(|step| matches!(step, Step::Acquire(..))).count();
     assert!(takeovers == 2 && steps.iter().any(|step| matches!(step, Step::Tick(_))), "{steps:?}");
 }
 
 #[test]
-fn a_fence_that_locks_nothing_is_too_weak() {
+fn fence_without_a_lock_is_too_weak() {
     assert!(violation(Fence::Read, true).is_some());
 }
 
 #[test]
-fn a_host_that_comes_back_unnoticed_brings_no_right_to_earlier_pages() {
+fn host_regained_unnoticed_violates_the_lease_model() {
     assert!(violation(Fence::Locked, false).is_some());
 }
 
 #[test]
-fn the_model_does_its_work() {
+fn lease_model_follows_the_steps() {
     let mut world = World::new(Fence::Locked, true);
     let (first, second) = (0, 1);
     for step in [

@@ -23,7 +23,7 @@ fn opened(check: impl FnOnce(&Connection)) {
 }
 
 #[test]
-fn what_a_domain_repeats_has_the_columns_of_the_specification() {
+fn domain_boilerplate_table_has_the_specified_columns() {
     opened(|conn| {
         let found = columns(conn, "domain_boilerplate");
         for name in [
@@ -58,7 +58,7 @@ fn what_a_domain_repeats_has_the_columns_of_the_specification() {
 }
 
 #[test]
-fn a_project_has_one_row_a_domain_which_goes_with_it() {
+fn boilerplate_row_is_unique_and_deleted_with_its_project() {
     opened(|conn| {
         let sql: String = conn
             .query_row("SELECT sql FROM sqlite_schema WHERE name = 'domain_boilerplate'", [], |row| {
@@ -79,7 +79,7 @@ fn a_project_has_one_row_a_domain_which_goes_with_it() {
 }
 
 #[test]
-fn a_source_has_its_content_and_beside_it_what_is_left_of_it() {
+fn source_has_content_and_optional_cleaned_content() {
     opened(|conn| {
         let found = columns(conn, "sources");
         assert!(!found["content"].1, "a page has a content");

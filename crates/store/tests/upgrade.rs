@@ -65,7 +65,7 @@ fn a_state_of_version_9_keeps_each_visit() {
 }
 
 #[test]
-fn a_kill_within_an_upgrade_leaves_the_state_of_before() {
+fn kill_during_an_upgrade_leaves_the_old_state() {
     let (dir, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let old = old_state(dir.path());
     let expected = rows(&old, "urls");

@@ -33,7 +33,7 @@ fn hosts_take_turns() {
 }
 
 #[test]
-fn a_host_has_its_first_leases_before_another_begins() {
+fn host_gets_its_first_leases_before_another_starts() {
     let mut ledger = Ledger::default();
     for (host, name) in [(1, "a"), (2, "b"), (3, "c")] {
         ledger.add(host, &key(name), UrlState::Ready, 100);
@@ -49,7 +49,7 @@ fn a_host_has_its_first_leases_before_another_begins() {
 }
 
 #[test]
-fn a_suspended_host_is_left_out_and_keeps_its_turn() {
+fn suspended_host_is_skipped_and_keeps_its_turn() {
     let mut ledger = Ledger::default();
     for (host, name) in [(1, "a"), (2, "b"), (3, "c")] {
         ledger.add(host, &key(name), UrlState::Ready, 1);
@@ -66,7 +66,7 @@ fn a_suspended_host_is_left_out_and_keeps_its_turn() {
 }
 
 #[test]
-fn a_host_behind_a_level_is_left_out_until_a_url_moves() {
+fn host_waiting_for_a_level_is_skipped_until_progress() {
     let mut ledger = Ledger::default();
     ledger.add(1, &key("a"), UrlState::Ready, 3);
     lease(&mut ledger, 1);
@@ -77,7 +77,7 @@ fn a_host_behind_a_level_is_left_out_until_a_url_moves() {
 }
 
 #[test]
-fn assumed_bytes_are_counted_once_when_they_may_be_too_many() {
+fn assumed_bytes_are_verified_near_the_limit() {
     let mut ledger = Ledger::default();
     let bounds = HostBounds { urls: Some(50), bytes: Some(3 * ASSUMED_BYTES) };
     assert_eq!(ledger.room(1, bounds, 100), Room::Enough, "nothing is known of the host");
@@ -98,7 +98,7 @@ fn assumed_bytes_are_counted_once_when_they_may_be_too_many() {
 }
 
 #[test]
-fn drained_hosts_are_named_once() {
+fn drained_hosts_are_reported_once() {
     let mut ledger = Ledger::default();
     ledger.add(1, &key("a"), UrlState::Ready, 2);
     ledger.add(2, &key("b"), UrlState::Ready, 1);
@@ -114,7 +114,7 @@ fn drained_hosts_are_named_once() {
 }
 
 #[test]
-fn a_host_of_which_nothing_is_left_is_forgotten() {
+fn finished_host_is_removed() {
     let mut ledger = Ledger::default();
     ledger.add(1, &key("a"), UrlState::Ready, 1);
     ledger.shift(1, UrlState::Ready, UrlState::Leased, 1);

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_of_one_domain_have_its_number() {
+    fn hosts_of_one_domain_share_its_number() {
         let of_domain = domain_of("example.co.uk");
         for host in ["www.example.co.uk", "a.b.example.co.uk:8443"] {
             assert_eq!(domain_of(host), of_domain, "{host}");
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn each_domain_falls_to_one_slot() {
+    fn each_domain_belongs_to_one_worker_slot() {
         for workers in 1..5 {
             let slots = (0..workers).map(|index| WorkerSlot { index, workers });
             for domain in [i64::MIN, -7, 0, 1 << 61, i64::MAX] {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn free_domains_are_taken_whole_and_left_to_their_holder() {
+    fn free_domains_are_claimed_whole() {
         use Holder::{FullWorker, Nobody, OtherWorker, ThisWorker};
         let all = vec![
             free(1, 5, Nobody),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends_although_the_worker_takes_other_hosts() {
+    fn patience_ends_even_while_other_hosts_are_claimed() {
         let begun = Instant::now();
         let after = |seconds| begun + Duration::from_secs(seconds);
         let mut patience = Patience::default();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn surplus_hosts_go_in_whole_domains() {
+    fn surplus_hosts_are_released_in_whole_domains() {
         let (movable, sizes) = hosts(&[2, 3, 2, 4]);
         assert_eq!(give_away(movable.clone(), &sizes, 4, 0), [8, 9, 10, 11]);
         assert_eq!(give_away(movable.clone(), &sizes, 3, 0), [3, 4, 5]);

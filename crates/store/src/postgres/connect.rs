@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_server_is_refused() {
+    fn old_postgresql_server_is_refused() {
         assert!(check_version(140_000).is_ok() && check_version(170_002).is_ok());
         let error = check_version(130_014).unwrap_err().to_string();
         assert_eq!(error, "storage: PostgreSQL 13 is too old: use 14 or newer");
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crawl_has_a_plain_name() {
+    fn crawl_name_must_be_a_plain_identifier() {
         let url: PgUrl = "postgres://u@h/db".parse().unwrap();
         assert_eq!(Target::new(&url, "news-2026").unwrap().schema(), "crawl_news-2026");
         for name in ["", "a b", "a\"; DROP SCHEMA x", &"x".repeat(49)] {

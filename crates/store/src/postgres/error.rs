@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_become_remedies() {
+    fn sqlstates_map_to_errors_with_advice() {
         let kind = |code: &str| match of_state(&SqlState::from_code(code), "words", Some("advice")) {
             StoreError::Full(text) => ("full", text),
             StoreError::Unavailable(text) => ("unavailable", text),

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_about_outputs_are_those_of_a_worker() {
+    fn output_marks_are_prefixed_by_their_worker() {
         assert_eq!(note(7, "open:/out.jsonl"), "worker 7 open:/out.jsonl");
         assert_eq!(note(7, "ended"), "ended");
         assert_eq!(plain(7, &output(7, "/out.jsonl")), Some("/out.jsonl"));

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_that_fits_counts() {
+    fn first_matching_pgpass_line_applies() {
         let account = ["db.example", "5432", "crawls", "me"].map(str::to_owned);
         assert_eq!(password_of("*:*:*:me:a:b\\:c", &account).as_deref(), Some("a:b:c"));
         assert_eq!(password_of("db.example:5432:crawls:me:pw", &account).as_deref(), Some("pw"));
@@ -74,7 +74,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_others_can_read_is_refused() {
+    fn pgpass_file_readable_by_others_is_refused() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pgpass");

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_outlive_the_process_and_damage_is_noticed() {
+    fn spooled_pages_survive_a_restart_and_damage_is_detected() {
         let dir = tempfile::tempdir().unwrap();
         let spool = Spool::open(Some(dir.path())).unwrap();
         spool.put(Kind::Held, 1, 7, b"one").unwrap();

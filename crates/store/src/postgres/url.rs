@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_printed_without_its_parameters() {
+    fn database_url_prints_without_parameters() {
         let url = postgres("postgresql://me@db.example:5433/crawls?connect_timeout=3");
         assert_eq!(url.to_string(), "postgres://me@db.example:5433/crawls");
         for text in ["postgres://h:x/d", "postgres://h/d?a=b"] {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_printed_url_can_be_given_again() {
+    fn printed_database_url_parses_again() {
         for text in [
             "postgres:///crawls",
             "postgres:///crawls?port=5466",
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_refused_and_not_repeated() {
+    fn password_in_a_database_url_is_refused() {
         for text in [
             "postgres://me:secret@h/db",
             "postgres://me:@h/db",
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn other_hosts_are_verified_unless_the_operator_says_otherwise() {
+    fn remote_hosts_use_verified_tls_by_default() {
         let tls = |text: &str| postgres(text).tls();
         for local in [
             "postgres://localhost/d",
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_a_minute_unless_the_url_says_otherwise() {
+    fn lease_defaults_to_one_minute() {
         assert_eq!(postgres("postgres://h/d").lease(), Duration::from_secs(60));
         assert_eq!(postgres("postgres://h/d?lease=4").lease(), Duration::from_secs(4));
         for text in ["1", "3601", "4s", ""] {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_and_a_name_with_a_space_are_understood() {
+    fn socket_path_with_a_space_is_parsed() {
         let url = postgres("postgres://me@/d?host=/tmp/a%20b&sslrootcert=/ca.pem");
         assert_eq!(url.config().get_hosts(), [Host::Unix("/tmp/a b".into())]);
         assert_eq!(url.root_cert(), Some(Path::new("/ca.pem")));

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_has_all_and_few_false_alarms() {
+    fn band_filter_has_no_misses_and_few_false_positives() {
         let mut filter = Filter::for_rows(10_000);
         let mut of = |range: std::ops::Range<u64>| {
             range

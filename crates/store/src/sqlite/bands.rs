@@ -243,7 +243,7 @@ mod tests {
 
         /// Look-ups find the same as a plain list, for any distribution of bands and any process ends.
         #[test]
-        fn bands_are_found_wherever_they_are(steps in steps(), most in 0..60_usize) {
+        fn band_lookups_equal_a_plain_list(steps in steps(), most in 0..60_usize) {
             let dir = tempfile::tempdir().unwrap();
             let (mut store, plain) = (open(dir.path(), most), MemoryStore::new());
             plain.begin_round().unwrap();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn many_bands_go_to_the_table_and_few_wait() {
+    fn many_bands_are_flushed_to_the_table() {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path(), 640);
         store.begin_round().unwrap();

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_synced_survives_a_loss_of_power() {
+    fn synced_data_survives_a_power_loss() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         store.put("a", "1").unwrap();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_synced_is_not_hidden_by_a_damaged_log() {
+    fn damaged_log_does_not_hide_synced_data() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         for number in 0..5 {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_is_not_in_the_way() {
+    fn open_reader_does_not_block_a_sync() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         store.put("a", "1").unwrap();

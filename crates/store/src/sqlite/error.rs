@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_that_another_process_holds_is_not_taken_for_one_without_locks() {
+    fn busy_database_differs_from_missing_file_locks() {
         let dir = tempfile::tempdir().unwrap();
         let busy = or_no_locks(dir.path(), StoreError::Busy("database is locked".into()));
         assert!(matches!(busy, StoreError::Busy(_)));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_become_what_the_user_can_do() {
+    fn sqlite_codes_map_to_typed_errors() {
         let kind = |code| match sql(Error::SqliteFailure(ffi::Error::new(code), None)) {
             StoreError::Full(_) => "full",
             StoreError::Busy(_) => "busy",

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_bit_in_front_of_newer_frames_is_found() {
+    fn flipped_bit_before_newer_frames_is_detected() {
         let dir = tempfile::tempdir().unwrap();
         let path = log(dir.path());
         let whole = fs::read(&path).unwrap();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_frame_at_the_end_is_no_damage() {
+    fn unfinished_frame_at_the_end_is_not_damage() {
         let dir = tempfile::tempdir().unwrap();
         let path = log(dir.path());
         let whole = fs::read(&path).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_an_earlier_log_are_no_damage() {
+    fn frames_of_an_earlier_log_are_not_damage() {
         let dir = tempfile::tempdir().unwrap();
         let path = log(dir.path());
         let mut bytes = fs::read(&path).unwrap();

@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_takes_back_what_was_not_committed_and_nothing_else() {
+    fn full_disk_rolls_back_only_uncommitted_changes() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         store.enqueue(&urls(10)).unwrap();
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_the_first_version_is_brought_up_to_date() {
+    fn version_1_database_is_migrated() {
         let dir = tempfile::tempdir().unwrap();
         let url = &urls(1)[0];
         {
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_takes_back_the_change_that_it_broke() {
+    fn panic_rolls_back_its_change() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         store.enqueue(&urls(1)).unwrap();

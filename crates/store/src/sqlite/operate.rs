@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_pending_again_and_nothing_else() {
+    fn reopen_failed_requeues_only_failed_urls() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         store.begin_round().unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_that_are_reopened_take_the_room_of_their_host() {
+    fn reopened_urls_count_for_the_host_limit() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         store.begin_round().unwrap();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_free_is_given_back() {
+    fn compaction_frees_unused_pages() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path()).unwrap();
         store.begin_round().unwrap();

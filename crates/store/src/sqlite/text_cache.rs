@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_family_is_not_kept() {
+    fn small_text_family_is_not_cached() {
         let mut cache = TextCache::default();
         cache.keep_texts(&[text(1, 10)]);
         assert!(cache.text(1).is_none());
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_stay_within_their_bytes() {
+    fn cached_texts_stay_within_their_byte_limit() {
         let mut cache = TextCache::default();
         let large = |n: i64| (n..n + 8).map(|place| text(place, 300_000)).collect::<Vec<_>>();
         for n in 0..20 {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_band_goes_when_its_oldest_places_change() {
+    fn cached_band_is_dropped_when_its_oldest_places_change() {
         let mut cache = TextCache::default();
         cache.keep_band(7, &[1, 3, 5]);
         cache.add_to_band(7, 6);

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_reads_back_byte_for_byte() {
+    fn stored_headers_round_trip_byte_for_byte() {
         let conn = database();
         let dates = [
             "Sun, 06 Nov 1994 08:49:37 GMT",
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_visit_takes_one_row_and_a_second_one_two() {
+    fn first_visit_takes_one_row_and_later_visits_two() {
         let conn = database();
         let rows = || -> (i64, i64) {
             let count = "SELECT (SELECT count(*) FROM history), (SELECT count(*) FROM revisits)";

@@ -5,7 +5,7 @@ use crate::*;
 /// SQLite stores the first six bytes of a key. The SHA-256 of both URLs begins with 5dcfec93c1c2.
 const ALIKE: [&str; 2] = ["https://a.example/926326", "https://a.example/29902992"];
 
-pub fn urls_whose_keys_begin_alike_are_two(store: &impl Store) {
+pub fn urls_with_equal_key_prefixes_stay_distinct(store: &impl Store) {
     let [first, second] = ALIKE;
     let keys = ALIKE.map(UrlKey::of);
     assert!(keys[0].0[..6] == keys[1].0[..6] && keys[0] != keys[1]);

@@ -14,12 +14,12 @@ pub fn a_url_is_visited_once_a_round(store: &impl Store) {
     assert_eq!(store.enqueue(&[]).unwrap(), Enqueued::default());
 }
 
-pub fn a_batch_may_name_a_url_twice(store: &impl Store) {
+pub fn batch_may_repeat_a_url(store: &impl Store) {
     assert_eq!(enqueue(store, &["https://a/1", "https://a/1"]), added(1, 1));
     assert_eq!(lease(store, "a", 9).len(), 1);
 }
 
-pub fn a_host_has_so_many_pending_urls(store: &impl Store) {
+pub fn pending_urls_per_host_are_limited(store: &impl Store) {
     store.begin_round().unwrap();
     store.bound_hosts(HostBounds { urls: Some(2), bytes: None }).unwrap();
     let done = enqueue(store, &["https://a/1", "https://b/1", "https://a/2", "https://a/3", "https://a/4"]);
@@ -38,7 +38,7 @@ pub fn a_host_has_so_many_pending_urls(store: &impl Store) {
     assert_eq!(enqueue(store, &["https://a/3", "https://a/1"]), added(1, 1), "those that are done make room");
 }
 
-pub fn a_host_has_so_many_bytes_of_pending_urls(store: &impl Store) {
+pub fn bytes_of_pending_urls_per_host_are_limited(store: &impl Store) {
     store.begin_round().unwrap();
     store.bound_hosts(HostBounds { urls: None, bytes: Some(10_000) }).unwrap();
     let long = |n: usize| format!("https://a/{n}/{}", "x".repeat(1_000));
@@ -55,7 +55,7 @@ pub fn a_host_has_so_many_bytes_of_pending_urls(store: &impl Store) {
     assert_eq!(again.known, done.new);
 }
 
-pub fn urls_that_come_back_take_the_room_of_their_host(store: &impl Store) {
+pub fn requeued_urls_count_for_the_host_limit(store: &impl Store) {
     store.begin_round().unwrap();
     store.bound_hosts(HostBounds { urls: None, bytes: Some(10_000) }).unwrap();
     let batch = |from: usize| -> Vec<NewUrl> {
@@ -79,7 +79,7 @@ pub fn urls_that_come_back_take_the_room_of_their_host(store: &impl Store) {
     assert_eq!(new(300), room, "all have left");
 }
 
-pub fn a_pending_url_takes_the_lesser_depth(store: &impl Store) {
+pub fn pending_url_takes_the_smaller_depth(store: &impl Store) {
     store.enqueue(&[new_url("https://a/deep", 5), new_url("https://a/mid", 3)]).unwrap();
     assert_eq!(store.enqueue(&[new_url("https://a/deep", 7)]).unwrap().known, 1);
     assert_eq!(store.enqueue(&[new_url("https://a/deep", 2)]).unwrap().known, 1);
@@ -92,7 +92,7 @@ pub fn a_pending_url_takes_the_lesser_depth(store: &impl Store) {
     assert_eq!(lease(store, "a", 9).iter().map(|r| r.depth).collect::<Vec<_>>(), [2, 3]);
 }
 
-pub fn a_pending_link_becomes_the_sitemap_it_is_named_as(store: &impl Store) {
+pub fn pending_link_becomes_a_sitemap_file_when_named(store: &impl Store) {
     let file = |url: &str| NewUrl { discovery: Discovery::SitemapFile, ..new_url(url, 1) };
     let seed = NewUrl { discovery: Discovery::Seed, ..new_url("https://a/seed", 0) };
     let urls = ["https://a/out", "https://a/again", "https://a/feed"].map(|url| new_url(url, 1));
@@ -112,7 +112,7 @@ pub fn a_pending_link_becomes_the_sitemap_it_is_named_as(store: &impl Store) {
     assert_eq!(found, [("/out", link, 0), ("/again", file, 1), ("/feed", file, 0)]);
 }
 
-pub fn leases_come_by_depth_then_discovery(store: &impl Store) {
+pub fn urls_are_leased_by_depth_then_discovery(store: &impl Store) {
     let urls = [("https://a/x", 1), ("https://a/y", 0), ("https://a/z", 1), ("https://a/w", 0)];
     store.enqueue(&urls.map(|(url, depth)| new_url(url, depth))).unwrap();
     assert_eq!(paths(&lease(store, "a", 3)), ["/y", "/w", "/x"]);
@@ -121,7 +121,7 @@ pub fn leases_come_by_depth_then_discovery(store: &impl Store) {
     assert!(lease(store, "a", 0).is_empty());
 }
 
-pub fn a_url_that_comes_late_is_leased_in_its_order(store: &impl Store) {
+pub fn late_url_is_leased_in_depth_order(store: &impl Store) {
     let depths = |max| lease(store, "a", max).iter().map(|r| r.depth).collect::<Vec<_>>();
     let deep = |n: u32| new_url(&format!("https://a/{n}"), 5 + n);
     store.enqueue(&[1, 2, 3, 4].map(deep)).unwrap();
@@ -141,7 +141,7 @@ pub fn a_url_that_comes_late_is_leased_in_its_order(store: &impl Store) {
     assert_eq!(depths(9), [3, 6, 7, 8]);
 }
 
-pub fn levels_wait_for_what_is_nearer(store: &impl Store) {
+pub fn deeper_levels_wait_for_shallower_urls(store: &impl Store) {
     let level = |now| store.lease_by_level(&host("a"), Lane::Plain, 9, "w", now, 100).unwrap();
     let urls =
         [("https://a/0", 0), ("https://a/1", 1), ("https://a/1b", 1), ("https://a/2", 2), ("https://b/7", 7)];
@@ -166,7 +166,7 @@ pub fn levels_wait_for_what_is_nearer(store: &impl Store) {
     );
 }
 
-pub fn a_lease_carries_what_was_enqueued(store: &impl Store) {
+pub fn lease_has_the_enqueued_values(store: &impl Store) {
     let url = NewUrl {
         discovery: Discovery::Redirect,
         redirects: vec!["http://a/old".into(), "http://a/older".into()],
@@ -181,7 +181,7 @@ pub fn a_lease_carries_what_was_enqueued(store: &impl Store) {
     assert_eq!((request.strategy, request.etag, request.last_modified), (None, None, None));
 }
 
-pub fn a_lease_carries_the_project(store: &impl Store) {
+pub fn lease_has_the_project(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2"]);
     let request = one(store, "a");
     assert_eq!((&*request.project, request.source_group), ("", None));
@@ -190,7 +190,7 @@ pub fn a_lease_carries_the_project(store: &impl Store) {
     assert_eq!((&*request.project, request.source_group.as_deref()), ("drives", Some("catalogue")));
 }
 
-pub fn only_the_asked_host_is_leased(store: &impl Store) {
+pub fn only_urls_of_the_requested_host_are_leased(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://b/1", "https://a:8080/1"]);
     assert_eq!(paths(&lease(store, "b", 9)), ["/1"]);
     assert_eq!(lease(store, "a:8080", 9)[0].url.as_str(), "https://a:8080/1");
@@ -220,7 +220,7 @@ pub fn hosts_take_turns(store: &impl Store) {
     assert_eq!(ready(store), [begun("a", 2), new_host("d", 1), new_host("c", 50)]);
 }
 
-pub fn suspended_hosts_are_left_out_until_they_are_resumed(store: &impl Store) {
+pub fn suspended_hosts_are_skipped_until_resumed(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://b/1", "https://c/1"]);
     for name in ["a", "b", "unknown"] {
         store.suspend(&host(name)).unwrap();
@@ -238,7 +238,7 @@ pub fn suspended_hosts_are_left_out_until_they_are_resumed(store: &impl Store) {
     assert_eq!(ready(store), [new_host("a", 2), new_host("c", 1)]);
 }
 
-pub fn hosts_behind_a_level_are_left_out_until_a_url_moves(store: &impl Store) {
+pub fn hosts_waiting_for_a_level_are_skipped_until_progress(store: &impl Store) {
     let level = || store.lease_by_level(&host("a"), Lane::Plain, 9, "w", 0, 100).unwrap();
     store.enqueue(&[new_url("https://a/0", 0), new_url("https://a/1", 1)]).unwrap();
     let seed = level();
@@ -254,7 +254,7 @@ pub fn hosts_behind_a_level_are_left_out_until_a_url_moves(store: &impl Store) {
     assert_eq!(paths(&level()), ["/1"]);
 }
 
-pub fn drained_hosts_are_named(store: &impl Store) {
+pub fn drained_hosts_are_reported(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2", "https://b/1"]);
     let a = lease(store, "a", 9);
     settle(store, &a[..1], Outcome::Record);
@@ -270,7 +270,7 @@ pub fn drained_hosts_are_named(store: &impl Store) {
     assert_eq!(store.newly_drained().unwrap(), [host("b")]);
 }
 
-pub fn a_lease_is_current_until_it_ends_or_runs_out(store: &impl Store) {
+pub fn lease_is_current_until_it_ends_or_expires(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2"]);
     let leased = lease(store, "a", 2);
     let (first, second) = (&leased[0], &leased[1]);
@@ -286,7 +286,7 @@ pub fn a_lease_is_current_until_it_ends_or_runs_out(store: &impl Store) {
     assert!(current(&again) && !current(second));
 }
 
-pub fn tokens_grow_and_old_ones_do_nothing(store: &impl Store) {
+pub fn lease_tokens_grow_and_old_tokens_are_ignored(store: &impl Store) {
     enqueue(store, &["https://a/1"]);
     let first = one(store, "a");
     assert_eq!(store.expire_leases(100).unwrap(), 1);
@@ -312,7 +312,7 @@ pub fn leases_expire_at_their_deadline(store: &impl Store) {
     assert_eq!(store.counts().unwrap().leased, 2);
 }
 
-pub fn all_leases_can_be_taken_back(store: &impl Store) {
+pub fn all_leases_can_be_revoked(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://b/1"]);
     store.lease(&host("a"), Lane::Plain, 1, "w", 0, i64::MAX).unwrap();
     store.lease(&host("b"), Lane::Plain, 1, "w", 0, 10).unwrap();
@@ -335,7 +335,7 @@ pub fn a_requeued_url_waits_for_its_time(store: &impl Store) {
     assert_eq!(store.next_due().unwrap(), None);
 }
 
-pub fn a_url_that_waits_too_long_is_brought_forward(store: &impl Store) {
+pub fn url_that_waits_too_long_is_rescheduled(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2"]);
     for (leased, due) in lease(store, "a", 2).iter().zip([4_102_444_800_000, 1_000]) {
         assert!(store.requeue(leased.into(), due, 1, None).unwrap());
@@ -358,7 +358,7 @@ pub fn a_requeued_url_keeps_attempt_and_strategy(store: &impl Store) {
     assert_eq!(one(store, "a").strategy, None);
 }
 
-pub fn drained_waits_for_leases_and_retries_but_not_for_held_pages(store: &impl Store) {
+pub fn drained_waits_for_leases_and_retries_not_held_pages(store: &impl Store) {
     let drained = || (store.drained().unwrap(), store.host_drained(&host("a")).unwrap());
     assert_eq!(drained(), (true, true));
     enqueue(store, &["https://a/1", "https://b/1"]);
@@ -375,7 +375,7 @@ pub fn drained_waits_for_leases_and_retries_but_not_for_held_pages(store: &impl 
     assert_eq!(store.counts().unwrap().held, 1);
 }
 
-pub fn held_pages_come_in_order_and_by_pages(store: &impl Store) {
+pub fn held_pages_are_listed_in_order_with_paging(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2", "https://a/3", "https://b/1"]);
     let mut leased = lease(store, "a", 9);
     leased.reverse();
@@ -425,7 +425,7 @@ pub fn settling_ends_leases_and_held_pages(store: &impl Store) {
     assert_eq!(store.counts().unwrap(), counts);
 }
 
-pub fn settling_leaves_out_what_is_no_longer_held(store: &impl Store) {
+pub fn settling_skips_requests_that_are_not_held(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2"]);
     let leased = lease(store, "a", 2);
     let twice = [leased[0].clone(), leased[0].clone(), leased[1].clone()];
@@ -447,7 +447,7 @@ pub fn settling_marks_outputs_even_alone(store: &impl Store) {
     assert_eq!(store.output_mark("o").unwrap(), Some(0), "a file outlives a round");
 }
 
-pub fn nothing_is_known_of_strangers(store: &impl Store) {
+pub fn unknown_requests_and_hosts_have_no_effect(store: &impl Store) {
     let stranger = LeaseRef { id: RequestId(1), token: LeaseToken(1) };
     assert!(lease(store, "a", 9).is_empty());
     assert!(store.host_drained(&host("a")).unwrap());

@@ -41,7 +41,7 @@ fn known_paths(store: &impl Store) -> Vec<String> {
     all_known(store).iter().map(|k| k.url.url.trim_start_matches("https://a").to_owned()).collect()
 }
 
-pub fn what_is_known_rests_until_it_is_visited_again(store: &impl Store) {
+pub fn known_urls_rest_until_revisited(store: &impl Store) {
     first_round(store, &["https://a/1", "https://a/2", "https://a/3"]);
     assert!(!store.is_recrawl().unwrap());
     assert_eq!(store.begin_recrawl(true).unwrap(), 2);
@@ -78,7 +78,7 @@ pub fn what_is_known_rests_until_it_is_visited_again(store: &impl Store) {
     assert!(one(store, "a").before.is_none(), "a round of its own begins anew");
 }
 
-pub fn known_urls_come_by_pages_and_by_name(store: &impl Store) {
+pub fn known_urls_are_listed_with_paging_and_by_url(store: &impl Store) {
     first_round(store, &["https://a/1", "https://a/2", "https://a/3"]);
     store.begin_recrawl(true).unwrap();
     let first = store.known(RequestId(0), 2).unwrap();
@@ -139,7 +139,7 @@ pub fn visits_and_changes_are_counted(store: &impl Store) {
     assert_eq!((known.visits.first_ms, known.visits.changed_ms), (Some(5), Some(5)));
 }
 
-pub fn a_page_that_is_gone_is_new_when_it_comes_back(store: &impl Store) {
+pub fn gone_page_is_new_when_it_returns(store: &impl Store) {
     first_round(store, &["https://a/1"]);
     store.begin_recrawl(true).unwrap();
     store.revisit(&[new_url("https://a/1", 0)]).unwrap();
@@ -168,7 +168,7 @@ pub fn a_page_that_is_gone_is_new_when_it_comes_back(store: &impl Store) {
     assert!(one(store, "a").before.is_none());
 }
 
-pub fn pages_that_rest_or_are_unchanged_are_pages(store: &impl Store) {
+pub fn resting_and_unchanged_urls_count_as_pages(store: &impl Store) {
     first_round(store, &["https://a/1", "https://a/2"]);
     store.begin_recrawl(true).unwrap();
     let is_page = |url: &str| store.became_page(UrlKey::of(url)).unwrap();
@@ -182,7 +182,7 @@ pub fn pages_that_rest_or_are_unchanged_are_pages(store: &impl Store) {
     assert!(!is_page("https://a/1") && !is_page("https://a/2"));
 }
 
-pub fn what_is_known_of_sites_is_kept_if_asked(store: &impl Store) {
+pub fn recrawl_keeps_host_state_and_claims_on_request(store: &impl Store) {
     first_round(store, &["https://a/1"]);
     let (hash, first, second) = (ContentHash::of("text"), UrlKey::of("1"), UrlKey::of("2"));
     let claim = |hash, claimant| store.claim_content(hash, claimant, other_page(store)).unwrap();

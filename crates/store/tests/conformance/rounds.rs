@@ -54,7 +54,7 @@ pub fn a_new_round_visits_again_and_keeps_the_history(store: &impl Store) {
 
 /// A sitemap's `lastmod` is in the lease, whether it comes before or after the first link to the page. Its
 /// value at the time of the fetch is history, and stays when the next round has another value or none.
-pub fn lastmod_is_of_the_round_and_of_the_last_visit(store: &impl Store) {
+pub fn lastmod_is_kept_per_round_and_per_visit(store: &impl Store) {
     let listed =
         |url: &str, lastmod: &str| NewUrl { sitemap_lastmod: Some(lastmod.into()), ..new_url(url, 1) };
     store.begin_round().unwrap();
@@ -91,7 +91,7 @@ pub fn lastmod_is_of_the_round_and_of_the_last_visit(store: &impl Store) {
     assert_eq!(fetched("https://a/3"), None, "a visit replaces what the one before taught");
 }
 
-pub fn a_new_round_drops_what_was_active(store: &impl Store) {
+pub fn new_round_drops_active_requests(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2", "https://a/3", "https://a/4"]);
     let leased = lease(store, "a", 3);
     store.hold((&leased[0]).into(), &host("a"), b"page").unwrap();
@@ -117,7 +117,7 @@ pub fn a_lease_of_an_earlier_round_cannot_be_settled(store: &impl Store) {
     assert_eq!(settle(store, &[new], Outcome::Record), 0);
 }
 
-pub fn history_is_replaced_by_content_and_merged_otherwise(store: &impl Store) {
+pub fn new_content_replaces_history_and_other_outcomes_merge(store: &impl Store) {
     let visit = |outcome, history: PageHistory| {
         store.begin_round().unwrap();
         enqueue(store, &["https://a/1"]);
@@ -138,7 +138,7 @@ pub fn history_is_replaced_by_content_and_merged_otherwise(store: &impl Store) {
     );
 }
 
-pub fn a_page_is_one_when_it_is_held_or_a_record(store: &impl Store) {
+pub fn url_counts_as_a_page_when_held_or_recorded(store: &impl Store) {
     store.begin_round().unwrap();
     let urls = ["https://a/1", "https://a/2", "https://a/3", "https://a/4"];
     let pages = |store: &dyn Store| urls.map(|url| store.became_page(UrlKey::of(url)).unwrap());
@@ -156,7 +156,7 @@ pub fn a_page_is_one_when_it_is_held_or_a_record(store: &impl Store) {
     assert_eq!(pages(store), [false; 4], "each round begins anew");
 }
 
-pub fn claims_name_the_first(store: &impl Store) {
+pub fn content_claims_return_the_first_claimant(store: &impl Store) {
     let (a, b) = (UrlKey::of("a"), UrlKey::of("b"));
     let hash = ContentHash::of("text");
     let claim =
@@ -170,7 +170,7 @@ pub fn claims_name_the_first(store: &impl Store) {
     assert_eq!(claim(&hash, b), b, "claims are a round's");
 }
 
-pub fn a_value_of_the_end_needs_the_end(store: &impl Store) {
+pub fn end_value_is_stored_only_when_the_round_ended(store: &impl Store) {
     store.begin_round().unwrap();
     enqueue(store, &["https://a/1", "https://a/2"]);
     let is_set = |value: &str| {

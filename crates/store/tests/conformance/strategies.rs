@@ -6,7 +6,7 @@ fn in_lane(store: &impl Store, lane: Lane, now: i64) -> Vec<CrawlRequest> {
     store.lease(&host("a"), lane, 9, "w", now, 100).unwrap()
 }
 
-pub fn each_lane_is_leased_by_its_own_workers(store: &impl Store) {
+pub fn urls_are_leased_per_lane(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2", "https://b/1"]);
     let leased = lease(store, "a", 2);
     store.requeue((&leased[0]).into(), 5, 1, Some(Strategy::Chrome)).unwrap();
@@ -29,7 +29,7 @@ pub fn each_lane_is_leased_by_its_own_workers(store: &impl Store) {
     assert_eq!(paths(&in_lane(store, Lane::Plain, 5)), ["/1", "/2"]);
 }
 
-pub fn levels_are_those_of_both_lanes(store: &impl Store) {
+pub fn depth_levels_span_both_lanes(store: &impl Store) {
     store.enqueue(&[new_url("https://a/1", 1), new_url("https://a/2", 2)]).unwrap();
     let first = lease(store, "a", 1);
     store.requeue((&first[0]).into(), 0, 0, Some(Strategy::Chrome)).unwrap();
@@ -42,7 +42,7 @@ pub fn levels_are_those_of_both_lanes(store: &impl Store) {
     assert_eq!(paths(&level(Lane::Plain)), ["/2"]);
 }
 
-pub fn a_shorter_way_to_a_url_does_not_change_its_lane(store: &impl Store) {
+pub fn shorter_path_to_a_url_keeps_its_lane(store: &impl Store) {
     store.enqueue(&[new_url("https://a/1", 4)]).unwrap();
     let first = lease(store, "a", 1);
     store.requeue((&first[0]).into(), 0, 0, Some(Strategy::Chrome)).unwrap();
@@ -52,7 +52,7 @@ pub fn a_shorter_way_to_a_url_does_not_change_its_lane(store: &impl Store) {
     assert_eq!(in_lane(store, Lane::Browser, 0)[0].depth, 2);
 }
 
-pub fn what_came_so_far_is_kept_until_the_url_ends(store: &impl Store) {
+pub fn partial_result_is_kept_until_the_url_ends(store: &impl Store) {
     enqueue(store, &["https://a/1", "https://a/2", "https://a/3"]);
     let leased = lease(store, "a", 3);
     let partial_result = |n: usize| store.partial_result(leased[n].id).unwrap();
@@ -79,7 +79,7 @@ pub fn what_came_so_far_is_kept_until_the_url_ends(store: &impl Store) {
     assert_eq!(partial_result(0), None);
 }
 
-pub fn lessons_outlive_the_round(store: &impl Store) {
+pub fn lessons_survive_a_new_round(store: &impl Store) {
     assert_eq!(store.load_lessons(&host("a")).unwrap(), None);
     store.save_lessons(&host("a"), b"one").unwrap();
     store.save_lessons(&host("a"), b"two").unwrap();

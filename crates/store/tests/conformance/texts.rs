@@ -62,7 +62,7 @@ pub fn a_page_has_one_text_and_may_keep_its_place(store: &impl Store) {
     assert!(place("a") > place("b"), "a place that is no longer its own is not given back");
 }
 
-pub fn texts_outlive_rounds_but_not_their_pages(store: &impl Store) {
+pub fn texts_survive_rounds_but_not_their_pages(store: &impl Store) {
     store.begin_round().unwrap();
     put(
         store,
@@ -91,7 +91,7 @@ pub fn texts_outlive_rounds_but_not_their_pages(store: &impl Store) {
     assert_eq!(store.texts_like(&sketch(0, &[1]), 9).unwrap(), [], "a whole round did not bring it");
 }
 
-pub fn texts_that_were_made_otherwise_are_forgotten(store: &impl Store) {
+pub fn texts_made_with_other_settings_are_dropped(store: &impl Store) {
     store.begin_round().unwrap();
     assert!(!store.keep_texts_made_as("5 words").unwrap(), "there were none");
     put(store, &[text("a", sketch(1, &[1]), None)]);

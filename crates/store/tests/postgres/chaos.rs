@@ -75,7 +75,7 @@ impl Worker {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn each_record_is_once_within_the_marks_whatever_dies() {
+fn each_record_is_written_once_despite_crashes() {
     let (clock, _guard) = Clock::start();
     let server = Server::start();
     let mut workers: Vec<Worker> = (0..WORKERS).map(|n| Worker::new(&server, n)).collect();
@@ -125,7 +125,7 @@ fn each_record_is_once_within_the_marks_whatever_dies() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn workers_that_begin_at_once_do_not_wait_for_each_other() {
+fn workers_started_together_do_not_block_each_other() {
     let server = Server::start();
     for attempt in 0..6 {
         let crawl = format!("c{attempt}");

@@ -5,7 +5,7 @@ use crawl_model::{ContentHash, DomainStore, LeaseRef};
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_claim_of_an_ended_round_is_none() {
+fn claim_of_an_ended_round_has_no_effect() {
     let (server, old) = begun("old");
     old.enqueue(&urls(&["https://a/late"])).unwrap();
     let lost = LeaseRef::from(&lease(&old, "a", 1)[0]);
@@ -26,7 +26,7 @@ fn a_claim_of_an_ended_round_is_none() {
 /// that the old owner claims late at another URL.
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_that_lost_a_host_claims_and_releases_no_content() {
+fn worker_without_its_host_neither_claims_nor_releases_content() {
     let (server, old) = begun("old");
     old.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
     let lost = LeaseRef::from(&lease(&old, "a", 1)[0]);
@@ -45,7 +45,7 @@ fn a_worker_that_lost_a_host_claims_and_releases_no_content() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_claim_waits_for_a_takeover_that_has_begun() {
+fn claim_waits_for_a_started_takeover() {
     let (server, old) = begun("old");
     old.enqueue(&urls(&["https://a/1"])).unwrap();
     let page = LeaseRef::from(&lease(&old, "a", 1)[0]);
@@ -88,7 +88,7 @@ fn a_lease_of_an_earlier_epoch_claims_no_content() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_page_that_an_earlier_process_of_the_worker_holds_claims_its_content() {
+fn held_page_of_an_earlier_process_claims_its_content() {
     let (server, spool) = (Server::start(), tempfile::tempdir().unwrap());
     let open = || {
         let options = server.options("c", "w");

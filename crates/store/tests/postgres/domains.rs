@@ -36,7 +36,7 @@ fn look(clock: &Clock, workers: &[&PgStore], seconds: u64) {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_domain_goes_to_one_worker() {
+fn hosts_of_a_domain_go_to_one_worker() {
     let (clock, _guard) = Clock::start();
     let (server, first) = begun("first");
     first.enqueue(&hosts_of_domains(6, 5)).unwrap();
@@ -101,7 +101,7 @@ fn a_domain_larger_than_a_share_is_divided() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn hosts_of_another_workers_domain_are_left_to_it_for_a_while() {
+fn free_hosts_are_first_offered_to_their_domains_worker() {
     let (clock, _guard) = Clock::start();
     let server = Server::start();
     let (first, second) = (open(&server, "first"), open(&server, "second"));

@@ -12,7 +12,7 @@ fn error_of(server: &Server, url: &PgUrl) -> StoreError {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn what_the_operator_can_mend_is_said() {
+fn connection_and_permission_errors_name_the_remedy() {
     let server = Server::start();
     let missing: PgUrl = "postgres://crawl@/postgres?host=/nonexistent".parse().unwrap();
     let error = error_of(&server, &missing);
@@ -51,7 +51,7 @@ fn open_as(server: &Server, role: &str, worker: &str) -> Result<PgStore, StoreEr
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn the_grant_of_the_message_is_enough_for_a_worker() {
+fn suggested_grant_suffices_for_a_worker() {
     let (server, owner) = begun("owner");
     drop(owner);
     grant(&server, "guest");
@@ -97,7 +97,7 @@ fn a_worker_without_its_second_connection_takes_no_hosts() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_schema_of_a_newer_program_is_left_alone() {
+fn schema_of_a_newer_version_is_refused() {
     let server = Server::start();
     drop(open(&server, "w"));
     server.client().batch_execute("UPDATE crawl_c.schema_version SET version = 99").unwrap();
@@ -109,7 +109,7 @@ fn a_schema_of_a_newer_program_is_left_alone() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_terminated_connection_loses_nothing_that_was_settled() {
+fn terminated_connection_keeps_settled_pages() {
     let server = Server::start();
     let store = open(&server, "w");
     store.begin_round().unwrap();
@@ -130,7 +130,7 @@ fn a_terminated_connection_loses_nothing_that_was_settled() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn the_end_of_the_second_connection_alone_ends_the_session() {
+fn loss_of_the_second_connection_ends_the_session() {
     let (server, store) = begun("w");
     store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
     let out = lease(&store, "a", 2);
@@ -168,7 +168,7 @@ fn break_settlements(server: &Server, action: &str) {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_statement_that_is_sent_ahead_and_fails_is_the_error_of_its_transaction() {
+fn failed_pipelined_statement_fails_its_transaction() {
     for (action, word) in [
         ("RAISE EXCEPTION 'broken'", "broken"),
         ("PERFORM pg_terminate_backend(pg_backend_pid())", "the connection to PostgreSQL failed"),
@@ -190,7 +190,7 @@ fn a_statement_that_is_sent_ahead_and_fails_is_the_error_of_its_transaction() {
 }
 
 #[test]
-fn an_unreachable_server_is_an_error_on_a_thread_of_a_runtime() {
+fn unreachable_server_is_an_error_on_a_runtime_thread() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     // nothing listens on port 1
     let url: PgUrl = "postgres://crawl@127.0.0.1:1/db?sslmode=disable".parse().unwrap();

@@ -46,7 +46,7 @@ fn hosts_with_links_that_wait_count_once_in_their_domain() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_search_leaves_out_resting_hosts_until_their_rest_has_ended() {
+fn host_search_skips_resting_hosts() {
     let (clock, _guard) = Clock::start();
     let server = Server::start();
     let (first, second) = (open(&server, "first"), open(&server, "second"));
@@ -118,7 +118,7 @@ fn resting_hosts_of_a_dead_worker_become_free_and_rest() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_that_gives_its_hosts_back_does_not_block_an_upgrade() {
+fn worker_that_releases_its_hosts_does_not_block_an_upgrade() {
     let server = Server::start();
     let worker = open(&server, "w");
     worker.begin_round().unwrap();
@@ -138,7 +138,7 @@ fn a_worker_that_gives_its_hosts_back_does_not_block_an_upgrade() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_round_computes_domains_by_a_newer_list_again() {
+fn new_round_recomputes_domains_for_a_newer_suffix_list() {
     let server = Server::start();
     let worker = open(&server, "w");
     worker.begin_round().unwrap();

@@ -14,7 +14,7 @@ fn write(store: &PgStore, path: &str, file: &str, bytes: u64) {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn files_of_one_worker_are_listed_once_beside_parts() {
+fn output_files_of_a_worker_are_listed_once() {
     let (server, a) = begun("a");
     let b = open(&server, "b");
     write(&a, "/out.jsonl", "disk:1", 5);
@@ -48,7 +48,7 @@ fn files_of_one_worker_are_listed_once_beside_parts() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_moved_file_has_its_last_name_and_the_error_log_is_no_output() {
+fn moved_output_has_its_last_name() {
     let (server, a) = begun("a");
     let marks = [("/x/errors.jsonl", 9), ("/dir/errors.jsonl", 5), ("/old.jsonl", 10), ("/new.jsonl", 10)];
     a.settle(&[], &marks.map(|(name, reach)| mark(name, reach))).unwrap();

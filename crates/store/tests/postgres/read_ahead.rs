@@ -26,7 +26,7 @@ fn visit(store: &PgStore, name: &str, most: usize) {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_host_that_was_lost_and_taken_again_is_read_anew() {
+fn lost_and_regained_host_is_reread() {
     let (server, old) = begun("old");
     old.enqueue(&ten("a")).unwrap();
     begin_host(&old, "a");
@@ -54,7 +54,7 @@ fn a_lost_host_has_no_leases() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_host_that_was_given_back_and_taken_again_is_read_anew() {
+fn released_and_regained_host_is_reread() {
     let (clock, _guard) = Clock::start();
     let (server, first) = begun("first");
     first.enqueue(&[ten("a"), ten("b")].concat()).unwrap();

@@ -20,7 +20,7 @@ fn fail(store: &PgStore, name: &str) {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn failed_urls_go_to_the_owners_of_their_hosts() {
+fn reopened_urls_go_to_the_owners_of_their_hosts() {
     let (clock, _guard) = Clock::start();
     let (server, a) = begun("a");
     a.enqueue(&urls(&["https://a/1", "https://a/2", "https://a/3"])).unwrap();
@@ -51,7 +51,7 @@ fn failed_urls_go_to_the_owners_of_their_hosts() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_round_with_urls_that_were_put_back_does_not_end() {
+fn round_with_reopened_urls_does_not_end() {
     let (server, store) = begun("a");
     store.enqueue(&urls(&["https://a/1"])).unwrap();
     fail(&store, "a");
@@ -69,7 +69,7 @@ fn a_round_with_urls_that_were_put_back_does_not_end() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_command_waits_for_no_worker_while_it_has_urls() {
+fn reopen_command_holds_no_locks_while_waiting() {
     let (server, store) = begun("a");
     store.enqueue(&urls(&["https://a/1", "https://b/1"])).unwrap();
     fail(&store, "a");
@@ -98,7 +98,7 @@ fn a_command_waits_for_no_worker_while_it_has_urls() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_few_urls_are_found_by_their_keys() {
+fn few_failed_urls_are_looked_up_by_key() {
     let (server, store) = begun("a");
     store.enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1"])).unwrap();
     fail(&store, "a");
@@ -118,7 +118,7 @@ fn a_few_urls_are_found_by_their_keys() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn more_failed_urls_than_a_batch_are_put_back_once() {
+fn more_failed_urls_than_a_batch_are_reopened_once() {
     let (server, store) = begun("a");
     let all: Vec<String> = (0..2_500).map(|n| format!("https://a/{n}")).collect();
     store.enqueue(&all.iter().map(|url| new_url(url)).collect::<Vec<_>>()).unwrap();
@@ -131,7 +131,7 @@ fn more_failed_urls_than_a_batch_are_put_back_once() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_of_an_ended_round_puts_nothing_back() {
+fn worker_of_an_ended_round_reopens_nothing() {
     let (server, old) = begun("old");
     old.enqueue(&urls(&["https://a/1"])).unwrap();
     fail(&old, "a");
@@ -145,7 +145,7 @@ fn a_worker_of_an_ended_round_puts_nothing_back() {
 /// The settings of a command are compared with those of a round. So it puts nothing back in a round that begins after that.
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_command_puts_nothing_back_in_a_later_round_than_it_checked() {
+fn reopen_command_refuses_a_later_round() {
     let (server, store) = begun("a");
     assert_eq!(store.begin_recrawl(true).unwrap(), 2);
     store.enqueue(&urls(&["https://a/1"])).unwrap();
@@ -160,7 +160,7 @@ fn a_command_puts_nothing_back_in_a_later_round_than_it_checked() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_round_whose_urls_come_back_has_no_end() {
+fn round_with_concurrently_reopened_urls_has_no_end() {
     let (server, store) = begun("a");
     assert!(store.put_at_end("ended", "1").unwrap());
     store.put("ended", "").unwrap();

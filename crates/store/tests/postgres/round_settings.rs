@@ -34,7 +34,7 @@ fn visit(store: &PgStore, url: &str) {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_round_has_the_settings_of_the_worker_that_began_it() {
+fn round_has_the_settings_of_its_first_worker() {
     let server = Server::start();
     let (one, other) = (settings("1s", "a"), settings("2s", "b"));
     let first = open(&server, "first");
@@ -108,7 +108,7 @@ fn a_worker_whose_settings_were_replaced_settles_nothing() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_round_of_a_program_without_checksums_compares_the_version_of_the_rules() {
+fn rounds_without_rule_checksums_compare_the_rules_version() {
     let server = Server::start();
     let store = open(&server, "a");
     let mut own = settings("1s", "a");
@@ -124,7 +124,7 @@ fn a_round_of_a_program_without_checksums_compares_the_version_of_the_rules() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_round_continues_with_the_rules_of_another_program_once_its_workers_have_ended() {
+fn round_accepts_other_rules_after_its_workers_ended() {
     let server = Server::start();
     let of = |delay: &str, rules: &str| {
         let mut settings = settings(delay, "a");

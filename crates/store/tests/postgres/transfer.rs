@@ -68,7 +68,7 @@ fn check<S: Frontier + DomainStore + RunStore + TextIndex>(store: &S) {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_state_is_the_same_in_a_database_and_back() {
+fn state_round_trips_through_a_database() {
     let (server, from, to) = (Server::start(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(state_in(from.path()));
     let report = server.url().copy_from("c", from.path()).unwrap();
@@ -126,7 +126,7 @@ fn check_pages(store: &SqliteStore) {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_copy_replaces_nothing() {
+fn copy_never_overwrites_a_state() {
     let (server, dir, empty) = (Server::start(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let database = server.url();
     let error =
@@ -171,7 +171,7 @@ fn a_failed_copy_names_its_cause_and_leaves_no_crawl() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_note_that_cannot_be_read_ends_the_copy_into_a_directory() {
+fn unreadable_value_ends_the_copy_into_a_directory() {
     let (server, dir, to) = (Server::start(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(state_in(dir.path()));
     server.url().copy_from("c", dir.path()).unwrap();
@@ -184,7 +184,7 @@ fn a_note_that_cannot_be_read_ends_the_copy_into_a_directory() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_schema_of_an_older_version_waits_for_its_upgrade() {
+fn older_schema_is_refused_until_upgraded() {
     let server = Server::start();
     let first = include_str!("../../src/postgres/migrations/0001_frontier.sql");
     server

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_takeover_ends_all_rights_of_the_old_owner() {
+fn takeover_revokes_all_leases_of_the_old_owner() {
     let (server, old) = begun("old");
     old.enqueue(&urls(&["https://a/1", "https://a/2", "https://a/3", "https://a/4", "https://b/1"])).unwrap();
     let out = lease(&old, "a", 4);
@@ -104,7 +104,7 @@ fn links_reach_the_owner_of_their_host() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn hosts_that_are_given_back_are_taken_at_once() {
+fn released_hosts_are_taken_at_once() {
     let (server, first) = begun("first");
     first.enqueue(&urls(&["https://a/1", "https://b/1", "https://c/1"])).unwrap();
     first.save_host(&host("a"), b"state").unwrap();
@@ -124,7 +124,7 @@ fn hosts_that_are_given_back_are_taken_at_once() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_round_begins_once() {
+fn concurrent_workers_begin_a_round_once() {
     let server = Server::start();
     let a = open(&server, "a");
     let b = open(&server, "b");
@@ -143,7 +143,7 @@ fn a_round_begins_once() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_is_of_the_round_in_which_it_runs_or_has_a_part() {
+fn round_lists_workers_that_run_or_wrote_in_it() {
     let (server, a) = begun("a");
     a.enqueue(&urls(&["https://a/1"])).unwrap();
     a.settle(&records(&lease(&a, "a", 1)), &[]).unwrap();
@@ -174,7 +174,7 @@ fn a_worker_is_of_the_round_in_which_it_runs_or_has_a_part() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn readers_change_nothing() {
+fn read_only_connections_change_nothing() {
     let (server, store) = begun("a");
     store.enqueue(&urls(&["https://a/1", "https://a/2"])).unwrap();
     let reader = PgStore::open_read_only(&server.options("c", "reader")).unwrap();
@@ -185,7 +185,7 @@ fn readers_change_nothing() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_that_joins_gets_its_share_of_what_has_not_begun() {
+fn joining_worker_gets_its_share_of_unstarted_hosts() {
     let (clock, _guard) = Clock::start();
     let (server, first) = begun("first");
     let all: Vec<String> = (0..10).map(|n| format!("https://h{n}/")).collect();
@@ -203,7 +203,7 @@ fn a_worker_that_joins_gets_its_share_of_what_has_not_begun() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_host_that_was_asked_rests_before_another_worker_asks_it() {
+fn requested_host_rests_before_another_worker_takes_it() {
     let server = Server::start();
     let (patient, pause) = (|worker: &str| server.options("c", worker), Duration::from_secs(3_600));
     let open = |worker: &str| PgStore::open(&crawl_store::PgOptions { pause, ..patient(worker) }).unwrap();
@@ -224,7 +224,7 @@ fn a_host_that_was_asked_rests_before_another_worker_asks_it() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_host_with_held_pages_moves_to_a_worker_that_joins() {
+fn host_with_held_pages_moves_to_a_joining_worker() {
     let (clock, _guard) = Clock::start();
     let (server, first) = begun("first");
     first
@@ -265,7 +265,7 @@ fn a_host_with_held_pages_moves_to_a_worker_that_joins() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_host_stays_while_its_page_is_read_for_another_host() {
+fn host_stays_while_its_page_is_held_for_another() {
     let (clock, _guard) = Clock::start();
     let (server, first) = begun("first");
     first.enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1"])).unwrap();
@@ -288,7 +288,7 @@ fn a_host_stays_while_its_page_is_read_for_another_host() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn retries_come_in_time_on_a_machine_with_another_clock() {
+fn retries_are_due_on_time_despite_clock_differences() {
     /// The clock of a machine that is off.
     struct Off(i64);
     impl Simulation for Off {
@@ -326,7 +326,7 @@ fn retries_come_in_time_on_a_machine_with_another_clock() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_url_has_the_page_that_names_it_on_any_worker() {
+fn url_keeps_its_referrer_on_any_worker() {
     let (server, a) = begun("a");
     a.enqueue(&urls(&["https://a/1"])).unwrap();
     let b = open(&server, "b");
@@ -371,7 +371,7 @@ fn workers_take_turns_at_an_address() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn rests_and_pauses_of_a_host_hold_for_the_next_worker() {
+fn rests_and_delays_of_a_host_apply_to_the_next_worker() {
     let (server, first) = begun("first");
     first
         .enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1", "https://b/2", "https://c/1"]))
@@ -402,7 +402,7 @@ fn rests_and_pauses_of_a_host_hold_for_the_next_worker() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn workers_use_no_more_than_the_limit_together() {
+fn workers_share_the_page_limit() {
     let (server, first) = begun("first");
     first.enqueue(&urls(&["https://a/1", "https://a/2", "https://a/3"])).unwrap();
     let second = open(&server, "second");

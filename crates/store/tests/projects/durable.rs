@@ -14,7 +14,7 @@ const CHILD: &str = "CRAWL_TEST_ANALYSIS_OF";
 const PAGES: usize = 400;
 
 #[test]
-fn what_is_kept_is_there_when_it_is_opened_again() {
+fn project_data_survive_reopening() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("p.sqlite");
     let store = SqliteProjects::open(&path).unwrap();
@@ -28,7 +28,7 @@ fn what_is_kept_is_there_when_it_is_opened_again() {
 }
 
 #[test]
-fn a_crawl_may_write_while_an_analysis_is_under_way() {
+fn crawl_may_write_during_an_analysis() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("p.sqlite");
     let (server, crawl) = (SqliteProjects::open(&path).unwrap(), SqliteProjects::open(&path).unwrap());
@@ -44,7 +44,7 @@ fn a_crawl_may_write_while_an_analysis_is_under_way() {
 
 /// Child that the kill test starts repeatedly and kills; not a test of its own.
 #[test]
-fn child_that_analyses() {
+fn child_process_of_the_analysis_kill_test() {
     let Some(path) = std::env::var_os(CHILD) else { return };
     let store = SqliteProjects::open(Path::new(&path)).unwrap();
     let id = store.project_named("p").unwrap().unwrap().id;
@@ -68,7 +68,7 @@ fn said(store: &SqliteProjects, id: ProjectId) -> (Vec<String>, Vec<i64>) {
 }
 
 #[test]
-fn a_killed_analysis_leaves_the_old_result_or_the_new_one() {
+fn killed_analysis_leaves_the_old_or_new_result() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("p.sqlite");
     let store = SqliteProjects::open(&path).unwrap();
@@ -83,7 +83,7 @@ fn a_killed_analysis_leaves_the_old_result_or_the_new_one() {
     for round in 0..12 {
         // the log is empty while no process has the database open, so later content is the child's
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "durable::child_that_analyses", "--nocapture"])
+            .args(["--exact", "durable::child_process_of_the_analysis_kill_test", "--nocapture"])
             .env(CHILD, &path)
             .stdout(Stdio::piped())
             .spawn()

@@ -24,20 +24,20 @@ macro_rules! conformance {
 }
 
 conformance!(
-    a_name_is_given_once,
-    projects_are_listed_in_order_and_by_pages,
-    a_page_is_kept_once_by_its_url,
-    a_page_that_has_not_changed_keeps_its_cleaned_content,
-    another_projects_pages_never_count,
-    a_project_takes_all_that_is_its_own_along,
-    pages_are_listed_by_domain_and_group_and_go_on,
-    a_listing_ends_at_its_bytes,
-    an_analysis_sees_the_past_and_changes_nothing_before_its_commit,
-    an_analysis_that_is_dropped_leaves_everything,
-    a_page_that_changed_meanwhile_keeps_its_own_text,
-    a_domain_has_one_row_that_keeps_its_identity,
+    project_names_are_unique,
+    projects_are_listed_in_order_with_paging,
+    page_is_stored_once_per_url,
+    unchanged_page_keeps_its_cleaned_content,
+    pages_of_other_projects_are_separate,
+    deleting_a_project_deletes_all_its_data,
+    pages_are_listed_by_domain_and_group_with_paging,
+    page_listing_ends_at_its_byte_limit,
+    analysis_reads_a_snapshot_and_writes_on_commit,
+    dropped_analysis_changes_nothing,
+    page_changed_during_an_analysis_keeps_its_text,
+    domain_has_one_row_with_a_stable_id,
     an_analysis_of_groups_leaves_the_other_pages,
-    an_analysis_of_a_project_that_is_gone_says_so,
+    analysis_of_a_deleted_project_does_not_commit,
 );
 
 fn project(store: &impl ProjectStore, name: &str) -> ProjectId {
@@ -107,7 +107,7 @@ fn analyse(
     analysis.commit(now).unwrap()
 }
 
-fn a_name_is_given_once(store: &impl ProjectStore) {
+fn project_names_are_unique(store: &impl ProjectStore) {
     let made = store.create_project("drives", 7).unwrap().unwrap();
     assert_eq!((made.name.as_str(), made.sources, made.created_at_ms), ("drives", 0, 7));
     assert_eq!(store.create_project("drives", 8).unwrap(), None);
@@ -116,7 +116,7 @@ fn a_name_is_given_once(store: &impl ProjectStore) {
     assert_eq!(store.project_named("Drives").unwrap(), None, "names are told apart by case");
 }
 
-fn projects_are_listed_in_order_and_by_pages(store: &impl ProjectStore) {
+fn projects_are_listed_in_order_with_paging(store: &impl ProjectStore) {
     for name in ["b", "a", "c"] {
         project(store, name);
     }
@@ -127,7 +127,7 @@ fn projects_are_listed_in_order_and_by_pages(store: &impl ProjectStore) {
     assert_eq!((rest.len(), rest[0].name.as_str()), (1, "c"));
 }
 
-fn a_page_is_kept_once_by_its_url(store: &impl ProjectStore) {
+fn page_is_stored_once_per_url(store: &impl ProjectStore) {
     let id = project(store, "p");
     save(store, id, &[page("a.example/1", None, "one"), page("a.example/2", Some("g"), "two")]);
     let changed = page("a.example/1", Some("h"), "other");
@@ -142,7 +142,7 @@ fn a_page_is_kept_once_by_its_url(store: &impl ProjectStore) {
     assert_eq!(store.project(id).unwrap().unwrap().sources, 2);
 }
 
-fn a_page_that_has_not_changed_keeps_its_cleaned_content(store: &impl ProjectStore) {
+fn unchanged_page_keeps_its_cleaned_content(store: &impl ProjectStore) {
     let id = project(store, "p");
     let with = |content: &str, cleaned: Option<&str>| NewSource {
         cleaned_content: cleaned.map(Into::into),
@@ -161,7 +161,7 @@ fn a_page_that_has_not_changed_keeps_its_cleaned_content(store: &impl ProjectSto
     assert_eq!(cleaned(store), None, "what was left of another text is not this one's");
 }
 
-fn another_projects_pages_never_count(store: &impl ProjectStore) {
+fn pages_of_other_projects_are_separate(store: &impl ProjectStore) {
     let (one, two) = (project(store, "one"), project(store, "two"));
     save(store, one, &[page("a.example/1", None, "of one"), page("b.example/1", None, "x")]);
     save(store, two, &[page("a.example/1", None, "of two"), page("a.example/2", None, "y")]);
@@ -177,7 +177,7 @@ fn another_projects_pages_never_count(store: &impl ProjectStore) {
     assert_eq!(all(store, two)[0].page.content, "of two");
 }
 
-fn a_project_takes_all_that_is_its_own_along(store: &impl ProjectStore) {
+fn deleting_a_project_deletes_all_its_data(store: &impl ProjectStore) {
     let (gone, stays) = (project(store, "gone"), project(store, "stays"));
     for id in [gone, stays] {
         save(store, id, &[page("a.example/1", None, "x")]);
@@ -193,7 +193,7 @@ fn a_project_takes_all_that_is_its_own_along(store: &impl ProjectStore) {
     assert!(again != gone && all(store, again).is_empty());
 }
 
-fn pages_are_listed_by_domain_and_group_and_go_on(store: &impl ProjectStore) {
+fn pages_are_listed_by_domain_and_group_with_paging(store: &impl ProjectStore) {
     let id = project(store, "p");
     let pages: Vec<_> = (0..9)
         .map(|n| {
@@ -224,7 +224,7 @@ fn pages_are_listed_by_domain_and_group_and_go_on(store: &impl ProjectStore) {
     assert_eq!(domains.iter().map(|d| d.pages).collect::<Vec<_>>(), [2, 1]);
 }
 
-fn a_listing_ends_at_its_bytes(store: &impl ProjectStore) {
+fn page_listing_ends_at_its_byte_limit(store: &impl ProjectStore) {
     let id = project(store, "p");
     let pages: Vec<_> = (0..4).map(|n| page(&format!("a.example/{n}"), None, &"x".repeat(100))).collect();
     save(store, id, &pages);
@@ -234,7 +234,7 @@ fn a_listing_ends_at_its_bytes(store: &impl ProjectStore) {
     assert_eq!([count(1), count(100), count(101), count(10_000)], [1, 1, 2, 4], "one comes in any case");
 }
 
-fn an_analysis_sees_the_past_and_changes_nothing_before_its_commit(store: &impl ProjectStore) {
+fn analysis_reads_a_snapshot_and_writes_on_commit(store: &impl ProjectStore) {
     let id = project(store, "p");
     save(store, id, &[page("a.example/1", None, "one")]);
     let mut analysis = store.begin_analysis(id, &[]).unwrap();
@@ -254,7 +254,7 @@ fn an_analysis_sees_the_past_and_changes_nothing_before_its_commit(store: &impl 
     assert_eq!(store.boilerplate(id, None).unwrap()[0].findings, findings("a.example", 1));
 }
 
-fn an_analysis_that_is_dropped_leaves_everything(store: &impl ProjectStore) {
+fn dropped_analysis_changes_nothing(store: &impl ProjectStore) {
     let id = project(store, "p");
     save(store, id, &[page("a.example/1", None, "one")]);
     let mut analysis = store.begin_analysis(id, &[]).unwrap();
@@ -267,7 +267,7 @@ fn an_analysis_that_is_dropped_leaves_everything(store: &impl ProjectStore) {
     assert!(analyse(store, id, &[], None, 6), "the next one is not in its way");
 }
 
-fn a_page_that_changed_meanwhile_keeps_its_own_text(store: &impl ProjectStore) {
+fn page_changed_during_an_analysis_keeps_its_text(store: &impl ProjectStore) {
     let id = project(store, "p");
     save(store, id, &[page("a.example/1", None, "one"), page("a.example/2", None, "two")]);
     let mut analysis = store.begin_analysis(id, &[]).unwrap();
@@ -280,7 +280,7 @@ fn a_page_that_changed_meanwhile_keeps_its_own_text(store: &impl ProjectStore) {
     assert_eq!(cleaned, [None, Some("of the old text".to_owned())]);
 }
 
-fn a_domain_has_one_row_that_keeps_its_identity(store: &impl ProjectStore) {
+fn domain_has_one_row_with_a_stable_id(store: &impl ProjectStore) {
     let id = project(store, "p");
     save(store, id, &[page("b.example/1", None, "one"), page("a.example/1", None, "two")]);
     assert!(analyse(store, id, &[], Some("first"), 6));
@@ -316,7 +316,7 @@ fn an_analysis_of_groups_leaves_the_other_pages(store: &impl ProjectStore) {
     assert_eq!((rows.len(), rows[0].findings.pages_analyzed), (1, 1));
 }
 
-fn an_analysis_of_a_project_that_is_gone_says_so(store: &impl ProjectStore) {
+fn analysis_of_a_deleted_project_does_not_commit(store: &impl ProjectStore) {
     let id = project(store, "p");
     save(store, id, &[page("a.example/1", None, "one")]);
     let mut analysis = store.begin_analysis(id, &[]).unwrap();

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_of_a_page_is_found_by_check_and_by_each_reader() {
+    fn changed_byte_of_a_page_is_detected_by_all_readers() {
         for (column, bytes) in [
             ("content", "'the test of a page'"),
             ("content", "X'ff'"),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_fetched_again_is_intact_again() {
+    fn refetched_page_is_intact_again() {
         let dir = tempfile::tempdir().unwrap();
         let (store, project) = with_a_page(dir.path());
         let page = store.sources(project, &all()).unwrap().remove(0).page;
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_version_2_is_updated_and_its_pages_have_no_checksum() {
+    fn version_2_database_is_migrated_without_page_checksums() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("projects.sqlite");
         let dump = include_str!("../../../../../fixtures/states/projects2.sql");

@@ -326,7 +326,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_file_of_something_else_is_left_alone() {
+    fn foreign_database_file_stays_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("other.sqlite");
         Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_counted_and_newer_ones_refused() {
+    fn schema_version_is_stored_and_newer_versions_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("deeper/projects.sqlite");
         let store = SqliteProjects::open(&path).unwrap();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn no_question_scans_pages() {
+    fn project_queries_scan_no_pages() {
         let store = SqliteProjects::open(&tempfile::tempdir().unwrap().path().join("p.sqlite")).unwrap();
         let conn = store.writer();
         let by_domain = rows::SOURCES.replace("?3 IS NULL OR domain = ?3", "domain = ?3");
