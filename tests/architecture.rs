@@ -127,7 +127,7 @@ fn violations(found: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 }
 
 #[test]
-fn crates_know_only_whom_they_may() {
+fn crates_depend_only_on_allowed_crates() {
     let found = dependencies();
     assert_eq!(violations(&found), Vec::<String>::new());
     let missing: Vec<_> = ALLOWED.iter().filter(|(name, _)| !found.contains_key(*name)).collect();
@@ -205,7 +205,7 @@ fn files_naming(names: [&str; 2], folder: &Path, out: &mut BTreeSet<String>) {
 
 /// An engine of storage is one folder of the store and its entry in `lib.rs`. SQLite has the projects too, in `state.rs`.
 #[test]
-fn nobody_beside_the_store_names_an_engine() {
+fn only_the_store_names_a_storage_engine() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates").canonicalize().unwrap();
     let store = crates.join("store/src");
     for (names, folders, files) in [
@@ -229,7 +229,7 @@ fn nobody_beside_the_store_names_an_engine() {
 
 /// A format of records is one file, with its module and its line in the table beside it.
 #[test]
-fn nobody_beside_the_table_names_a_format() {
+fn only_the_format_table_names_a_format() {
     let source =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/output/src").canonicalize().unwrap();
     let formats = source.join("formats");
@@ -285,7 +285,7 @@ fn the_engine_needs_no_command_line() {
 }
 
 #[test]
-fn a_forbidden_import_is_seen() {
+fn forbidden_dependency_is_detected() {
     let mut found = dependencies();
     found.get_mut("crawl-dedup").unwrap().insert("crawl-store".into());
     found.insert("crawl-extra".into(), BTreeSet::new());
@@ -305,7 +305,7 @@ fn graphs() -> BTreeMap<String, modules::Graph> {
 }
 
 #[test]
-fn modules_form_no_circles() {
+fn modules_have_no_import_cycles() {
     let graphs = graphs();
     assert!(graphs["engine"]["pipeline"].contains("scheduler"), "no import is read");
     let found: BTreeMap<&str, Vec<Vec<String>>> = graphs
@@ -317,7 +317,7 @@ fn modules_form_no_circles() {
 }
 
 #[test]
-fn a_circle_of_modules_is_seen() {
+fn module_cycle_is_detected() {
     let mut graph = graphs().remove("engine").unwrap();
     graph.get_mut("slow_lane").unwrap().insert("pipeline".into());
     let circle = modules::circles(&graph).concat();

@@ -54,7 +54,7 @@ fn is_like(says: &str, said: &str) -> bool {
 }
 
 #[test]
-fn the_examples_say_what_they_say() {
+fn rule_examples_give_their_documented_output() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md");
     let text = fs::read_to_string(path).unwrap();
     let dir = tempfile::tempdir().unwrap();

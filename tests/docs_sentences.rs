@@ -228,7 +228,7 @@ fn sentences_of_the_documents_are_short() {
 }
 
 #[test]
-fn the_map_is_short() {
+fn architecture_document_is_short() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let count = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
     assert!((500..=MOST_WORDS_OF_THE_MAP).contains(&count), "ARCHITECTURE.md has {count} words");

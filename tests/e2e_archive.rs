@@ -115,7 +115,7 @@ fn a_crawl_is_archived_and_replayed_to_the_same_records() {
 }
 
 #[test]
-fn an_archive_is_whole_whatever_kills_the_crawl() {
+fn archive_is_complete_after_kills() {
     let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = || {
@@ -152,7 +152,7 @@ fn flip_a_bit(file: &Path) {
 /// A damaged record in the file of a killed run: the next run keeps all others, reports it, and exits with 7.
 /// A replay does too.
 #[test]
-fn a_flipped_bit_costs_one_record_and_is_told() {
+fn flipped_bit_loses_one_record_and_is_reported() {
     let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = || sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc", "--no-dedup"]);
@@ -184,7 +184,7 @@ fn a_flipped_bit_costs_one_record_and_is_told() {
 
 /// A replay's folder never stays: after a signal the replay removes it, after a kill the next one.
 #[test]
-fn a_replay_leaves_nothing_behind() {
+fn replay_removes_its_temporary_folder() {
     let tree = Tree { filler: 300, ..Tree::of(150) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"])).expect(0);
@@ -217,7 +217,7 @@ fn a_replay_leaves_nothing_behind() {
 }
 
 #[test]
-fn files_are_ended_at_their_size() {
+fn archive_files_rotate_at_their_size_limit() {
     let tree = Tree { filler: 200, ..Tree::of(30) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let mut command = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"]);
@@ -234,7 +234,7 @@ fn files_are_ended_at_their_size() {
 /// Identical bytes and unmodified pages are revisits, and truncated bodies are marked. Credentials and
 /// cookies are left out.
 #[test]
-fn what_is_known_is_a_revisit_and_what_is_secret_stays_out() {
+fn known_pages_are_revisits_and_secrets_are_not_archived() {
     let long = "words that both of them have ".repeat(60);
     let handler = move |request: &Request| match request.path() {
         "/" => Response::html(page("start", &["/a".into(), "/b".into(), "/long".into()]))
@@ -285,7 +285,7 @@ fn replay_with_cap(sandbox: &Sandbox) -> Vec<Value> {
 /// uses.
 #[test]
 #[ignore = "needs Chromium"]
-fn what_a_browser_showed_is_replayed() {
+fn rendered_pages_are_replayed() {
     if let Err(error) = crawl_chrome::find_browser(None) {
         panic!("{error}");
     }

@@ -70,7 +70,7 @@ fn crawled(server: &Server, config: &str, flags: &[&str]) -> Vec<Value> {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn headers_cookies_and_credentials_go_with_a_browser_to_their_origin_alone() {
+fn browser_sends_secrets_only_to_their_origin() {
     let other = Server::start(0, |_: &Request| {
         prose().header("Access-Control-Allow-Origin", "*").header("Access-Control-Allow-Headers", "*")
     })
@@ -115,7 +115,7 @@ fn headers_cookies_and_credentials_go_with_a_browser_to_their_origin_alone() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_host_that_asks_a_browser_to_wait_is_left_alone_that_long() {
+fn retry_after_of_a_rendered_page_is_obeyed() {
     let navigations = AtomicUsize::new(0);
     let waits = move || {
         (navigations.fetch_add(1, SeqCst) == 0).then(|| Response::status(503).header("Retry-After", "2"))
@@ -131,7 +131,7 @@ fn a_host_that_asks_a_browser_to_wait_is_left_alone_that_long() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_connection_that_a_browser_loses_is_tried_again() {
+fn lost_browser_connection_is_retried() {
     let navigations = AtomicUsize::new(0);
     // ends the connection without an answer; Chromium itself may retry once
     let cuts = move || -> Option<Response> {
@@ -145,7 +145,7 @@ fn a_connection_that_a_browser_loses_is_tried_again() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_visit_that_a_browser_keeps_waiting_gives_the_page_as_it_came() {
+fn slow_render_falls_back_to_the_static_page() {
     let site = move |request: &Request| match request.path() {
         // longer than the visit
         "/slow" if is_browser(request) => Response::html(shell(&[])).after(Duration::from_secs(20)),
@@ -219,7 +219,7 @@ fn assert_without_secret(sandbox: &Sandbox) {
 /// that the crawl leaves names one.
 #[test]
 #[ignore = "needs Chromium"]
-fn tokens_headers_and_jars_go_with_a_browser_to_their_origin_alone() {
+fn browser_sends_secrets_of_files_only_to_their_origin() {
     let other = Server::start(0, |request: &Request| match request.path() {
         "/robots.txt" | "/favicon.ico" => Response::status(404),
         "/script.js" | "/script" => Response::new(200, "text/javascript", "document.title = 'seen'"),

@@ -53,7 +53,7 @@ const ARCHIVES: [(&str, &[&str]); 7] = [
 ];
 
 #[test]
-fn extract_reads_archives_of_other_makers() {
+fn extract_reads_archives_of_other_tools() {
     for (name, urls) in ARCHIVES {
         let sandbox = Sandbox::new();
         let done = run(sandbox.bare().arg("extract").arg(archive(name))).expect(0);
@@ -77,7 +77,7 @@ fn extract_reads_archives_of_other_makers() {
 }
 
 #[test]
-fn replay_reads_archives_of_other_makers() {
+fn replay_reads_archives_of_other_tools() {
     for (name, urls) in ARCHIVES {
         let sandbox = Sandbox::new();
         run(sandbox.bare().arg("replay").arg(archive(name)).args(["-O", "out.jsonl"])).expect(0);
@@ -190,7 +190,7 @@ fn replay_reads_standard_input() {
 }
 
 #[test]
-fn names_that_are_no_utf_8_have_addresses() {
+fn file_names_outside_utf_8_have_urls() {
     let sandbox = Sandbox::new();
     let folder = sandbox.path("www.harbour.example");
     fs::create_dir(&folder).unwrap();
@@ -204,7 +204,7 @@ fn names_that_are_no_utf_8_have_addresses() {
 
 /// A folder of --warc with files of other makers: the replay of the crawl names and counts these.
 #[test]
-fn files_of_other_makers_in_a_folder_of_ours_are_named() {
+fn foreign_files_in_an_archive_folder_are_reported() {
     let page = "<title>Own</title><article><p>A page of a crawl with enough words to be a page of its own.</p></article>";
     let server = Server::start(0, move |_: &Request| Response::html(page)).unwrap();
     let sandbox = Sandbox::new();
@@ -292,7 +292,7 @@ fn an_input_without_a_page_is_a_usage_error() {
 
 /// A folder of archives with a stray page: the page is named, and the rest is replayed.
 #[test]
-fn a_page_without_an_address_leaves_the_rest_of_a_folder() {
+fn page_without_a_url_does_not_stop_a_folder() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("mixed")).unwrap();
     fs::copy(archive("wget.warc.gz"), sandbox.path("mixed/a.warc.gz")).unwrap();

@@ -86,7 +86,7 @@ fn invented() -> String {
 
 #[test]
 #[ignore = "needs Python"]
-fn exact_is_what_the_specification_says() {
+fn exact_mode_equals_the_reference_implementation() {
     match held_against_python(&invented()) {
         Some(blocks) => assert!(blocks > 60, "{blocks}"),
         None => panic!("there is no python3 to compare with"),
@@ -96,7 +96,7 @@ fn exact_is_what_the_specification_says() {
 /// The same over real sites.
 #[test]
 #[ignore = "needs the benchmark suites"]
-fn exact_is_what_the_specification_says_on_real_sites() {
+fn exact_mode_equals_the_reference_on_real_sites() {
     assert!(Path::new(SITES).is_file(), "{SITES} is not here");
     let Some(pages) = python(&[Path::new(SITES), Path::new("input")]) else {
         panic!("there is no python3 to compare with");
@@ -123,7 +123,7 @@ fn a_second_run_changes_nothing() {
 
 /// The last pass of a crawl runs here too, as far as the record names the extractor of its text.
 #[test]
-fn a_picture_that_counts_readers_goes_and_the_text_of_an_earlier_run_stays() {
+fn dedup_removes_tracking_pixels_and_keeps_cleaned_text() {
     let pixel = "![](https://www.facebook.com/tr?id=7&ev=PageView)";
     let line = |n: usize, extractor: Option<&str>| {
         let own = format!(
@@ -196,7 +196,7 @@ fn words(text: &str) -> Vec<&str> {
 
 /// `text` and the removed parts restore `content`, for each record of either mode.
 #[test]
-fn what_was_removed_restores_a_record() {
+fn removed_parts_restore_the_record() {
     for mode in ["exact", "site"] {
         let sandbox = Sandbox::new();
         sandbox.write("in.jsonl", invented());
@@ -248,7 +248,7 @@ fn crawled(flags: &[&str]) -> (Server, Vec<Value>) {
 /// The removed parts of a crawl's record, and what the last pass drops (links and pictures), are the only
 /// differences to `content`.
 #[test]
-fn content_of_a_crawl_is_text_and_what_was_removed() {
+fn crawl_content_is_text_plus_removed_parts() {
     let (_server, records) = crawled(&[]);
     let (mut removed, mut same) = (0, 0);
     for record in &records {
@@ -263,7 +263,7 @@ fn content_of_a_crawl_is_text_and_what_was_removed() {
 }
 
 #[test]
-fn with_dedup_off_text_is_content_and_the_rest_is_as_before() {
+fn no_dedup_changes_only_text_and_boilerplate() {
     let (on_server, on) = crawled(&[]);
     let (off_server, off) = crawled(&["--no-dedup"]);
     let by_path = |server: &Server, records: Vec<Value>| -> BTreeMap<String, Value> {
@@ -288,7 +288,7 @@ fn with_dedup_off_text_is_content_and_the_rest_is_as_before() {
 /// The figures of the report are those of `--stats`, its pages are correct, and it loads no external
 /// resource.
 #[test]
-fn the_report_shows_what_the_statistics_say() {
+fn dedup_report_matches_the_statistics() {
     for mode in ["exact", "site"] {
         let sandbox = Sandbox::new();
         sandbox.write("in.jsonl", invented().replace("Short.", "</script><b>Short</b>."));
@@ -334,7 +334,7 @@ fn the_report_shows_what_the_statistics_say() {
 /// The batch algorithm: blocks on most pages of a domain are removed, the rest stays byte for byte, and a
 /// second pass changes nothing.
 #[test]
-fn dedup_removes_what_a_domain_repeats_and_is_idempotent() {
+fn dedup_removes_repeated_blocks_and_is_idempotent() {
     let sandbox = Sandbox::new();
     let strip = "The tide bulletin comes by post card every Monday and costs nothing but a stamp; leave your address with the watch.";
     let mut input = String::new();

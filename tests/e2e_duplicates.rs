@@ -52,7 +52,7 @@ fn duplicates(sandbox: &Sandbox) -> Command {
 }
 
 #[test]
-fn groups_over_files_of_several_formats() {
+fn duplicate_groups_span_files_of_several_formats() {
     let sandbox = Sandbox::new();
     corpus(&sandbox);
     let out = |name: &str| sandbox.path(name);
@@ -113,7 +113,7 @@ fn groups_over_files_of_several_formats() {
 }
 
 #[test]
-fn cells_of_the_table_are_no_formulas_and_are_read_again_as_they_were() {
+fn csv_formula_cells_are_quoted_and_read_back() {
     let sandbox = Sandbox::new();
     let texts = ["=cmd|' /C calc'!A0", "- an item", "\t=1", "'@quoted"];
     let lines: Vec<String> = texts.iter().map(|text| line(text, &format!("{text} {STORY}"))).collect();
@@ -136,7 +136,7 @@ fn cells_of_the_table_are_no_formulas_and_are_read_again_as_they_were() {
 }
 
 #[test]
-fn removed_flags_say_what_holds_now() {
+fn removed_duplicate_flags_name_the_current_limit() {
     let sandbox = Sandbox::new();
     for (flag, says) in [
         ("--max-record", "--max-record was removed: a record of an input has at most 8 MiB"),
@@ -151,7 +151,7 @@ fn removed_flags_say_what_holds_now() {
 
 /// A record of 9 MiB is left out, one of 7 MiB is read.
 #[test]
-fn longer_records_are_left_out() {
+fn oversized_records_are_skipped() {
     let sandbox = Sandbox::new();
     let text = |megabytes: usize| "Nine boats lie in the harbour. ".repeat((megabytes << 20) / 31);
     sandbox.write("a.jsonl", [line("seven", &text(7)), line("nine", &text(9))].join("\n"));
@@ -166,7 +166,7 @@ fn longer_records_are_left_out() {
 }
 
 #[test]
-fn flags_decide_and_are_written_down() {
+fn flags_apply_and_are_reported() {
     let sandbox = Sandbox::new();
     corpus(&sandbox);
     let report = |flags: &[&str]| -> Value {
@@ -210,7 +210,7 @@ fn a_small_corpus_has_its_near_duplicates() {
 }
 
 #[test]
-fn languages_are_asked_for_by_code_tag_or_name() {
+fn languages_are_requested_by_code_tag_or_name() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", line("one", STORY));
     for command in ["duplicates", "quality"] {
@@ -237,7 +237,7 @@ fn languages_are_asked_for_by_code_tag_or_name() {
 }
 
 #[test]
-fn a_table_in_latin_1_is_read_and_told() {
+fn latin_1_table_is_decoded_and_reported() {
     let sandbox = Sandbox::new();
     sandbox.write("a.csv", b"id,text,date\none,Le caf\xe9 du port,2025-01-02 03:04:05\n");
     let done =
@@ -253,7 +253,7 @@ fn a_table_in_latin_1_is_read_and_told() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn unusable_inputs_are_named() {
     let sandbox = Sandbox::new();
     corpus(&sandbox);
     let fails = |arguments: &[&str], code: i32, why: &str| {

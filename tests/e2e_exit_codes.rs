@@ -20,7 +20,7 @@ fn closed_port() -> u16 {
 }
 
 #[test]
-fn done_is_0() {
+fn completed_crawl_exits_with_0() {
     let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(0);
     let counts = url_counts(&sandbox.records("out.jsonl"));
@@ -28,7 +28,7 @@ fn done_is_0() {
 }
 
 #[test]
-fn some_failed_pages_are_still_0() {
+fn some_failed_pages_exit_with_0() {
     let handler = |request: &Request| match request.path() {
         "/" => Response::html(page("start", &["/gone.html".into(), "/there.html".into()])),
         "/there.html" => Response::html(page("there", &[])),
@@ -47,7 +47,7 @@ fn some_failed_pages_are_still_0() {
 
 /// An unreadable state gives 7, with the way to continue.
 #[test]
-fn a_damaged_state_is_7_and_fresh_starts_over() {
+fn damaged_state_exits_with_7_and_fresh_starts_over() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     let crawl = |more: &[&str]| sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], more].concat());
     fs::create_dir(sandbox.path("state")).unwrap();
@@ -69,7 +69,7 @@ fn a_damaged_state_is_7_and_fresh_starts_over() {
 
 /// A too small address space is reported at the start; otherwise the process would abort.
 #[test]
-fn a_small_address_space_is_2() {
+fn small_address_space_exits_with_2() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     let crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
     let told = run(&mut sandbox.shell("ulimit -v 524288; exec \"$@\"", &crawl)).expect(2);
@@ -78,7 +78,7 @@ fn a_small_address_space_is_2() {
 }
 
 #[test]
-fn a_state_of_a_newer_version_is_2() {
+fn state_of_a_newer_version_exits_with_2() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     fs::create_dir(sandbox.path("state")).unwrap();
     let database = rusqlite::Connection::open(sandbox.path("state/crawl.sqlite")).unwrap();
@@ -114,7 +114,7 @@ fn more_hosts_than_descriptors_are_all_fetched() {
 
 /// A run that cannot open its own files does not begin, and the number in its message suffices.
 #[test]
-fn too_few_descriptors_are_3_and_the_message_names_how_many_are_needed() {
+fn too_few_descriptors_exit_with_3_and_name_the_minimum() {
     let handler = |request: &Request| Response::html(page(request.header("host").unwrap_or_default(), &[]));
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
     let (seeds, resolve) = hosts(&server, 30);
@@ -130,7 +130,7 @@ fn too_few_descriptors_are_3_and_the_message_names_how_many_are_needed() {
 }
 
 #[test]
-fn usage_is_2() {
+fn usage_errors_exit_with_2() {
     let sandbox = Sandbox::new();
     let flag = run(sandbox.bare().args(["--sed", "urls.txt"])).expect(2);
     assert!(
@@ -145,7 +145,7 @@ fn usage_is_2() {
 }
 
 #[test]
-fn a_file_in_place_of_the_state_directory_is_2() {
+fn file_as_state_directory_exits_with_2() {
     let sandbox = Sandbox::new();
     sandbox.write("state", "notes");
     sandbox.write("seeds.txt", "http://127.0.0.1:9/\n");
@@ -159,7 +159,7 @@ fn a_file_in_place_of_the_state_directory_is_2() {
 
 /// A browser that is named, and needed for every page, has to be there.
 #[test]
-fn a_named_browser_that_is_missing_is_2_if_every_page_needs_it() {
+fn missing_required_browser_exits_with_2() {
     let (server, sandbox) = (Server::start(0, Tree::of(1).handler()).unwrap(), Sandbox::new());
     let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
     let done = crawl(&["--strategy", "chrome", "--chrome", "/nope"]).expect(2);
@@ -169,14 +169,14 @@ fn a_named_browser_that_is_missing_is_2_if_every_page_needs_it() {
 }
 
 #[test]
-fn seeds_without_a_usable_line_are_2() {
+fn seeds_without_a_usable_line_exit_with_2() {
     let sandbox = Sandbox::new();
     let done = run(&mut sandbox.crawl(&["# nothing".into(), "mailto:x@y.z".into()], &[])).expect(2);
     assert!(done.stderr.contains("line 2") || done.stderr.contains(":2"), "names the line:\n{}", done.stderr);
 }
 
 #[test]
-fn configuration_errors_are_2_and_name_file_key_and_nearest() {
+fn configuration_errors_exit_with_2_and_name_the_key() {
     let sandbox = Sandbox::new();
     let seeds = ["http://127.0.0.1:9/".to_owned()];
     sandbox.write("typo.toml", "[politeness]\ndelai = \"1s\"\n");
@@ -207,21 +207,21 @@ fn configuration_errors_are_2_and_name_file_key_and_nearest() {
 }
 
 #[test]
-fn a_full_disk_under_the_output_is_3() {
+fn full_disk_under_the_output_exits_with_3() {
     let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
     let done = run(&mut sandbox.crawl(&[server.url("/")], &["-O", "/dev/full"])).expect(3);
     assert!(done.stderr.contains("/dev/full"), "names what is full:\n{}", done.stderr);
 }
 
 #[test]
-fn a_full_disk_under_standard_output_is_3() {
+fn full_disk_under_standard_output_exits_with_3() {
     let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
     let crawl = sandbox.crawl(&[server.url("/")], &[]);
     run(&mut sandbox.shell("exec \"$@\" >/dev/full", &crawl)).expect(3);
 }
 
 #[test]
-fn an_output_that_cannot_be_created_is_3() {
+fn uncreatable_output_exits_with_3() {
     let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
     sandbox.write("file", "");
     let done = run(&mut sandbox.crawl(&[server.url("/")], &["-O", "file/out.jsonl"])).expect(3);
@@ -238,7 +238,7 @@ fn an_output_that_cannot_be_created_is_3() {
 
 /// The disk fills up during a run: complete lines stay whole, and the run continues once there is space.
 #[test]
-fn a_disk_that_fills_up_is_3_and_the_run_can_go_on() {
+fn disk_that_fills_up_exits_with_3_and_resumes() {
     let tree = Tree { pages: 60, delay: Duration::ZERO, filler: 6000 };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup"]);
@@ -259,7 +259,7 @@ fn a_disk_that_fills_up_is_3_and_the_run_can_go_on() {
 }
 
 #[test]
-fn no_seed_that_could_be_fetched_is_4() {
+fn unfetchable_seeds_exit_with_4() {
     let sandbox = Sandbox::new();
     let dead = format!("http://127.0.0.1:{}/", closed_port());
     run(&mut sandbox.crawl(std::slice::from_ref(&dead), &["-O", "out.jsonl"])).expect(4);
@@ -281,7 +281,7 @@ fn no_seed_that_could_be_fetched_is_4() {
 }
 
 #[test]
-fn one_seed_of_two_is_enough_for_0() {
+fn one_fetchable_seed_of_two_exits_with_0() {
     let (server, sandbox) = (Server::start(0, Tree::of(1).handler()).unwrap(), Sandbox::new());
     let dead = format!("http://127.0.0.1:{}/", closed_port());
     run(&mut sandbox.crawl(&[dead, server.url("/")], &["-O", "out.jsonl"])).expect(0);
@@ -289,14 +289,14 @@ fn one_seed_of_two_is_enough_for_0() {
 }
 
 #[test]
-fn a_limit_is_5() {
+fn reached_limit_exits_with_5() {
     let (server, sandbox) = (Server::start(0, Tree::of(40).handler()).unwrap(), Sandbox::new());
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--limit", "10"])).expect(5);
     assert_eq!(sandbox.records("out.jsonl").len(), 10);
 }
 
 #[test]
-fn a_state_directory_in_use_is_6_and_names_its_holder() {
+fn state_directory_in_use_exits_with_6_and_names_its_holder() {
     let tree = Tree { delay: HANG, ..Tree::of(3) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let first = Run::start(&mut sandbox.crawl(&[server.url("/")], &["-O", "first.jsonl"]));
@@ -334,7 +334,7 @@ fn slow() -> (Tree, Server, Sandbox) {
 }
 
 #[test]
-fn an_output_in_use_is_6_and_names_its_holder() {
+fn output_in_use_exits_with_6_and_names_its_holder() {
     let (_, server, sandbox) = slow();
     let first = writing(&server, &sandbox);
     let (other, path) = (Sandbox::new(), sandbox.path("out.jsonl"));
@@ -352,7 +352,7 @@ fn an_output_in_use_is_6_and_names_its_holder() {
 /// The settled records are lost with the file. The run and the resuming run report it at once; `--fresh`
 /// fetches them again.
 #[test]
-fn an_output_that_is_removed_while_the_run_is_on_is_3_and_then_7() {
+fn output_removed_during_a_run_exits_with_3_then_7() {
     let (tree, server, sandbox) = slow();
     let first = writing(&server, &sandbox);
     fs::remove_file(sandbox.path("out.jsonl")).unwrap();
@@ -373,7 +373,7 @@ fn an_output_that_is_removed_while_the_run_is_on_is_3_and_then_7() {
 }
 
 #[test]
-fn a_state_that_is_removed_while_the_run_is_on_is_3() {
+fn state_removed_during_a_run_exits_with_3() {
     let (_, server, sandbox) = slow();
     let first = writing(&server, &sandbox);
     fs::rename(sandbox.path("state"), sandbox.path("moved")).unwrap();
@@ -382,7 +382,7 @@ fn a_state_that_is_removed_while_the_run_is_on_is_3() {
 }
 
 #[test]
-fn a_state_without_its_database_is_7() {
+fn state_without_its_database_exits_with_7() {
     let (server, sandbox) = (Server::start(0, Tree::of(5).handler()).unwrap(), Sandbox::new());
     run(&mut small_batches(&server, &sandbox)).expect(0);
     fs::remove_file(sandbox.path("state/crawl.sqlite")).unwrap();
@@ -405,7 +405,7 @@ fn a_state_without_its_database_is_7() {
 
 /// The pipe is full without a reader: the signal still ends the run, and no record is lost.
 #[test]
-fn a_reader_that_stopped_reading_does_not_hold_the_exit_up() {
+fn stalled_pipe_reader_does_not_delay_the_exit() {
     let tree = Tree { pages: 200, delay: Duration::ZERO, filler: 3000 };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = || sandbox.crawl(&[server.url("/")], &["--no-dedup", "-c", "4"]);

@@ -127,14 +127,14 @@ fn parquet_survives_kills() {
 }
 
 #[test]
-fn a_folder_survives_kills() {
+fn markdown_folder_survives_kills() {
     killed_and_resumed("pages/");
 }
 
 /// A run settles its last batch but cannot write its table: the round has not ended, so the same command ends
 /// it.
 #[test]
-fn a_table_that_could_not_be_made_is_made_by_the_same_command() {
+fn failed_table_is_written_by_the_next_run() {
     let (server, sandbox) = (Server::start(0, Tree::of(20).handler()).unwrap(), Sandbox::new());
     // the second round replaces an existing table
     for _ in 0..2 {
@@ -154,7 +154,7 @@ fn a_table_that_could_not_be_made_is_made_by_the_same_command() {
 /// A journal torn between two runs: readable parts are kept, the exit code reports the rest once, and -O
 /// always recovers.
 #[test]
-fn a_torn_journal_is_told_and_can_be_got_out_of() {
+fn torn_journal_is_reported_and_recovered() {
     let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = || {
@@ -188,7 +188,7 @@ fn a_torn_journal_is_told_and_can_be_got_out_of() {
 
 /// With -O the output of the last round stays until this one has a record, in any format.
 #[test]
-fn a_round_replaces_what_the_last_one_wrote() {
+fn round_replaces_the_output_of_the_last_one() {
     for output in ["out.jsonl.gz", "out.jsonl.zst", "out.parquet", "pages/"] {
         let (server, sandbox) = (Server::start(0, Tree::of(9).handler()).unwrap(), Sandbox::new());
         let crawl = |seed: String, flags: &[&str]| {
@@ -209,7 +209,7 @@ fn a_round_replaces_what_the_last_one_wrote() {
 }
 
 #[test]
-fn fields_are_chosen_and_wrong_names_are_told() {
+fn fields_are_selected_and_wrong_names_refused() {
     let (server, sandbox) = (Server::start(0, Tree::of(2).handler()).unwrap(), Sandbox::new());
     let crawl =
         |fields: &str| run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--fields", fields]));

@@ -16,7 +16,7 @@ use support::server::{Request, Response, Server};
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_site_teaches_which_of_its_pages_need_a_browser() {
+fn browser_need_is_learned_per_url_pattern() {
     let (server, sandbox) = (Server::start(0, many(200, 60)).unwrap(), Sandbox::new());
     let (records, _) = finished(&sandbox, &server, &["--host-concurrency", "4"]);
     assert_eq!(records.len(), 1 + 200 + 120);
@@ -72,7 +72,7 @@ fn changing(request: &Request) -> Response {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_page_with_a_text_of_its_own_is_static_whatever_its_neighbours_need() {
+fn page_with_static_text_is_never_rendered() {
     let (server, sandbox) = (Server::start(0, changing).unwrap(), Sandbox::new());
     let (records, _) = finished(&sandbox, &server, &["--host-concurrency", "4"]);
     assert_eq!(records.len(), 41);
@@ -112,7 +112,7 @@ fn repeated(request: &Request) -> Response {
 }
 
 #[test]
-fn what_a_form_has_taught_does_not_pay_for_a_trap() {
+fn learned_patterns_do_not_exempt_traps() {
     let (server, sandbox) = (Server::start(0, repeated).unwrap(), Sandbox::new());
     let mut command = crawl(&sandbox, &server, &["--chrome", "/nonexistent/chrome"]);
     run(command.env("CRAWL_TRAPS_TEMPLATE_CREDIT", "150")).expect(0);

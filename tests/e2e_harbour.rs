@@ -86,7 +86,7 @@ fn pages(folder: &Path, prefix: &str, out: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_page_is_a_record_once_and_nothing_else_is() {
+fn every_page_becomes_exactly_one_record() {
     let crawl = Crawl::new();
     let mut want = BTreeSet::new();
     pages(&folder(), "/", &mut want);
@@ -107,7 +107,7 @@ fn every_page_is_a_record_once_and_nothing_else_is() {
 }
 
 #[test]
-fn what_the_site_asks_to_leave_alone_is_left_alone() {
+fn robots_rules_and_exclusions_of_the_site_are_obeyed() {
     let crawl = Crawl::new();
     let asked: BTreeSet<String> = crawl.server.requests().iter().map(|r| r.path().to_owned()).collect();
     assert!(asked.contains("/robots.txt"));
@@ -124,7 +124,7 @@ fn what_the_site_asks_to_leave_alone_is_left_alone() {
 }
 
 #[test]
-fn the_sitemap_brings_what_no_page_links_to() {
+fn sitemap_adds_unlinked_pages() {
     let crawl = Crawl::new();
     assert!(crawl.text(LISTED_ONLY).contains("ice"), "{}", crawl.text(LISTED_ONLY));
     let (server, sandbox) = (Server::start(0, Site::open(&folder()).unwrap()).unwrap(), Sandbox::new());
@@ -135,7 +135,7 @@ fn the_sitemap_brings_what_no_page_links_to() {
 }
 
 #[test]
-fn robots_txt_is_asked_for_once_and_by_name() {
+fn robots_txt_is_requested_once_with_our_user_agent() {
     let crawl = Crawl::new();
     let requests = crawl.server.requests();
     assert_eq!(requests.iter().filter(|r| r.target == "/robots.txt").count(), 1);
@@ -152,7 +152,7 @@ fn robots_txt_is_asked_for_once_and_by_name() {
 }
 
 #[test]
-fn no_page_is_asked_for_twice() {
+fn no_page_is_requested_twice() {
     let crawl = Crawl::new();
     let mut times = BTreeMap::new();
     for request in crawl.server.requests() {
@@ -180,7 +180,7 @@ fn tracking_parameters_and_session_ids_are_dropped() {
 }
 
 #[test]
-fn what_cannot_be_had_is_in_the_error_log() {
+fn unfetchable_pages_are_in_the_error_log() {
     let crawl = Crawl::new();
     let errors = crawl.sandbox.errors();
     let by_url: BTreeMap<&str, &Value> = errors.iter().map(|e| (e["url"].as_str().unwrap(), e)).collect();
@@ -220,7 +220,7 @@ fn redirects_end_at_their_target() {
 }
 
 #[test]
-fn texts_hold_the_page_and_not_its_frame() {
+fn texts_hold_the_page_without_its_frame() {
     let crawl = Crawl::new();
     // menu, sidebar, footer, consent banner, and the strip that only counting distinguishes from the content
     let frame = [
@@ -258,7 +258,7 @@ fn texts_hold_the_page_and_not_its_frame() {
 }
 
 #[test]
-fn content_is_before_the_site_is_known_and_text_after() {
+fn content_keeps_site_boilerplate_and_text_removes_it() {
     let crawl = Crawl::new();
     let strip = "tide bulletin comes by post card";
     let record = crawl.record("/news/seal-on-slipway.html");
@@ -272,7 +272,7 @@ fn content_is_before_the_site_is_known_and_text_after() {
 }
 
 #[test]
-fn an_article_is_whole_and_knows_itself() {
+fn article_has_its_full_text_and_metadata() {
     let crawl = Crawl::new();
     let record = crawl.record("/news/ferry-timetable-summer.html");
     let (text, meta) = (record["text"].as_str().unwrap(), &record["metadata"]);
@@ -314,7 +314,7 @@ fn documentation_keeps_its_code_and_tables() {
 }
 
 #[test]
-fn every_post_of_a_thread_is_there() {
+fn thread_record_has_every_post() {
     let crawl = Crawl::new();
     let text = crawl.text("/forum/thread-118.html");
     for part in [
@@ -366,7 +366,7 @@ fn duplicates_name_the_record_that_came_first() {
 }
 
 #[test]
-fn links_are_canonical_and_each_stands_once() {
+fn record_links_are_canonical_and_unique() {
     let crawl = Crawl::new();
     for record in &crawl.records {
         let links: Vec<&str> =
@@ -379,7 +379,7 @@ fn links_are_canonical_and_each_stands_once() {
 }
 
 #[test]
-fn the_summary_counts_what_happened() {
+fn summary_has_the_counts_and_file_names() {
     let crawl = Crawl::new();
     let stderr = &crawl.done.stderr;
     for part in [crawl.records.len().to_string().as_str(), "out.jsonl", "errors.jsonl"] {

@@ -32,7 +32,7 @@ fn two_pages(request: &Request) -> Response {
 }
 
 #[test]
-fn extra_headers_go_with_every_request() {
+fn extra_headers_are_sent_with_every_request() {
     let (server, sandbox) = (Server::start(0, two_pages).unwrap(), Sandbox::new());
     let flags = ["--header", "X-Api-Key: gull, herring", "--header", "Accept-Language: de"];
     run(&mut crawl(&sandbox, &server, &flags)).expect(0);
@@ -41,7 +41,7 @@ fn extra_headers_go_with_every_request() {
 }
 
 #[test]
-fn headers_that_would_break_or_betray_are_refused_without_being_repeated() {
+fn forbidden_headers_are_refused_without_repeating_them() {
     let (server, sandbox) = (Server::start(0, two_pages).unwrap(), Sandbox::new());
     for (header, why) in [
         ("Host: s3cret", "the client writes it itself"),
@@ -70,7 +70,7 @@ fn with_consent(request: &Request) -> Response {
 }
 
 #[test]
-fn cookies_are_kept_when_asked_for_and_open_a_consent_page() {
+fn enabled_cookies_pass_a_consent_page() {
     let (server, sandbox) = (Server::start(0, with_consent).unwrap(), Sandbox::new());
     run(&mut crawl(&sandbox, &server, &[])).expect(0);
     assert!(sent(&server, "cookie").iter().all(Option::is_none));
@@ -89,7 +89,7 @@ fn cookies_are_kept_when_asked_for_and_open_a_consent_page() {
 }
 
 #[test]
-fn a_page_that_sends_back_for_ever_is_a_loop_with_cookies_too() {
+fn endless_redirect_with_cookies_is_a_loop() {
     let handler = |request: &Request| match request.path() {
         "/" => Response::html(page("the start", &["/a".into(), "/self".into()])),
         "/a" => Response::redirect(302, "/b").header("Set-Cookie", "n=1"),
@@ -107,7 +107,7 @@ fn a_page_that_sends_back_for_ever_is_a_loop_with_cookies_too() {
 /// Credentials only go to their site: not to another port, not across a redirect, not to its sitemaps
 /// elsewhere.
 #[test]
-fn credentials_stay_with_their_site() {
+fn credentials_are_sent_only_to_their_site() {
     let other = Server::start(0, |_: &Request| Response::html(page("elsewhere", &[]))).unwrap();
     let elsewhere = other.url("/landing");
     let handler = move |request: &Request| {
@@ -144,7 +144,7 @@ fn credentials_stay_with_their_site() {
 }
 
 #[test]
-fn a_secret_that_cannot_be_had_is_a_usage_error() {
+fn unavailable_secret_is_a_usage_error() {
     let (server, sandbox) = (Server::start(0, two_pages).unwrap(), Sandbox::new());
     for (entry, why) in [
         ("user = \"u\", password_env = \"NOT_SET\"", "the variable of password_env is not set"),
@@ -222,7 +222,7 @@ fn other_users_read_only_the_output() {
 }
 
 #[test]
-fn a_seed_with_a_password_is_refused_and_not_repeated() {
+fn seed_with_a_password_is_refused_without_repeating_it() {
     let (server, sandbox) = (Server::start(0, two_pages).unwrap(), Sandbox::new());
     let seed = server.url("/").replace("http://", "http://gull:s3cret@");
     let seeds = [server.url("/other"), seed.clone(), seed.replace("http://", "")];
@@ -247,7 +247,7 @@ fn a_seed_with_a_password_is_refused_and_not_repeated() {
 }
 
 #[test]
-fn no_setting_that_is_wrong_repeats_a_secret() {
+fn setting_errors_repeat_no_secret() {
     let sandbox = Sandbox::new();
     for (text, place) in [
         ("[serve]\ntoken = \"s3cret", "crawl.toml:2"),

@@ -48,7 +48,7 @@ fn refused(client: &mut Client, tool: &str, arguments: &Value, words: &[&str]) {
 }
 
 #[test]
-fn tools_have_schemas_which_name_the_ranges() {
+fn tool_schemas_state_the_ranges() {
     let sandbox = Sandbox::new();
     let mut client = Client::start(&sandbox, &[]);
     let listed = client.request("tools/list", &json!({}));
@@ -92,7 +92,7 @@ fn tools_have_schemas_which_name_the_ranges() {
 }
 
 #[test]
-fn a_page_is_fetched_kept_analysed_and_read() {
+fn mcp_tools_fetch_store_analyse_and_read_a_page() {
     let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
     let id = store(&sandbox).create_project("sheets", 1).unwrap().unwrap().id;
     let mut client = Client::start(&sandbox, &QUICK);
@@ -127,7 +127,7 @@ fn a_page_is_fetched_kept_analysed_and_read() {
 }
 
 #[test]
-fn what_may_not_be_fetched_is_not() {
+fn mcp_fetch_obeys_robots_txt_and_address_policy() {
     let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
     // robots.txt is obeyed under any configuration of crawls
     let ignoring = [QUICK[0], QUICK[1], QUICK[2], ("CRAWL_CRAWL_OBEY_ROBOTS", "false")];
@@ -163,7 +163,7 @@ fn what_may_not_be_fetched_is_not() {
 }
 
 #[test]
-fn between_two_pages_of_a_host_lies_its_pause() {
+fn mcp_fetches_of_one_host_keep_its_delay() {
     let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
     let mut client = Client::start(&sandbox, &[QUICK[0], ("CRAWL_POLITENESS_DELAY", "400ms")]);
     for _ in 0..2 {
@@ -176,7 +176,7 @@ fn between_two_pages_of_a_host_lies_its_pause() {
 }
 
 #[test]
-fn what_a_tool_does_not_take_is_named() {
+fn invalid_tool_arguments_are_named() {
     let sandbox = Sandbox::new();
     store(&sandbox).create_project("p", 1).unwrap();
     let mut client = Client::start(&sandbox, &[]);
@@ -231,7 +231,7 @@ fn files(folder: &Path) -> Vec<OsString> {
 /// A browser that renders a page ends with it: no process and no profile stays.
 #[test]
 #[ignore = "needs Chromium"]
-fn nothing_is_left_of_the_browser_of_a_page() {
+fn browser_of_an_mcp_fetch_leaves_no_process_or_profile() {
     let sandbox = Sandbox::new();
     let temporary = sandbox.path("tmp");
     std::fs::create_dir(&temporary).unwrap();

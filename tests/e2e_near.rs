@@ -157,7 +157,7 @@ fn assert_one_of_each(sandbox: &Sandbox, server: &Server, pages: &Pages) -> usiz
 }
 
 #[test]
-fn a_record_names_what_it_repeats() {
+fn near_duplicate_names_its_original() {
     let pages = Pages::families();
     let (server, sandbox) = (Server::start(0, pages).unwrap(), Sandbox::new());
     let done = run(&mut crawl(&sandbox, &server, &["out.jsonl", "--host-concurrency", "4"])).expect(0);
@@ -174,7 +174,7 @@ fn a_record_names_what_it_repeats() {
 }
 
 #[test]
-fn what_is_left_out_is_told_and_one_of_each_stays() {
+fn dropped_duplicates_are_counted_and_one_of_each_stays() {
     let pages = Pages::families();
     let (server, sandbox) = (Server::start(0, pages.clone()).unwrap(), Sandbox::new());
     let flags = ["out.jsonl", "--drop-duplicates", "--host-concurrency", "4"];
@@ -215,7 +215,7 @@ fn killed(sandbox: &Sandbox, server: &Server, flags: &[&str]) -> usize {
 }
 
 #[test]
-fn killed_and_resumed_no_page_repeats_itself() {
+fn resumed_crawl_marks_no_page_as_its_own_duplicate() {
     let (server, sandbox) = (Server::start(0, Pages::families()).unwrap(), Sandbox::new());
     let early = killed(&sandbox, &server, &["out.jsonl", "--host-concurrency", "2"]);
     assert!(early > 0, "the test is about records that were on disk when the process died");
@@ -225,7 +225,7 @@ fn killed_and_resumed_no_page_repeats_itself() {
 }
 
 #[test]
-fn killed_and_resumed_one_of_each_stays() {
+fn resumed_crawl_keeps_one_of_each_duplicate() {
     let pages = Pages::families();
     let (server, sandbox) = (Server::start(0, pages.clone()).unwrap(), Sandbox::new());
     let early = killed(&sandbox, &server, &["out.jsonl", "--drop-duplicates", "--host-concurrency", "2"]);
@@ -234,7 +234,7 @@ fn killed_and_resumed_one_of_each_stays() {
 }
 
 #[test]
-fn rounds_remember_what_came_first() {
+fn originals_are_remembered_across_rounds() {
     let pages = Pages::of([("/m".to_owned(), text(1, 0, 0))]);
     let (server, sandbox) = (Server::start(0, pages.clone()).unwrap(), Sandbox::new());
     let round = |flags: &[&str]| {
@@ -268,7 +268,7 @@ fn rounds_remember_what_came_first() {
 }
 
 #[test]
-fn runs_of_a_project_know_each_other() {
+fn duplicates_are_found_across_runs_of_a_project() {
     let here = Server::start(0, Pages::of([("/x".to_owned(), text(1, 0, 0))])).unwrap();
     let there = Pages::of([("/y".to_owned(), text(1, 1, 2)), ("/z".to_owned(), text(2, 0, 0))]);
     let there = Server::start(0, there).unwrap();
@@ -301,7 +301,7 @@ fn runs_of_a_project_know_each_other() {
 }
 
 #[test]
-fn short_pages_are_compared_by_their_content_alone() {
+fn short_pages_are_compared_by_content_hash_only() {
     let few = "Twelve quite extraordinarily longwinded expressions nevertheless constitute insufficient evidence whatsoever, regrettably";
     let nearly = format!("{few} indeed");
     let long = text(1, 0, 0);

@@ -32,7 +32,7 @@ fn site() -> Server {
 }
 
 #[test]
-fn an_output_that_is_new_to_the_state_is_2_and_changes_nothing() {
+fn output_new_to_the_state_exits_with_2() {
     let (server, sandbox) = (site(), Sandbox::new());
     let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
     crawl(&["-o", "a.jsonl"]).expect(0);
@@ -55,7 +55,7 @@ fn an_output_that_is_new_to_the_state_is_2_and_changes_nothing() {
 }
 
 #[test]
-fn a_new_output_can_have_all_pages_with_their_text() {
+fn whole_round_fills_a_new_output() {
     let site = Changing::of(6);
     site.tag_all();
     let (server, sandbox) = (site.serve(), Sandbox::new());
@@ -77,7 +77,7 @@ fn a_new_output_can_have_all_pages_with_their_text() {
 }
 
 #[test]
-fn changes_alone_go_to_a_new_output_if_the_user_says_so() {
+fn emit_changes_writes_only_changes_to_a_new_output() {
     let (server, sandbox) = (site(), Sandbox::new());
     let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
     crawl(&["-o", "monday.jsonl"]).expect(0);
@@ -86,7 +86,7 @@ fn changes_alone_go_to_a_new_output_if_the_user_says_so() {
 }
 
 #[test]
-fn text_settings_that_are_new_to_the_state_are_2_and_named() {
+fn changed_text_settings_exit_with_2_and_are_named() {
     let (server, sandbox) = (site(), Sandbox::new());
     let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
     crawl(&["-o", "a.jsonl"]).expect(0);
@@ -110,7 +110,7 @@ fn text_settings_that_are_new_to_the_state_are_2_and_named() {
 }
 
 #[test]
-fn a_round_that_was_stopped_does_not_continue_in_another_output() {
+fn stopped_round_refuses_another_output() {
     let (server, sandbox) = (site(), Sandbox::new());
     let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
     crawl(&["-o", "a.jsonl", "--limit", "3"]).expect(5);
@@ -150,7 +150,7 @@ fn a_run_to_standard_output_leaves_no_state() {
 
 /// A night with few changes leaves the whole site in the file of -O, and a night without any does not empty it.
 #[test]
-fn the_current_state_stays_in_an_output() {
+fn replaced_output_always_holds_the_current_state() {
     for name in ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet", "pages/"] {
         let site = Changing::of(6);
         let (server, sandbox) = (site.serve(), Sandbox::new());
@@ -277,7 +277,7 @@ fn a_whole_round_that_was_killed_resumes_without_its_flags() {
 
 /// A failed page of a whole round is visited again after its end: any other command is as free as after other rounds.
 #[test]
-fn a_whole_round_that_has_ended_binds_no_later_run() {
+fn finished_whole_round_does_not_bind_later_runs() {
     let site = Changing::of(6);
     let (server, sandbox) = (site.serve(), Sandbox::new());
     let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
@@ -311,7 +311,7 @@ fn a_refused_retry_of_failed_pages_changes_nothing() {
 
 /// Pages that a limit left out of a new file come into it as soon as the limit is gone.
 #[test]
-fn pages_that_were_skipped_while_a_new_file_was_filled_are_due() {
+fn pages_skipped_while_filling_a_file_become_due() {
     let (server, sandbox) = (site(), Sandbox::new());
     let limit = sandbox.write("limit.toml", "[[site]]\nmatch = \"127.0.0.1\"\nlimit = 3\n");
     let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags)).expect(0);
@@ -326,7 +326,7 @@ fn pages_that_were_skipped_while_a_new_file_was_filled_are_due() {
 
 /// A page that redirects while a new file is filled is not asked each night. It comes into the file when it is back.
 #[test]
-fn a_page_that_redirects_while_a_new_file_is_filled_is_written_when_it_is_back() {
+fn page_redirected_while_filling_is_written_on_return() {
     let site = Changing::of(6);
     let (inner, moved) = (site, Arc::new(AtomicU64::new(0)));
     let redirects = Arc::clone(&moved);
@@ -355,7 +355,7 @@ fn a_page_that_redirects_while_a_new_file_is_filled_is_written_when_it_is_back()
 
 /// A page that failed in the round that filled a new file is unchanged at its next visit. It is written all the same, once.
 #[test]
-fn a_page_that_failed_while_a_new_file_was_filled_is_written_later() {
+fn page_failed_while_filling_is_written_later() {
     let whole = ["--recrawl", "all", "--emit", "all"];
     let fields = ["--fields", "url,text,metadata.change"];
     for (flag, more) in [("-o", &[][..]), ("-O", &[]), ("-O", &fields)] {
@@ -388,7 +388,7 @@ fn a_page_that_failed_while_a_new_file_was_filled_is_written_later() {
 }
 
 #[test]
-fn a_file_of_the_current_state_that_was_removed_is_2() {
+fn removed_output_file_exits_with_2() {
     for name in ["out.jsonl", "out.parquet", "pages/"] {
         let (server, sandbox) = (site(), Sandbox::new());
         let crawl =

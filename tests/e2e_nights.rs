@@ -39,7 +39,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 
 /// Wrong validators of all kinds: they cost the page's bytes, and no change is reported.
 #[test]
-fn validators_that_lie_tell_nothing() {
+fn wrong_validators_report_no_change() {
     let site = Changing::of(7);
     let (inner, count) = (site.clone(), AtomicUsize::new(0));
     let server = Server::start(0, move |request: &Request| {
@@ -97,7 +97,7 @@ fn validators_that_lie_tell_nothing() {
 /// Always 200, and always other bytes: tokens in the head, in forms and scripts, times and numbers in the
 /// footer.
 #[test]
-fn what_is_new_in_every_answer_is_no_change() {
+fn per_response_tokens_and_times_are_no_change() {
     let site = Changing::of(9);
     let (inner, count) = (site.clone(), AtomicUsize::new(0));
     let server = Server::start(0, move |request: &Request| {
@@ -131,7 +131,7 @@ fn what_is_new_in_every_answer_is_no_change() {
 }
 
 #[test]
-fn a_page_that_turns_into_the_sites_error_page_says_so() {
+fn page_replaced_by_the_error_page_has_a_warning() {
     let site = Changing::of(12);
     let missing = "<!DOCTYPE html><html lang=en><head><title>Not found</title></head><body><main><h1>Page not found</h1>\
                    <p>There is nothing at this address any more, or there never was anything.</p></main></body></html>";
@@ -155,7 +155,7 @@ fn a_page_that_turns_into_the_sites_error_page_says_so() {
 
 /// A moved page is new at its new URL. The old URL is not reported, and is unchanged when it is back.
 #[test]
-fn a_page_that_redirects_now_is_neither_changed_nor_gone() {
+fn newly_redirecting_page_is_neither_changed_nor_gone() {
     let site = Changing::of(7);
     site.tag_all();
     let (inner, moved) = (site.clone(), Arc::new(AtomicUsize::new(0)));
@@ -185,7 +185,7 @@ fn a_page_that_redirects_now_is_neither_changed_nor_gone() {
 
 /// A host that does not answer has lost no pages, and still has them when it is back.
 #[test]
-fn a_host_that_is_down_has_lost_nothing() {
+fn pages_of_an_unreachable_host_are_not_gone() {
     let site = Changing::of(6);
     site.tag_all();
     let server = site.serve();
@@ -207,7 +207,7 @@ fn a_host_that_is_down_has_lost_nothing() {
 
 /// A page that robots.txt now forbids is neither requested nor gone; once allowed again, it is unchanged.
 #[test]
-fn what_robots_txt_forbids_now_is_not_gone() {
+fn newly_disallowed_page_is_not_gone() {
     let site = Changing::of(6);
     site.tag_all();
     site.put("/robots.txt", "User-agent: *\nDisallow: /nothing\n".into());
@@ -228,7 +228,7 @@ fn what_robots_txt_forbids_now_is_not_gone() {
 }
 
 #[test]
-fn each_change_names_the_content_before_it() {
+fn each_change_names_the_previous_content_hash() {
     let site = Changing::of(5);
     let server = site.serve();
     let mut nights = Nights::new(&server, &["--recrawl", "all"]);
@@ -255,7 +255,7 @@ fn each_change_names_the_content_before_it() {
 
 /// With `--emit all` each page of the site has one record per round.
 #[test]
-fn all_are_told_once_where_all_are_asked_for() {
+fn emit_all_writes_each_page_once_per_round() {
     let site = Changing::of(8);
     site.tag_all();
     let server = site.serve();
@@ -288,7 +288,7 @@ fn all_are_told_once_where_all_are_asked_for() {
 
 /// Killed several times in the second night: each change is reported exactly once.
 #[test]
-fn a_night_that_is_killed_is_gone_on_with() {
+fn killed_recrawl_reports_each_change_once() {
     let site = Changing::of(40);
     let (inner, slow) = (site.clone(), Arc::new(AtomicUsize::new(0)));
     let pause = Arc::clone(&slow);
@@ -337,7 +337,7 @@ fn a_night_that_is_killed_is_gone_on_with() {
 
 /// A host whose fingerprint has changed since its first pages were cleaned: that is no change of the pages.
 #[test]
-fn a_fingerprint_that_learns_changes_no_page() {
+fn learned_boilerplate_does_not_change_pages() {
     let site = Changing::of(40);
     let notice = "<p>This notice stands on the later pages of the site, and on none of those that came first to be read</p><h1>";
     let with_notice = |n: usize, title: &str| {
@@ -366,7 +366,7 @@ fn a_fingerprint_that_learns_changes_no_page() {
 
 /// Left-out duplicates are not in the output: they are judged anew each night and reported once they differ.
 #[test]
-fn a_duplicate_that_is_left_out_is_told_when_it_is_none_any_more() {
+fn dropped_duplicate_is_reported_once_it_differs() {
     let site = Changing::default();
     // so different that no two are near duplicates
     let text = |family: usize| -> String {
@@ -403,7 +403,7 @@ fn a_duplicate_that_is_left_out_is_told_when_it_is_none_any_more() {
 /// The scope is a setting of each run: if it is wider than before, links of unchanged pages are followed
 /// further too.
 #[test]
-fn a_night_that_may_go_further_finds_what_unchanged_pages_lead_to() {
+fn wider_scope_follows_links_of_unchanged_pages() {
     let site = Changing::of(5);
     site.tag_all();
     let server = site.serve();

@@ -55,7 +55,7 @@ fn behind(door: &Door) -> impl Fn(&Request) -> Response + Send + Sync + 'static 
 }
 
 #[test]
-fn a_run_ends_at_its_time_and_the_next_goes_on() {
+fn run_ends_at_max_time_and_the_next_resumes() {
     let tree = Tree { delay: Duration::from_millis(50), ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = |more: &[&str]| sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], more].concat());
@@ -69,7 +69,7 @@ fn a_run_ends_at_its_time_and_the_next_goes_on() {
 }
 
 #[test]
-fn a_run_ends_at_its_bytes_and_the_next_goes_on() {
+fn run_ends_at_max_bytes_and_the_next_resumes() {
     let tree = Tree { filler: 500, ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = |more: &[&str]| sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], more].concat());
@@ -107,7 +107,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
 
 /// Metrics during the run and in the file at its end: the counts are those of the summary.
 #[test]
-fn counts_are_shown_to_prometheus() {
+fn prometheus_metrics_have_the_summary_counts() {
     let door = Door::default();
     let (server, sandbox) = (Server::start(0, behind(&door)).unwrap(), Sandbox::new());
     let flags = ["-O", "out.jsonl", "--metrics-listen", "127.0.0.1:0", "--metrics-textfile", "crawl.prom"];
@@ -145,7 +145,7 @@ fn counts_are_shown_to_prometheus() {
 }
 
 #[test]
-fn metrics_that_cannot_be_shown_keep_a_run_from_beginning() {
+fn unusable_metrics_address_prevents_the_run() {
     let (server, sandbox) = (Server::start(0, Tree::of(1).handler()).unwrap(), Sandbox::new());
     let taken = server.address().to_string();
     let crawl = |flag: &str, value: &str| run(&mut sandbox.crawl(&[server.url("/")], &[flag, value]));
@@ -161,7 +161,7 @@ fn status(sandbox: &Sandbox, more: &[&str]) -> String {
 }
 
 #[test]
-fn the_status_is_told_while_a_run_is_on_and_after_it() {
+fn status_is_shown_during_and_after_a_run() {
     let door = Door::default();
     let (server, sandbox) = (Server::start(0, behind(&door)).unwrap(), Sandbox::new());
     let mut settled = sandbox.crawl(&[server.url("/"), server.url("/gone")], &["-O", "out.jsonl"]);
@@ -218,7 +218,7 @@ fn retry(sandbox: &Sandbox, main: &Command) -> Command {
 
 /// A killed retry has put the failures back, so the round has none; the remaining ones are still fetched.
 #[test]
-fn a_retry_that_was_killed_goes_on() {
+fn killed_retry_resumes() {
     let mended = Arc::new(AtomicBool::new(false));
     let is_mended = Arc::clone(&mended);
     let tree = Tree { delay: Duration::from_millis(20), ..Tree::of(40) };
@@ -247,7 +247,7 @@ fn a_retry_that_was_killed_goes_on() {
 }
 
 #[test]
-fn what_failed_is_fetched_again() {
+fn failed_pages_are_fetched_again() {
     let mended = Arc::new(AtomicBool::new(false));
     let is_mended = Arc::clone(&mended);
     let handler = move |request: &Request| match request.path() {
@@ -354,7 +354,7 @@ fn manual_pages_are_written() {
 
 /// A replaced file holds the current state: it keeps unchanged pages, and no run says that it lacks them.
 #[test]
-fn after_rounds_without_records_a_replaced_file_holds_all_pages() {
+fn replaced_file_keeps_all_pages_after_empty_rounds() {
     let is_up = Arc::new(AtomicBool::new(false));
     let up = Arc::clone(&is_up);
     let tree = Tree::of(3);
@@ -375,7 +375,7 @@ fn after_rounds_without_records_a_replaced_file_holds_all_pages() {
 
 /// A crawl is named as it was begun: by its URL, with or without the flag.
 #[test]
-fn a_crawl_is_named_by_its_seed_alone() {
+fn crawl_state_is_found_by_its_seed() {
     let server = Server::start(0, |_: &Request| Response::html(page("the start", &[]))).unwrap();
     let sandbox = Sandbox::new();
     let (seed, private) = (server.url("/"), ["--allow-address", "127.0.0.0/8"]);

@@ -49,7 +49,7 @@ fn paths(lines: &[Value]) -> Vec<String> {
 
 /// A file without an answer for now reserves an unknown part: the pages wait for it.
 #[test]
-fn opt_out_files_are_asked_for_again() {
+fn unavailable_opt_out_files_are_retried() {
     let hangs = || Response::status(404).after(Duration::from_secs(20));
     for (fails, how) in [(2, Response::status(500)), (3, Response::status(429)), (1, hangs())] {
         let (records, errors, asked) = failing_ai_txt(fails, how.clone(), &[]);
@@ -64,7 +64,7 @@ fn opt_out_files_are_asked_for_again() {
 
 /// A file that never answers does not block the run, and its pages are not marked as free.
 #[test]
-fn opt_out_files_that_never_answer_leave_it_unknown() {
+fn unanswered_opt_out_files_give_unknown_opt_out() {
     let never = || Response::status(503);
     let (records, errors, asked) = failing_ai_txt(usize::MAX, never(), &[]);
     assert!(records.is_empty() && asked == 4, "{asked} requests, {records:?}");
@@ -158,7 +158,7 @@ fn opt_outs_are_obeyed_and_recorded() {
 
 /// While an origin's files wait for the host's turn, other hosts are fetched, even with few slots.
 #[test]
-fn opt_out_files_give_their_place_back() {
+fn opt_out_requests_release_their_slot_while_waiting() {
     const HOSTS: usize = 12;
     let log: Arc<Mutex<Vec<(usize, String)>>> = Arc::default();
     let site = |host: usize| {

@@ -13,7 +13,7 @@ use support::{
 };
 
 #[test]
-fn records_go_to_standard_output_and_nothing_else_does() {
+fn standard_output_has_only_records() {
     let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
     let done = run(&mut sandbox.crawl(&[server.url("/")], &[])).expect(0);
     assert_eq!(lines(&done.stdout).len(), 7);
@@ -28,7 +28,7 @@ fn records_go_to_standard_output_and_nothing_else_does() {
 /// `crawl … | head -1`: the reader closes the pipe long before the end. The output is many times the capacity
 /// of a pipe.
 #[test]
-fn a_reader_that_closes_the_pipe_ends_the_run_cleanly() {
+fn closed_pipe_ends_the_run_cleanly() {
     let tree = Tree { pages: 200, delay: Duration::ZERO, filler: 3000 };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let (running, mut stdout) = Run::start_reading(&mut sandbox.crawl(&[server.url("/")], &["--no-dedup"]));
@@ -43,7 +43,7 @@ fn a_reader_that_closes_the_pipe_ends_the_run_cleanly() {
 }
 
 #[test]
-fn quiet_says_nothing() {
+fn quiet_run_prints_nothing() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     let done = run(&mut sandbox.crawl(&[server.url("/")], &["--quiet"])).expect(0);
     assert_eq!(done.stderr, "");
@@ -51,14 +51,14 @@ fn quiet_says_nothing() {
 }
 
 #[test]
-fn quiet_still_says_why_it_failed() {
+fn quiet_run_still_prints_its_failure() {
     let sandbox = Sandbox::new();
     let done = run(&mut sandbox.crawl(&["# no seed".into()], &["--quiet"])).expect(2);
     assert!(!done.stderr.is_empty());
 }
 
 #[test]
-fn json_logs_are_an_object_a_line() {
+fn json_log_has_one_object_per_line() {
     let handler = |request: &Request| match request.path() {
         "/" => Response::html(page("start", &["/gone.html".into()])),
         _ => Response::status(404),
@@ -76,7 +76,7 @@ fn json_logs_are_an_object_a_line() {
 
 /// Each kind of failure is a line with the event, its URL and its number of attempts.
 #[test]
-fn the_error_log_says_what_where_and_how_often() {
+fn error_log_has_event_url_and_attempts() {
     let handler = |request: &Request| match request.path() {
         "/" => {
             let names = ["missing", "broken", "cut", "loop", "flaky"];
@@ -116,7 +116,7 @@ fn the_error_log_says_what_where_and_how_often() {
 
 /// A temporary failure is retried and becomes a record.
 #[test]
-fn a_failure_in_passing_is_retried() {
+fn temporary_failure_is_retried() {
     let tries = std::sync::atomic::AtomicUsize::new(0);
     let handler = move |request: &Request| match request.path() {
         "/robots.txt" => Response::status(404),
@@ -141,7 +141,7 @@ fn links_can_be_left_out() {
 
 /// Started like cron: no terminal, no HOME, closed standard input.
 #[test]
-fn cron_has_no_home_and_no_input() {
+fn crawl_runs_without_home_and_standard_input() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
     crawl.env_remove("HOME").env_remove("PATH");
@@ -169,7 +169,7 @@ fn a_round_replaces_its_output_although_its_first_start_failed() {
 /// With JSON logs all of standard error is JSON, including the summary. A reader of the log that leaves does
 /// not end the crawl.
 #[test]
-fn the_summary_is_json_where_the_log_is() {
+fn summary_is_json_with_json_logs() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     let flags = ["-O", "out.jsonl", "--log-format", "json", "--metrics-listen", "127.0.0.1:0"];
     let done = run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
@@ -190,7 +190,7 @@ fn the_summary_is_json_where_the_log_is() {
 
 /// Other variables of the environment may hold any bytes.
 #[test]
-fn foreign_variables_may_be_any_bytes_and_ours_must_be_text() {
+fn only_our_environment_variables_must_be_utf_8() {
     use std::os::unix::ffi::OsStrExt;
     let rubbish = std::ffi::OsStr::from_bytes(b"\xff\xfe");
     let (server, sandbox) = (Server::start(0, Tree::of(1).handler()).unwrap(), Sandbox::new());
@@ -202,7 +202,7 @@ fn foreign_variables_may_be_any_bytes_and_ours_must_be_text() {
 /// The records of a whole round replace the earlier ones of their pages. If the round ends earlier, the old
 /// records stay, and the resuming run still replaces them.
 #[test]
-fn records_are_replaced_by_records_alone() {
+fn only_new_records_replace_earlier_records() {
     use std::sync::atomic::{AtomicU16, Ordering::SeqCst};
     static STATUS: AtomicU16 = AtomicU16::new(200);
     let tree = Tree::of(5);

@@ -40,7 +40,7 @@ fn assert_apart(requests: &[Request], delay: Duration) {
 }
 
 #[test]
-fn requests_are_a_delay_apart_with_redirects_and_robots_counted() {
+fn all_requests_including_redirects_keep_the_delay() {
     let delay = Duration::from_millis(200);
     let tree = Tree::of(8);
     let handler = move |request: &Request| match request.path() {
@@ -58,7 +58,7 @@ fn requests_are_a_delay_apart_with_redirects_and_robots_counted() {
 }
 
 #[test]
-fn a_second_is_what_nobody_has_to_ask_for() {
+fn default_delay_is_one_second() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     run(&mut crawl(&sandbox, &server, &[])).expect(0);
     assert_eq!(server.requests().len(), 4);
@@ -118,14 +118,14 @@ fn wait_after_refusal(settings: &[(&str, &str)], retry_after: &'static str) -> D
 
 /// 429 with Retry-After: the host, not only the page, gets the requested pause.
 #[test]
-fn retry_after_is_waited_for() {
+fn retry_after_is_obeyed_by_the_whole_host() {
     let waited = wait_after_refusal(&[], "2");
     assert!(waited >= Duration::from_secs(2), "the host was asked again after {waited:?}");
 }
 
 /// A host with a longer Retry-After than a run waits is skipped until then, by the next run too.
 #[test]
-fn a_host_that_asks_for_longer_than_a_run_waits_is_left() {
+fn host_with_a_long_retry_after_is_skipped() {
     let tree = Tree::of(7);
     let handler = move |request: &Request| match request.path() {
         "/p/2.html" => Response::status(429).header("Retry-After", "3600"),
@@ -150,7 +150,7 @@ fn a_host_that_asks_for_longer_than_a_run_waits_is_left() {
 
 /// A Retry-After outlives kill -9.
 #[test]
-fn a_retry_after_outlives_kill_9() {
+fn retry_after_survives_a_kill() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::status(404),
         _ => Response::status(429).header("Retry-After", "1800"),
@@ -192,7 +192,7 @@ fn the_user_agent_names_program_version_and_contact() {
 /// RFC 9309 §2.4: a cached robots.txt may be used beyond its lifetime while the host does not serve a new
 /// one.
 #[test]
-fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
+fn expired_robots_rules_apply_while_robots_txt_is_unreachable() {
     let asked = std::sync::atomic::AtomicUsize::new(0);
     let handler = move |request: &Request| match request.path() {
         "/robots.txt" => match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
@@ -218,7 +218,7 @@ fn rules_outlive_their_time_while_robots_txt_is_unreachable() {
 
 /// Thousands of hosts that wait for their address do not hide a ready host.
 #[test]
-fn hosts_that_wait_hide_none_that_is_ready() {
+fn waiting_hosts_do_not_delay_ready_hosts() {
     let (server, sandbox) = (Server::start(0, Tree::of(4).handler()).unwrap(), Sandbox::new());
     // no server listens there, and each takes a turn of its address
     let waiting = (20_000..25_000).map(|port| format!("http://127.77.0.1:{port}/\n"));

@@ -66,7 +66,7 @@ fn texts(records: &[Value]) -> BTreeMap<String, String> {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_crawl_in_postgresql_brings_the_records_of_one_in_a_directory() {
+fn postgresql_crawl_equals_a_directory_crawl() {
     let (server, database) = (Server::start(0, harbour()).unwrap(), Database::start());
     let alone = Sandbox::new();
     run(&mut alone.crawl(&[server.url("/")], &FLAGS)).expect(0);
@@ -136,7 +136,7 @@ fn refused(command: &mut Command, code: i32, words: &[&str]) -> Done {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_database_that_cannot_be_used_is_explained() {
+fn unusable_database_is_explained() {
     let (server, database) = (Server::start(0, harbour()).unwrap(), Database::start());
     let (sandbox, seed) = (Sandbox::new(), server.url("/"));
     let at = |store: &str, flags: &[&str]| {
@@ -240,7 +240,7 @@ fn a_refused_copy_leaves_no_directory() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_that_does_not_fit_its_crawl_ends_with_2() {
+fn worker_with_other_settings_exits_with_2() {
     let database = Database::start();
     let server = Server::start(0, Slow(harbour())).unwrap();
     let (first, second) = (Sandbox::new(), Sandbox::new());
@@ -276,7 +276,7 @@ fn a_worker_that_does_not_fit_its_crawl_ends_with_2() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn the_directory_of_a_worker_is_named_as_such() {
+fn status_recognises_a_worker_directory() {
     let (server, database, sandbox) =
         (Server::start(0, harbour()).unwrap(), Database::start(), Sandbox::new());
     run(&mut shared(&sandbox, &database, &server.url("/"), &["--limit", "1"])).expect(5);

@@ -67,7 +67,7 @@ fn a_crawl_keeps_its_records_as_sources_of_its_project() {
 }
 
 #[test]
-fn killed_and_resumed_every_page_is_kept_once() {
+fn resumed_crawl_stores_every_page_once() {
     let tree = Tree { delay: Duration::from_millis(10), ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = || {
@@ -99,7 +99,7 @@ fn killed_and_resumed_every_page_is_kept_once() {
 }
 
 #[test]
-fn a_database_that_cannot_be_read_is_damage_and_left_alone() {
+fn unreadable_project_database_is_damage_and_unchanged() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     let other =
         sandbox.write("other.txt", "no database, but a file that somebody may want to keep\n".repeat(30));
@@ -112,7 +112,7 @@ fn a_database_that_cannot_be_read_is_damage_and_left_alone() {
 }
 
 #[test]
-fn a_project_that_is_deleted_under_a_crawl_ends_it_as_storage_does() {
+fn project_deleted_during_a_crawl_is_a_storage_failure() {
     let tree = Tree { delay: Duration::from_millis(30), ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-dedup", "--project", "p"]);
@@ -186,7 +186,7 @@ fn sheets(count: usize) -> Vec<NewSource> {
 }
 
 #[test]
-fn an_analysis_leaves_the_text_that_a_crawl_leaves() {
+fn analysis_gives_the_same_text_as_a_crawl() {
     for mode in ["exact", "site"] {
         let sandbox = Sandbox::new();
         let store = store(&sandbox, "p.sqlite");
@@ -205,7 +205,7 @@ fn an_analysis_leaves_the_text_that_a_crawl_leaves() {
 }
 
 #[test]
-fn an_analysis_of_too_few_pages_keeps_what_an_earlier_one_left() {
+fn analysis_of_too_few_pages_keeps_earlier_results() {
     let sandbox = Sandbox::new();
     let store = store(&sandbox, "p.sqlite");
     let id = store.create_project("p", 1).unwrap().unwrap().id;
@@ -239,7 +239,7 @@ fn an_analysis_of_too_few_pages_keeps_what_an_earlier_one_left() {
 /// In the mode `site` too, the hashes of an analysis are those of the specification and of a record's
 /// `removed`.
 #[test]
-fn hashes_of_boilerplate_can_be_joined() {
+fn boilerplate_hashes_match_those_of_removed_parts() {
     let sandbox = Sandbox::new();
     let store = store(&sandbox, "p.sqlite");
     let id = store.create_project("p", 1).unwrap().unwrap().id;
@@ -276,7 +276,7 @@ fn state(store: &SqliteProjects) -> (Vec<Option<String>>, Vec<DomainBoilerplate>
 }
 
 #[test]
-fn a_killed_analysis_leaves_the_old_result_or_the_new_one() {
+fn killed_analysis_leaves_the_old_or_new_result() {
     let sandbox = Sandbox::new();
     let project = store(&sandbox, "p.sqlite");
     let id = project.create_project("p", 1).unwrap().unwrap().id;
@@ -337,7 +337,7 @@ fn a_killed_analysis_leaves_the_old_result_or_the_new_one() {
 }
 
 #[test]
-fn a_database_that_is_not_there_is_no_healthy_one() {
+fn check_of_a_missing_database_fails() {
     let sandbox = Sandbox::new();
     let told = run(sandbox.bare().args(["projects", "check", "--database", "nowhere.sqlite"])).expect(2);
     assert!(told.stderr.contains("nowhere.sqlite") && told.stderr.contains("--database"), "{}", told.stderr);

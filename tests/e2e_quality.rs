@@ -85,7 +85,7 @@ fn documents_of_all_formats_are_annotated_and_none_is_dropped() {
 }
 
 #[test]
-fn documents_are_dropped_only_when_that_is_asked_for() {
+fn documents_are_dropped_only_on_request() {
     let sandbox = Sandbox::new();
     mixed(&sandbox);
     let kept = |drop: &str| {
@@ -205,7 +205,7 @@ fn an_explanation_names_words_places_cause_and_remedy() {
 }
 
 #[test]
-fn of_those_that_fail_three_are_explained_in_detail() {
+fn three_failing_documents_are_explained_in_detail() {
     let sandbox = Sandbox::new();
     let all: String =
         (0..5).map(|n| format!("{}\n{}\n", document(&format!("spam-{n}"), &spam()), good(n))).collect();
@@ -223,7 +223,7 @@ fn of_those_that_fail_three_are_explained_in_detail() {
 }
 
 #[test]
-fn the_page_holds_its_data_and_asks_for_nothing() {
+fn quality_report_is_self_contained() {
     let sandbox = Sandbox::new();
     mixed(&sandbox);
     let tag = document("</script><b>", &spam()).to_string() + "\n";
@@ -276,7 +276,7 @@ fn declaring(sandbox: &Sandbox) {
 }
 
 #[test]
-fn a_declared_language_comes_before_the_detected_one() {
+fn declared_language_precedes_the_detected_one() {
     let sandbox = Sandbox::new();
     declaring(&sandbox);
     let judged = |arguments: &[&str]| {
@@ -362,7 +362,7 @@ fn site(request: &Request) -> Response {
 }
 
 #[test]
-fn a_page_is_fetched_and_explained() {
+fn quality_fetches_and_explains_a_url() {
     let server = Server::start(0, site).unwrap();
     let sandbox = Sandbox::new();
     let fetch = |path: &str| {
@@ -386,7 +386,7 @@ fn a_page_is_fetched_and_explained() {
 }
 
 #[test]
-fn a_crawl_annotates_its_records_where_that_is_asked_for() {
+fn crawl_annotates_its_records_if_enabled() {
     let server = Server::start(0, site).unwrap();
     let crawl = |enabled: &str| {
         let sandbox = Sandbox::new();
@@ -417,7 +417,7 @@ fn flags(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_remedy_for_a_fetched_page_names_flags_that_go_with_it() {
+fn remedy_for_a_fetched_page_names_valid_flags() {
     let server = Server::start(0, site).unwrap();
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("rules")).unwrap();

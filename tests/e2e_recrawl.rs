@@ -27,7 +27,7 @@ fn of(change: &str, targets: &[&str]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn an_unchanged_site_is_asked_conditionally_and_has_no_changes() {
+fn unchanged_site_gets_conditional_requests_and_no_changes() {
     let site = Changing::of(8);
     site.tag_all();
     let server = site.serve();
@@ -58,7 +58,7 @@ fn an_unchanged_site_is_asked_conditionally_and_has_no_changes() {
 
 /// The validators of a truncated page do not apply under a higher limit: it is then fetched anew, in full.
 #[test]
-fn a_page_that_was_cut_is_read_anew_when_the_limit_rises() {
+fn truncated_page_is_refetched_under_a_higher_limit() {
     let (site, long) = (Changing::of(4), "/1.html");
     let rest: String =
         (0..400).map(|n| format!("<p>Paragraph {n} of the long page says {n} things.</p>")).collect();
@@ -84,7 +84,7 @@ fn a_page_that_was_cut_is_read_anew_when_the_limit_rises() {
 }
 
 #[test]
-fn last_modified_is_asked_for_and_what_changed_is_told_with_the_hash_before() {
+fn changed_page_has_its_previous_content_hash() {
     let site = Changing::of(7);
     for target in ["/", "/1.html", "/3.html"] {
         site.set(target, |page| page.last_modified = Some("Sun, 01 Mar 2026 00:00:00 GMT".into()));
@@ -141,7 +141,7 @@ fn a_new_timestamp_in_the_footer_is_no_change() {
 }
 
 #[test]
-fn a_page_is_gone_when_it_has_said_so_twice() {
+fn page_is_gone_after_two_such_answers() {
     let site = Changing::of(6);
     site.tag_all();
     let server = site.serve();
@@ -174,7 +174,7 @@ fn a_page_is_gone_when_it_has_said_so_twice() {
 }
 
 #[test]
-fn a_page_that_is_missing_for_a_moment_is_not_gone() {
+fn briefly_missing_page_is_not_gone() {
     let site = Changing::of(6);
     let asked = Arc::new(Mutex::new(0));
     let (inner, counted) = (site.clone(), Arc::clone(&asked));
@@ -193,7 +193,7 @@ fn a_page_that_is_missing_for_a_moment_is_not_gone() {
 
 /// Stopped between the two answers: the next run makes the second request.
 #[test]
-fn a_doubt_outlives_the_process() {
+fn possibly_gone_mark_survives_the_process() {
     let site = Changing::of(6);
     let server = site.serve();
     let mut nights = Nights::new(&server, &["--recrawl", "all"]);
@@ -233,7 +233,7 @@ fn sitemap(server: &Server, entries: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn a_sitemap_wakes_what_it_dates_newer_and_new_urls_are_always_found() {
+fn newer_lastmod_makes_pages_due() {
     let site = Changing::of(4);
     let server = site.serve();
     site.put("/robots.txt", format!("Sitemap: {}\n", server.url("/sitemap.xml")));
@@ -267,7 +267,7 @@ fn a_sitemap_wakes_what_it_dates_newer_and_new_urls_are_always_found() {
 }
 
 #[test]
-fn what_is_due_is_asked_and_what_is_not_rests() {
+fn only_due_pages_are_requested() {
     let site = Changing::of(4);
     site.set("/2.html", |page| page.etag = Some("\"2\"".into()));
     let server = site.serve();
@@ -282,7 +282,7 @@ fn what_is_due_is_asked_and_what_is_not_rests() {
 }
 
 #[test]
-fn other_rules_read_everything_anew_and_say_so() {
+fn changed_rules_reread_every_page() {
     let site = Changing::of(6);
     site.tag_all();
     let server = site.serve();
@@ -304,7 +304,7 @@ fn other_rules_read_everything_anew_and_say_so() {
 /// The site's boilerplate was learned in the first round, and is removed from the few pages that change
 /// later.
 #[test]
-fn what_a_site_repeats_is_remembered() {
+fn boilerplate_is_remembered_across_rounds() {
     const SLOGAN: &str =
         "<p>The harbour office is open on all weekdays, and closed whenever the tide says so</p><h1>";
     let site = Changing::of(12);
@@ -327,7 +327,7 @@ fn what_a_site_repeats_is_remembered() {
 
 /// A site most of whose pages have changed: its new boilerplate counts.
 #[test]
-fn a_site_that_was_rebuilt_is_learnt_anew() {
+fn rebuilt_site_gets_new_boilerplate() {
     let site = Changing::of(12);
     let build = |year: u32, slogan: &str| {
         for n in 1..=12 {
@@ -389,7 +389,7 @@ fn old_state(nights: &Nights<'_>) {
 }
 
 #[test]
-fn a_state_of_the_version_before_is_taken_over() {
+fn state_of_the_previous_version_is_upgraded() {
     let tree = Tree::of(7);
     let site = Changing::default();
     for (n, target) in (1..).zip(tree.targets()) {

@@ -74,7 +74,7 @@ fn kinds(folder: &Path) -> BTreeMap<String, usize> {
 
 /// New, changed and returning pages: after each night the archive gives the state of all nights together.
 #[test]
-fn an_archive_of_many_nights_gives_the_state_of_the_last() {
+fn replay_of_many_rounds_gives_the_last_state() {
     let site = Changing::of(9);
     site.tag_all();
     // these two are fetched whole each night
@@ -123,7 +123,7 @@ fn an_archive_of_many_nights_gives_the_state_of_the_last() {
 
 /// Two crawls with separate states may share a folder, and later rules read it anew.
 #[test]
-fn archives_of_several_crawls_are_one() {
+fn archives_of_several_crawls_replay_together() {
     let servers = [Tree::of(12), Tree { filler: 150, ..Tree::of(9) }]
         .map(|tree| Server::start(0, tree.handler()).unwrap());
     let sandboxes = [Sandbox::new(), Sandbox::new()];
@@ -148,7 +148,7 @@ fn archives_of_several_crawls_are_one() {
 
 /// A file that ends within a record, as after a loss of power: all before it is read.
 #[test]
-fn a_torn_end_costs_what_it_tore() {
+fn torn_archive_end_loses_only_the_torn_record() {
     let server = Server::start(0, Tree::of(12).handler()).unwrap();
     let sandbox = Sandbox::new();
     let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"]);
@@ -193,7 +193,7 @@ fn may_mount() -> bool {
 /// continues.
 #[test]
 #[ignore = "needs mounts (unshare -rm)"]
-fn a_full_disk_under_the_archive_is_3_and_leaves_nothing_torn() {
+fn full_disk_under_the_archive_exits_with_3() {
     assert!(may_mount(), "no file system can be mounted here (unshare -rm)");
     let tree = Tree { filler: 400, ..Tree::of(40) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
@@ -227,7 +227,7 @@ fn a_full_disk_under_the_archive_is_3_and_leaves_nothing_torn() {
 /// The disk of a replay's state is full (here: no file may exceed 32 KiB): exit code 3, with the database in
 /// the message.
 #[test]
-fn a_full_disk_under_the_state_of_a_replay_is_3_and_names_the_database_and_the_way_out() {
+fn full_disk_under_a_replay_state_exits_with_3() {
     let tree = Tree { filler: 400, ..Tree::of(40) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = ["-O", "out.jsonl", "--warc", "warc", "--no-dedup"];
@@ -245,7 +245,7 @@ fn a_full_disk_under_the_state_of_a_replay_is_3_and_names_the_database_and_the_w
 
 /// A page that redirects to itself with a session id has its canonical URL in any form of the request.
 #[test]
-fn a_page_that_hides_behind_session_ids_is_one_and_is_gone_as_one() {
+fn session_id_redirects_replay_as_one_page() {
     let (sessions, is_gone) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
     let gone = Arc::clone(&is_gone);
     let server = Server::start(0, move |request: &Request| match request.target.as_str() {

@@ -77,13 +77,13 @@ fn killed_and_resumed(settle: &str) -> (BTreeMap<String, usize>, usize) {
 }
 
 #[test]
-fn killed_four_times_while_pages_are_held() {
+fn kills_while_pages_are_held_lose_no_record() {
     let (counts, _) = killed_and_resumed("200");
     assert_eq!(counts, undisturbed());
 }
 
 #[test]
-fn killed_four_times_while_records_are_written() {
+fn kills_while_records_are_written_lose_no_record() {
     let (counts, early) = killed_and_resumed("5");
     assert!(early > 0, "the test is about records that were on disk when the process died");
     assert_eq!(counts, undisturbed());
@@ -107,7 +107,7 @@ fn a_torn_line_at_the_end_is_cut_off() {
 }
 
 #[test]
-fn after_a_limit_the_same_command_goes_on() {
+fn same_command_resumes_after_a_limit() {
     let tree = Tree::of(30);
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let mut before = 0;
@@ -128,7 +128,7 @@ fn after_a_limit_the_same_command_goes_on() {
 }
 
 #[test]
-fn after_a_finished_round_the_next_one_starts() {
+fn finished_round_is_followed_by_a_new_one() {
     let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
     let all = |name: &str, expected: usize| {
         let flags =
@@ -146,7 +146,7 @@ fn after_a_finished_round_the_next_one_starts() {
 }
 
 #[test]
-fn fresh_forgets_what_was_done() {
+fn fresh_discards_the_state() {
     let tree = Tree::of(30);
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--limit", "5"])).expect(5);
@@ -157,7 +157,7 @@ fn fresh_forgets_what_was_done() {
 
 /// A run that cannot begin leaves the state that it was to forget.
 #[test]
-fn fresh_forgets_nothing_before_the_settings_are_checked() {
+fn fresh_discards_the_state_only_after_settings_checks() {
     let (server, sandbox) = (Server::start(0, Tree::of(30).handler()).unwrap(), Sandbox::new());
     let crawl = |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], flags));
     crawl(&["-O", "out.jsonl", "--limit", "5"]).expect(5);
@@ -218,12 +218,12 @@ fn old_state(version: &str, sandbox: &Sandbox, server: &Server) {
 }
 
 #[test]
-fn an_unfinished_state_of_version_6_is_gone_on_with() {
+fn unfinished_state_of_version_6_resumes() {
     goes_on(VERSION_6);
 }
 
 #[test]
-fn an_unfinished_state_of_version_7_is_gone_on_with() {
+fn unfinished_state_of_version_7_resumes() {
     goes_on(VERSION_7);
 }
 
@@ -260,7 +260,7 @@ fn a_damaged_held_page_is_fetched_again() {
 /// A part of the database is overwritten during a round: the run reports it, a repair saves the rest, and
 /// each page is written once.
 #[test]
-fn a_damaged_state_is_repaired_and_gone_on_with() {
+fn damaged_state_is_repaired_and_resumed() {
     let tree = Tree { pages: 300, ..Tree::of(300) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = |more: &[&str]| {

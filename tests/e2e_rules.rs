@@ -16,7 +16,7 @@ const PAGE: &str = "<html lang=en><head><title>Eels in the lock</title></head><b
     <p>Who wants to see them is welcome, with a lamp and without a rod, on any night of this week.</p></article></body></html>";
 
 #[test]
-fn lists_remove_what_they_hide_and_the_explanation_names_the_line() {
+fn filter_list_removes_elements_and_explanation_names_the_line() {
     let sandbox = Sandbox::new();
     let page = sandbox.write("page.html", PAGE);
     let list = sandbox.write("list.txt", "! of our own\n##.biscuit-tin\nfar.example##article\n");
@@ -35,7 +35,7 @@ fn lists_remove_what_they_hide_and_the_explanation_names_the_line() {
 }
 
 #[test]
-fn a_faulty_line_of_a_list_is_told_and_left_out() {
+fn faulty_filter_list_line_is_reported_and_skipped() {
     let sandbox = Sandbox::new();
     let page = sandbox.write("page.html", PAGE);
     let list = sandbox.write("list.txt", "##.a[\n##.biscuit-tin\n");
@@ -52,7 +52,7 @@ fn a_faulty_line_of_a_list_is_told_and_left_out() {
 }
 
 #[test]
-fn faults_of_rules_end_every_job_before_it_begins() {
+fn rule_errors_prevent_every_command() {
     let sandbox = Sandbox::new();
     let page = sandbox.write("page.html", PAGE);
     std::fs::create_dir(sandbox.path("own")).unwrap();
@@ -73,7 +73,7 @@ fn faults_of_rules_end_every_job_before_it_begins() {
 
 /// A crawl logs each page whose text is empty since all of it is boilerplate.
 #[test]
-fn a_page_that_is_all_boilerplate_is_in_the_log() {
+fn page_of_boilerplate_only_is_logged() {
     let answer = |request: &Request| match request.path() {
         "/robots.txt" => Response::status(404),
         _ => Response::html(
@@ -91,7 +91,7 @@ fn a_page_that_is_all_boilerplate_is_in_the_log() {
 /// Extraction flags, a filter list and user rules apply to a crawl as to one page, and its records explain
 /// the choice of the extractor.
 #[test]
-fn a_crawl_extracts_as_its_flags_say() {
+fn crawl_applies_extraction_flags() {
     let page = PAGE.replace(
         "</article>",
         "<p class='tide'>High water is at four.</p><p><img src='/eel.jpg' alt='An eel'> <a href='/sluice'>The small sluice</a> is on the left bank, behind the \
@@ -144,7 +144,7 @@ fn a_crawl_extracts_as_its_flags_say() {
 }
 
 #[test]
-fn an_explanation_as_html_shows_the_page_with_its_fate_and_runs_nothing_of_it() {
+fn html_explanation_shows_the_page_and_runs_no_script() {
     let sandbox = Sandbox::new();
     let hostile = "<nav onclick='steal()'>Harbour &lt;script&gt;alert(1)&lt;/script&gt; news</nav>\
         <img src='http://far.example/x.png' onerror='steal()'><script src='http://far.example/s.js'>steal()</script>\

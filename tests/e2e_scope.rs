@@ -24,7 +24,7 @@ fn set(items: &[&str]) -> BTreeSet<String> {
 
 /// Each page links to all 120 pages, while the frontier has room for 20 at a time.
 #[test]
-fn links_that_found_no_room_are_followed_from_a_later_page() {
+fn links_refused_for_room_are_followed_later() {
     let links: Vec<String> = (0..120).map(|n| format!("/n{n}/page.html")).collect();
     let server = Server::start(0, move |request: &Request| Response::html(page(request.path(), &links)));
     let (server, sandbox) = (server.unwrap(), Sandbox::new());
@@ -88,7 +88,7 @@ fn include_and_exclude_choose_among_links_but_not_seeds() {
 }
 
 #[test]
-fn what_is_excluded_is_not_even_asked_for() {
+fn excluded_urls_are_not_requested() {
     let (server, sandbox) = (Server::start(0, letters).unwrap(), Sandbox::new());
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--exclude", "/d/"])).expect(0);
     assert!(server.targets().iter().any(|t| t == "/c/page.html"));
@@ -97,7 +97,7 @@ fn what_is_excluded_is_not_even_asked_for() {
 
 /// An owner who complains gets no further request: the queue and the seed itself are left out too.
 #[test]
-fn an_exclusion_stops_the_queue_and_the_seed() {
+fn exclusion_applies_to_queued_urls_and_seeds() {
     let (server, sandbox) = (Server::start(0, letters).unwrap(), Sandbox::new());
     let asked_by = |flags: &[&str]| {
         let before = server.targets().len();
@@ -122,7 +122,7 @@ fn an_exclusion_stops_the_queue_and_the_seed() {
 
 /// A pattern for pages may match the name of a sitemap. Its pages are fetched all the same.
 #[test]
-fn an_exclusion_of_pages_leaves_sitemaps() {
+fn exclusion_of_pages_does_not_exclude_sitemaps() {
     let server = Server::start(0, |request: &Request| {
         let host = request.header("host").unwrap_or_default();
         match request.path() {
@@ -145,7 +145,7 @@ fn an_exclusion_of_pages_leaves_sitemaps() {
 
 /// Four names of one server: the seed's host, a subdomain, a sibling, and another domain.
 #[test]
-fn scope_is_judged_by_host_subdomain_domain_or_not_at_all() {
+fn scope_is_host_subdomains_domain_or_any() {
     let handler = |request: &Request| {
         let host = request.header("host").unwrap_or_default().to_owned();
         let port = host.rsplit(':').next().unwrap_or_default();
@@ -187,7 +187,7 @@ fn scope_is_judged_by_host_subdomain_domain_or_not_at_all() {
 }
 
 #[test]
-fn ignore_robots_sets_all_of_it_aside() {
+fn ignore_robots_disables_all_robots_rules() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /kept/\n"),
         "/" => Response::html(
@@ -209,7 +209,7 @@ fn ignore_robots_sets_all_of_it_aside() {
 
 /// RFC 9309 §2.3.1.4: a server error for robots.txt forbids everything.
 #[test]
-fn a_robots_txt_that_fails_forbids_everything() {
+fn failing_robots_txt_forbids_the_host() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::status(503),
         path => Response::html(page(path, &[])),
@@ -241,7 +241,7 @@ fn private_addresses_are_refused_unless_allowed() {
 }
 
 #[test]
-fn flags_go_before_the_environment_and_that_before_the_file() {
+fn flags_override_environment_and_file() {
     let server = Server::start(0, Tree::of(15).handler()).unwrap();
     let sandbox = Sandbox::new();
     sandbox.write("settings.toml", "[crawl]\ndepth = 0\n");
@@ -262,7 +262,7 @@ fn flags_go_before_the_environment_and_that_before_the_file() {
 /// The depth of a page is that of the shortest path, even if a longer one is faster. `/x.html` is found three
 /// links away before the slow page that links to it directly has answered. Its links are still in reach.
 #[test]
-fn depth_is_that_of_the_shortest_way_however_slow_it_is() {
+fn depth_is_that_of_the_shortest_path() {
     let handler = |request: &Request| {
         let to = |links: &[&str]| {
             let links: Vec<String> = links.iter().map(|l| format!("/{l}.html")).collect();
@@ -290,7 +290,7 @@ fn depth_is_that_of_the_shortest_way_however_slow_it_is() {
 
 /// robots.txt is evaluated for the token of the configured user agent.
 #[test]
-fn a_user_agent_of_ones_own_is_the_one_that_robots_txt_speaks_of() {
+fn robots_txt_is_matched_with_the_configured_user_agent() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::new(200, "text/plain", "User-agent: other\nDisallow: /x.html\n"),
         "/" => Response::html(page("start", &["/x.html".into()])),
@@ -307,7 +307,7 @@ fn a_user_agent_of_ones_own_is_the_one_that_robots_txt_speaks_of() {
 /// The target of a seed's redirect is fetched despite the filters, since the user named the seed. A site's
 /// sitemap is read even if its start page is filtered.
 #[test]
-fn filters_bind_neither_what_a_seed_redirects_to_nor_the_sitemap() {
+fn filters_do_not_apply_to_seed_redirects_or_sitemaps() {
     let handler = |request: &Request| match request.path() {
         "/" => Response::redirect(302, "/home.html"),
         "/robots.txt" => {

@@ -62,7 +62,7 @@ fn bad_lines_are_named_by_number_and_skipped() {
 }
 
 #[test]
-fn gzip_is_read_by_its_bytes_whatever_the_name() {
+fn gzip_seed_file_is_detected_by_its_bytes() {
     let (server, sandbox) = (server(), Sandbox::new());
     let mut gz = GzEncoder::new(Vec::new(), Compression::default());
     writeln!(gz, "{}\n{}", server.url("/a"), server.url("/b")).unwrap();
@@ -72,7 +72,7 @@ fn gzip_is_read_by_its_bytes_whatever_the_name() {
 }
 
 #[test]
-fn standard_input_is_a_dash() {
+fn dash_reads_seeds_from_standard_input() {
     let (server, sandbox) = (server(), Sandbox::new());
     sandbox.write("list", server.url("/from-stdin") + "\n");
     let mut command = crawl(&sandbox, "-");
@@ -82,7 +82,7 @@ fn standard_input_is_a_dash() {
 }
 
 #[test]
-fn standard_input_may_come_late_and_in_pieces() {
+fn seeds_may_arrive_late_on_standard_input() {
     let (server, sandbox) = (server(), Sandbox::new());
     let line = server.url("/piece");
     let (head, tail) = line.split_at(12);
@@ -105,7 +105,7 @@ fn a_bare_host_falls_back_to_http() {
 
 /// A single site needs no seed file; its state has a directory of its own, by which the same command resumes.
 #[test]
-fn a_url_may_stand_where_the_file_does() {
+fn seed_argument_may_be_a_url() {
     let (server, sandbox) = (Server::start(0, Tree::of(5).handler()).unwrap(), Sandbox::new());
     let crawl = |seed: &str, limit: &str| {
         let mut command = sandbox.bare();
@@ -168,7 +168,7 @@ fn seeds_need_no_flag() {
 }
 
 #[test]
-fn words_behind_an_address_make_a_bad_line() {
+fn words_after_a_seed_url_are_a_bad_line() {
     let (server, sandbox) = (server(), Sandbox::new());
     sandbox.write("seeds.txt", format!("{} depth=2\n{}\n", server.url("/one"), server.url("/two")));
     let done = run(&mut crawl(&sandbox, "seeds.txt")).expect(0);

@@ -126,7 +126,7 @@ fn fill(sandbox: &Sandbox, name: &str, pages: usize) -> ProjectId {
 }
 
 #[test]
-fn only_who_knows_the_token_is_let_in() {
+fn requests_need_the_token() {
     let (_sandbox, served) = started();
     for path in ["/api/v1/health", "/api/v1/openapi.json"] {
         assert_eq!(served.with("GET", path, &[], "").status, 200, "{path}");
@@ -155,7 +155,7 @@ fn only_who_knows_the_token_is_let_in() {
 }
 
 #[test]
-fn pages_of_other_sites_learn_and_change_nothing() {
+fn foreign_hosts_and_origins_are_refused() {
     let (_sandbox, served) = started();
     let token = format!("authorization: Bearer {TOKEN}");
     // a foreign name that resolves to this machine
@@ -180,7 +180,7 @@ fn pages_of_other_sites_learn_and_change_nothing() {
 }
 
 #[test]
-fn every_error_is_a_problem() {
+fn every_error_is_a_problem_document() {
     let (_sandbox, served) = started();
     assert_eq!(served.ask("GET", "/nothing").status, 404);
     let answer = served.ask("PUT", "/api/v1/projects");
@@ -206,7 +206,7 @@ fn every_error_is_a_problem() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn unusable_parameters_are_named() {
     let (sandbox, served) = started();
     let id = fill(&sandbox, "p", 2);
     let project = format!("/api/v1/projects/{id}");
@@ -256,7 +256,7 @@ fn projects_are_made_listed_and_deleted() {
 }
 
 #[test]
-fn pages_are_analysed_and_told() {
+fn pages_are_analysed_and_listed() {
     let (sandbox, served) = started();
     let (id, other) = (fill(&sandbox, "p", 12), fill(&sandbox, "other", 12));
     let project = format!("/api/v1/projects/{id}");
@@ -312,7 +312,7 @@ fn pages_are_analysed_and_told() {
 }
 
 #[test]
-fn an_analysis_in_the_background_can_be_asked_for() {
+fn background_analysis_can_be_requested() {
     let (sandbox, served) = started();
     let path = format!("/api/v1/projects/{}/analyze-boilerplate?mode=exact", fill(&sandbox, "p", 400));
     let begun = served.post(&path, &["prefer: respond-async"], "");
@@ -335,7 +335,7 @@ fn an_analysis_in_the_background_can_be_asked_for() {
 }
 
 #[test]
-fn slow_callers_hold_nothing() {
+fn slow_clients_are_disconnected() {
     let sandbox = Sandbox::new();
     let served = Served::start(&sandbox, &[("CRAWL_SERVE_TOKEN", TOKEN), ("CRAWL_SERVE_TIMEOUT", "300ms")]);
     // endless headers: the connection is closed
@@ -365,7 +365,7 @@ fn unread(address: &str, connections: usize, request: &str) -> Vec<TcpStream> {
 }
 
 #[test]
-fn callers_without_the_token_hold_no_place_of_those_who_have_it() {
+fn clients_without_the_token_do_not_block_others() {
     let (_sandbox, served) = started();
     let document = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(200);
     for request in ["", "GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\nx-", &document] {
@@ -378,7 +378,7 @@ fn callers_without_the_token_hold_no_place_of_those_who_have_it() {
 }
 
 #[test]
-fn a_connection_whose_answers_are_not_read_is_closed() {
+fn connection_with_unread_responses_is_closed() {
     let sandbox = Sandbox::new();
     let served = Served::start(&sandbox, &[("CRAWL_SERVE_TOKEN", TOKEN), ("CRAWL_SERVE_TIMEOUT", "300ms")]);
     let request = format!(
@@ -392,7 +392,7 @@ fn a_connection_whose_answers_are_not_read_is_closed() {
 }
 
 #[test]
-fn requests_without_the_token_are_counted() {
+fn requests_without_the_token_are_rate_limited() {
     let (_sandbox, served) = started();
     let request = "GET /api/v1/projects HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let mut statuses = Vec::new();
@@ -413,7 +413,7 @@ fn requests_without_the_token_are_counted() {
 }
 
 #[test]
-fn a_body_that_is_announced_too_large_is_not_waited_for() {
+fn oversized_content_length_is_refused_at_once() {
     let (_sandbox, served) = started();
     let request = format!(
         "POST /api/v1/projects HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\n\
@@ -425,7 +425,7 @@ fn a_body_that_is_announced_too_large_is_not_waited_for() {
 }
 
 #[test]
-fn the_token_is_made_shown_and_kept_once() {
+fn token_is_created_shown_once_and_kept() {
     let sandbox = Sandbox::new();
     let first = Served::start(&sandbox, &[]);
     let said = first.run.stderr_so_far();
@@ -448,7 +448,7 @@ fn the_token_is_made_shown_and_kept_once() {
 }
 
 #[test]
-fn a_server_that_is_told_to_stop_answers_what_was_asked() {
+fn stopping_server_answers_open_requests() {
     let (sandbox, served) = started();
     let path = format!("/api/v1/projects/{}/analyze-boilerplate?mode=exact", fill(&sandbox, "p", 3_000));
     let asking = std::thread::scope(|scope| {
@@ -479,7 +479,7 @@ fn a_server_that_is_told_to_stop_answers_what_was_asked() {
 }
 
 #[test]
-fn the_document_names_the_ranges_of_the_settings() {
+fn openapi_document_states_the_setting_ranges() {
     let document = serde_json::to_value(crawl_server::rest::document()).unwrap();
     let parameters = &document["paths"]["/api/v1/projects/{id}/analyze-boilerplate"]["post"]["parameters"];
     for range in [

@@ -101,7 +101,7 @@ fn start_page(text: &str) -> String {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn three_rounds_have_the_outcomes_of_a_crawl_in_a_directory() {
+fn shared_crawl_rounds_equal_those_in_a_directory() {
     let crawls = [Crawl::new(None), Crawl::new(Some(Database::start()))];
     let compare = |words: &[&str], change: &dyn Fn(&Changing)| {
         let [alone, shared] = crawls.each_ref().map(|crawl| {
@@ -146,7 +146,7 @@ fn three_rounds_have_the_outcomes_of_a_crawl_in_a_directory() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn failed_pages_are_fetched_again_beside_workers() {
+fn failed_pages_are_retried_while_workers_run() {
     let site = Changing::of(6);
     for n in 1..=4 {
         site.set(&format!("/{n}.html"), |page| page.status = Some(500));
@@ -205,7 +205,7 @@ fn failed_pages_are_fetched_again_beside_workers() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_refused_retry_changes_nothing_and_pages_that_wait_are_queued() {
+fn refused_retry_changes_nothing() {
     let crawl = Crawl::new(Some(Database::start()));
     (1..=3).for_each(|n| crawl.site.set(&format!("/{n}.html"), |page| page.status = Some(500)));
     run(&mut crawl.command(&[])).expect(0);

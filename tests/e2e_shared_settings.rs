@@ -76,7 +76,7 @@ const LEAN: [&str; 5] = ["--lean", "--recrawl", "all", "--emit", "all"];
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_round_with_other_text_settings_has_every_page_or_is_refused() {
+fn round_with_new_text_settings_needs_every_page() {
     let site = Changing::of(6);
     site.tag_all();
     let crawl = Crawl::of(site.serve());
@@ -121,7 +121,7 @@ fn a_round_with_other_text_settings_has_every_page_or_is_refused() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn workers_that_begin_a_round_at_once_agree_on_new_settings() {
+fn workers_that_start_together_agree_on_new_settings() {
     let crawl = Crawl::of(Changing::of(6).serve());
     run(&mut crawl.worker("a", &[])).expect(0);
     // the machines of a crawl start at the same time, and all have the new settings

@@ -175,7 +175,7 @@ fn fault(e: &Expected, records: &[Value], server: &Server) -> Option<String> {
 /// The whole site, end to end: each page has the text that a reader sees, by the right strategy.
 #[test]
 #[ignore = "needs Chromium"]
-fn a_crawl_gets_the_text_of_every_shell_in_the_right_way() {
+fn crawl_gets_every_shells_text_by_the_expected_strategy() {
     if let Err(error) = crawl_chrome::find_browser(None) {
         panic!("{error}");
     }

@@ -15,7 +15,7 @@ use support::{
 const HANG: Duration = Duration::from_secs(60);
 
 #[test]
-fn interrupted_is_130_and_the_same_command_goes_on() {
+fn interrupt_exits_with_130_and_the_same_command_resumes() {
     let tree = Tree { delay: Duration::from_millis(30), ..Tree::of(60) };
     let (server, sandbox) = (Server::start(0, tree.handler()).unwrap(), Sandbox::new());
     let crawl = || sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--host-concurrency", "2"]);
@@ -35,7 +35,7 @@ fn interrupted_is_130_and_the_same_command_goes_on() {
 
 /// `timeout` signals the process and its group, and a closed terminal sends SIGHUP.
 #[test]
-fn two_signals_at_once_and_a_hangup_save_the_state() {
+fn double_signal_or_hangup_saves_the_state() {
     let tree = Tree { delay: Duration::from_millis(200), ..Tree::of(60) };
     let ignored = fs::read_to_string("/proc/self/status").unwrap();
     let ignored = ignored.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();

@@ -50,7 +50,7 @@ fn paths(records: &[Value], server: &Server) -> BTreeSet<String> {
 }
 
 #[test]
-fn sites_have_settings_of_their_own_and_tags_are_copied() {
+fn site_settings_apply_and_tags_are_copied() {
     let [one, two, three] = [(); 3].map(|()| Server::start(0, chain).unwrap());
     let sandbox = Sandbox::new();
     let host = |server: &Server| server.address().to_string();
@@ -134,7 +134,7 @@ fn the_status_has_the_schedules_of_sites() {
 
 /// Links and rules of one site; the other site keeps those of the run.
 #[test]
-fn sites_have_links_and_rules_of_their_own() {
+fn site_specific_link_and_text_rules_apply() {
     let [one, two] = [(); 2].map(|()| Server::start(0, linked).unwrap());
     let sandbox = Sandbox::new();
     let rules = format!(
@@ -167,7 +167,7 @@ fn sites_have_links_and_rules_of_their_own() {
 }
 
 #[test]
-fn faults_of_site_tables_and_seed_lines_name_their_place() {
+fn site_table_and_seed_errors_name_their_line() {
     let sandbox = Sandbox::new();
     for (table, why) in [
         ("[[site]]\ndepth = 1\n", "crawl.toml:1: site: table 1: match is missing"),
@@ -188,7 +188,7 @@ fn faults_of_site_tables_and_seed_lines_name_their_place() {
 
 /// A bearer token, a header and cookies go to their origin alone: neither across a redirect, nor into archive, log, state or report.
 #[test]
-fn credentials_of_a_site_go_to_its_origin_alone() {
+fn site_credentials_are_sent_only_to_their_origin() {
     let other = Server::start(0, chain).unwrap();
     let elsewhere = other.url("/1");
     let handler = move |request: &Request| match request.path() {
@@ -275,7 +275,7 @@ fn failed_urls_name_the_page_that_links_there() {
 
 /// Exit code and last success are in the file of metrics once the run has ended.
 #[test]
-fn metrics_have_the_end_of_the_run_and_the_busiest_hosts() {
+fn metrics_have_exit_code_last_success_and_busiest_hosts() {
     let (server, sandbox) = (Server::start(0, chain).unwrap(), Sandbox::new());
     let crawl = |seed: String, code: i32| {
         run(&mut sandbox.crawl(&[seed], &["-o", "out.jsonl", "--metrics-textfile", "crawl.prom"]))
@@ -300,7 +300,7 @@ fn metrics_have_the_end_of_the_run_and_the_busiest_hosts() {
 }
 
 #[test]
-fn the_crawler_names_product_page_and_contact() {
+fn user_agent_names_product_info_url_and_contact() {
     let (server, sandbox) = (Server::start(0, chain).unwrap(), Sandbox::new());
     let named = "[fetch]\nproduct = \"GullBot\"\ninfo_url = \"https://gull.example/bot\"\n";
     sandbox.write("crawl.toml", named);
@@ -314,7 +314,7 @@ fn the_crawler_names_product_page_and_contact() {
 }
 
 #[test]
-fn a_run_over_public_hosts_without_a_contact_has_a_warning() {
+fn public_crawl_without_a_contact_warns() {
     let (server, sandbox) = (Server::start(0, chain).unwrap(), Sandbox::new());
     let port = server.address().port();
     let resolve = format!("public.net:{port}:127.0.0.1");
@@ -414,7 +414,7 @@ fn summary_and_report_name_the_next_step_and_the_command() {
 }
 
 #[test]
-fn a_user_agent_that_no_header_can_hold_is_2() {
+fn invalid_user_agent_exits_with_2() {
     let sandbox = Sandbox::new();
     for (flag, key) in [("--user-agent", "fetch.user_agent"), ("--contact", "fetch.contact")] {
         let crawl = || sandbox.crawl(&["http://127.0.0.1:9/".into()], &[flag, "bot\nX-Evil: 1"]);

@@ -58,7 +58,7 @@ fn asked(server: &Server, target: &str) -> usize {
 
 /// An index with itself, duplicate, moved, missing, invalid and compressed files, and nested indexes.
 #[test]
-fn every_sitemap_is_read_once_and_none_that_is_too_deep() {
+fn sitemaps_are_read_once_up_to_the_depth_limit() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /index.xml\nSitemap: /text.txt\n"),
         "/index.xml" => index(&[
@@ -100,7 +100,7 @@ fn every_sitemap_is_read_once_and_none_that_is_too_deep() {
 
 /// robots.txt may name sitemaps on any host, an index may not; their total number is bounded.
 #[test]
-fn sitemaps_are_so_many_and_on_other_hosts_only_by_robots_txt() {
+fn sitemaps_are_limited_and_foreign_only_by_robots_txt() {
     let other = Server::start(0, |request: &Request| match request.path() {
         "/named.xml" => index(&["/child.xml"]),
         _ => xml(urls(&[])),
@@ -138,7 +138,7 @@ fn sitemaps_are_so_many_and_on_other_hosts_only_by_robots_txt() {
 
 /// A robots.txt may name sitemaps of foreign hosts, each of which would need its own robots.txt.
 #[test]
-fn few_hosts_outside_of_the_scope_are_asked_for_sitemaps() {
+fn sitemap_hosts_outside_the_scope_are_limited() {
     let strangers: Vec<Server> = (0..10)
         .map(|n| {
             Server::start(0, move |request: &Request| match (n, request.path()) {
@@ -183,7 +183,7 @@ fn few_hosts_outside_of_the_scope_are_asked_for_sitemaps() {
 
 /// A file with the maximum number of URLs of maximum length takes some hundred megabytes of state.
 #[test]
-fn a_host_has_so_many_urls_of_sitemaps_in_the_frontier() {
+fn sitemap_urls_per_host_in_the_frontier_are_limited() {
     let limits =
         [("host_urls = 50", "trap_host_urls", 60), ("host_bytes = \"100 KiB\"", "trap_host_bytes", 100)];
     for (limit, kind, most) in limits {
@@ -227,7 +227,7 @@ fn a_host_has_so_many_urls_of_sitemaps_in_the_frontier() {
 
 /// Sitemaps of a generator: once its pages have had no new content, its entries are not stored.
 #[test]
-fn what_a_sitemap_lists_of_a_used_up_template_is_not_stored() {
+fn sitemap_urls_of_an_exhausted_pattern_are_not_stored() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /a.xml\n"),
         // two levels deeper than the links of the start page
@@ -260,7 +260,7 @@ fn what_a_sitemap_lists_of_a_used_up_template_is_not_stored() {
 }
 
 #[test]
-fn what_a_sitemap_lists_passes_the_traps() {
+fn sitemap_urls_are_checked_for_traps() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /map.xml\n"),
         "/map.xml" => {
@@ -331,7 +331,7 @@ fn blog(request: &Request) -> Response {
 }
 
 #[test]
-fn feeds_that_pages_name_are_read_so_many_a_host() {
+fn feeds_named_by_pages_are_limited_per_host() {
     let (server, sandbox) = (Server::start(0, blog).unwrap(), Sandbox::new());
     let paths = crawled(&server, &sandbox, &[]);
     for path in ["/", "/post/1/", "/post/4/", "/news/1", "/old/1", "/old/2", "/said"] {
@@ -344,7 +344,7 @@ fn feeds_that_pages_name_are_read_so_many_a_host() {
 }
 
 #[test]
-fn a_feed_is_read_as_one_though_the_page_links_to_it_too() {
+fn feed_that_is_also_linked_is_read_as_a_feed() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::status(404),
         "/feed/" => rss(&["/old/1"]),
@@ -359,7 +359,7 @@ fn a_feed_is_read_as_one_though_the_page_links_to_it_too() {
 }
 
 #[test]
-fn feeds_are_left_out_when_told_but_for_those_that_robots_txt_names() {
+fn no_feeds_skips_feeds_not_named_by_robots_txt() {
     let (server, sandbox) = (Server::start(0, blog).unwrap(), Sandbox::new());
     let paths = crawled(&server, &sandbox, &["--no-feeds"]);
     assert_eq!(paths, ["/", "/news/1", "/post/1/", "/post/2/", "/post/3/", "/post/4/"]);
@@ -367,7 +367,7 @@ fn feeds_are_left_out_when_told_but_for_those_that_robots_txt_names() {
 }
 
 #[test]
-fn entries_of_a_feed_are_as_deep_as_links() {
+fn feed_entries_have_the_depth_of_links() {
     let depths = |limit: &str| {
         let (server, sandbox) = (Server::start(0, blog).unwrap(), Sandbox::new());
         // the first four feeds depend on the order of the pages
@@ -388,7 +388,7 @@ fn entries_of_a_feed_are_as_deep_as_links() {
 /// A sitemap on a host that does not exist, and from which no page is wanted, is requested once and does not
 /// delay the run.
 #[test]
-fn a_sitemap_on_a_host_without_a_name_is_asked_for_once() {
+fn sitemap_on_an_unknown_host_is_requested_once() {
     let tree = Tree::of(3);
     let handler = move |request: &Request| match request.path() {
         "/robots.txt" => Response::new(

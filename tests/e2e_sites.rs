@@ -104,7 +104,7 @@ const FAILURES: [(&str, &str, &str); 3] = [
 /// All pages of a failing host are corrected in the round that detects it. The report and `crawl status` name
 /// the template.
 #[test]
-fn a_template_that_comes_out_empty_is_noticed_and_mended() {
+fn empty_page_template_is_detected_and_corrected() {
     let sandbox = Sandbox::new();
     let (servers, seeds) = failing_sites(&sandbox);
     let flags = ["-o", "out.jsonl", "--rules", "own", "--strategy", "static"];
@@ -145,7 +145,7 @@ fn a_template_that_comes_out_empty_is_noticed_and_mended() {
 /// A host of six pages is drained before its shard has judged them. Each is written in the run, by the
 /// evidence, and fetched once.
 #[test]
-fn a_host_of_few_pages_is_mended_in_the_same_run() {
+fn host_of_few_pages_is_corrected_in_the_same_run() {
     for (name, content, template) in FAILURES.into_iter().take(2) {
         let server = Server::start(0, site(name, content, 6)).unwrap();
         let sandbox = Sandbox::new();
@@ -168,7 +168,7 @@ fn a_host_of_few_pages_is_mended_in_the_same_run() {
 /// Pages with records from before the detection are due once in the next round, and unchanged bodies are
 /// still read.
 #[test]
-fn records_that_were_written_before_are_mended_in_the_next_round() {
+fn earlier_records_are_corrected_in_the_next_round() {
     let (name, content, _) = FAILURES[1];
     let server = Server::start(0, site(name, content, PAGES)).unwrap();
     let sandbox = Sandbox::new();
@@ -210,7 +210,7 @@ fn records_that_were_written_before_are_mended_in_the_next_round() {
 
 /// A replay of the archive corrects the same pages, though it can fetch none of them again.
 #[test]
-fn a_replay_mends_them_too() {
+fn replay_corrects_failing_templates() {
     let sandbox = Sandbox::new();
     let (servers, seeds) = failing_sites(&sandbox);
     let flags = ["-o", "out.jsonl", "--rules", "own", "--strategy", "static", "--warc", "archive"];
@@ -257,13 +257,13 @@ fn killed(more: &[&str]) {
 /// A crawl that is killed while pages wait with their bodies loses none: each is corrected, or due again in
 /// the next round.
 #[test]
-fn killed_while_pages_wait_for_their_site() {
+fn kill_while_pages_await_their_site_loses_none() {
     killed(&[]);
 }
 
 /// Records that a killed crawl wrote before it could judge their pages are due again too.
 #[test]
-fn killed_after_pages_were_written_unjudged() {
+fn kill_after_unjudged_records_makes_them_due() {
     killed(&["--no-dedup"]);
 }
 
@@ -281,7 +281,7 @@ fn rows(name: &'static str, content: &'static str, host: &str) -> String {
 
 /// `crawl site` names the missed template, and its printed rule selects the content.
 #[test]
-fn a_site_is_shown_by_template_and_its_rule_works() {
+fn crawl_site_prints_a_working_template_rule() {
     let sandbox = Sandbox::new();
     let (name, content, template) = FAILURES[1];
     let well = rows("w", "<main><p>{own}</p></main>", "well.example");
@@ -329,7 +329,7 @@ fn a_site_is_shown_by_template_and_its_rule_works() {
 
 /// Errors in `sites.toml` are reported with line and key.
 #[test]
-fn faults_of_site_rules_are_told() {
+fn site_rule_errors_are_reported() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("own")).unwrap();
     sandbox.write(
@@ -355,7 +355,7 @@ fn faults_of_site_rules_are_told() {
 
 /// A correctly extracted site has no such template, and no page of it is fetched twice.
 #[test]
-fn a_site_that_is_read_well_is_left_alone() {
+fn well_extracted_site_is_not_refetched() {
     let server = Server::start(0, site("w", "<article>{own}</article>", PAGES)).unwrap();
     let sandbox = Sandbox::new();
     run(&mut sandbox.crawl(&[server.url("/")], &["-o", "out.jsonl"])).expect(0);

@@ -49,7 +49,7 @@ fn dripping() -> SocketAddr {
 
 /// Eight slow hosts occupy four slots, each for the maximum time of a body. The ninth host comes last.
 #[test]
-fn slow_hosts_leave_places_to_others_and_the_run_ends_in_time() {
+fn slow_hosts_do_not_block_other_hosts() {
     let (drip, sandbox) = (dripping(), Sandbox::new());
     let tree = Tree::of(16);
     let good = Server::start(0, tree.handler()).unwrap();

@@ -45,7 +45,7 @@ fn harbour(request: &Request) -> Response {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn each_page_is_had_in_the_way_it_needs() {
+fn each_page_is_fetched_by_its_strategy() {
     let (server, sandbox) = (Server::start(0, harbour).unwrap(), Sandbox::new());
     let (records, summary) = finished(&sandbox, &server, &[]);
     let of = |path: &str| record(&records, &server.url(path));
@@ -92,7 +92,7 @@ fn each_page_is_had_in_the_way_it_needs() {
 }
 
 #[test]
-fn without_a_browser_the_static_words_are_kept_and_the_summary_says_what_to_install() {
+fn missing_browser_keeps_static_text_and_advises_installation() {
     let (server, sandbox) = (Server::start(0, harbour).unwrap(), Sandbox::new());
     let (records, summary) = finished(&sandbox, &server, &["--chrome", "/nonexistent/chrome"]);
     let barred = record(&records, &server.url("/barred"));
@@ -185,7 +185,7 @@ fn a_browser_that_is_killed_costs_no_page() {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_crawl_that_is_killed_leaves_no_browser_and_loses_no_page() {
+fn killed_crawl_leaves_no_browser_and_loses_no_page() {
     let (server, sandbox) = (Server::start(0, many(16, 0)).unwrap(), Sandbox::new());
     let first = Run::start(&mut crawl(&sandbox, &server, &["--host-concurrency", "4"]));
     let browser = rendering(&server, &first);
@@ -233,7 +233,7 @@ fn otherwise(request: &Request) -> Response {
 
 #[test]
 #[ignore = "needs Chromium"]
-fn a_browser_goes_no_way_that_was_not_allowed_and_shows_pages_only() {
+fn browser_obeys_robots_scope_and_content_types() {
     let (server, sandbox) = (Server::start(0, otherwise).unwrap(), Sandbox::new());
     let (records, _) = finished(&sandbox, &server, &[]);
     let there = server.url("").replace("127.0.0.1", "localhost");
@@ -276,7 +276,7 @@ fn elsewhere(request: &Request) -> Response {
 }
 
 #[test]
-fn another_origin_is_asked_what_it_reserves_before_its_form_of_a_page() {
+fn opt_outs_of_an_amp_origin_are_checked_first() {
     let (server, sandbox) = (Server::start(0, elsewhere).unwrap(), Sandbox::new());
     let seeds = [server.url("/"), server.url("/").replace("127.0.0.1", "localhost")];
     let mut command = sandbox.crawl(&seeds, &["-O", "out.jsonl", "--chrome", "/nonexistent/chrome"]);

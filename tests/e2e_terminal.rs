@@ -102,7 +102,7 @@ fn urls(shown: &Shown) -> usize {
 }
 
 #[test]
-fn a_bar_erases_no_record_on_the_same_terminal() {
+fn progress_bar_erases_no_record_on_the_terminal() {
     for narrower in [None, Some(30)] {
         let shown = crawl("xterm", narrower);
         let contents = shown.screen.screen().contents();
@@ -114,7 +114,7 @@ fn a_bar_erases_no_record_on_the_same_terminal() {
 }
 
 #[test]
-fn a_terminal_that_cannot_move_its_cursor_gets_plain_lines() {
+fn dumb_terminal_gets_plain_lines() {
     let shown = crawl("dumb", None);
     let contents = shown.screen.screen().contents();
     assert_eq!((shown.code, urls(&shown)), (0, 40), "{contents}");

@@ -21,7 +21,7 @@ fn fixture(path: &str) -> PathBuf {
 }
 
 #[test]
-fn completions_know_the_flags() {
+fn completions_contain_the_flags() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {
         let done = run(sandbox.bare().args(["completions", shell])).expect(0);
@@ -33,7 +33,7 @@ fn completions_know_the_flags() {
 
 /// The reader of standard output has gone before the first byte.
 #[test]
-fn completions_end_cleanly_with_their_reader() {
+fn completions_exit_cleanly_on_a_closed_pipe() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.bare();
     command.args(["completions", "zsh"]);
@@ -119,7 +119,7 @@ fn check_config_names_every_fault_of_a_file() {
 
 /// Control characters in a page, a robots.txt or a record reach no terminal.
 #[test]
-fn text_for_people_holds_no_controls() {
+fn terminal_output_has_no_control_characters() {
     let sandbox = Sandbox::new();
     let hostile = "x\u{1b}]0;y\u{7}\u{9b}2Jz\u{7f}\u{202e}w";
     let words =
@@ -271,7 +271,7 @@ fn extract_finds_the_charset_of_raw_bytes() {
 }
 
 #[test]
-fn extract_names_pages_that_are_all_boilerplate() {
+fn extract_names_pages_of_boilerplate_only() {
     let sandbox = Sandbox::new();
     let html = "<html><body><nav><a href=/>Home</a></nav><footer>All rights reserved</footer></body></html>";
     sandbox.write("bare.html", html);
@@ -370,7 +370,7 @@ fn extract_by_site_uses_the_other_pages() {
 }
 
 #[test]
-fn extract_says_which_line_is_broken_and_goes_on_or_stops() {
+fn extract_names_the_broken_line() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "in.jsonl",
@@ -398,7 +398,7 @@ fn unusable_lines_are_named_up_to_a_number() {
 }
 
 #[test]
-fn extract_of_what_is_not_there_is_2() {
+fn extract_of_a_missing_file_exits_with_2() {
     let sandbox = Sandbox::new();
     let done = run(sandbox.bare().args(["extract", "nowhere.html"])).expect(2);
     assert!(done.stderr.contains("nowhere.html"), "{}", done.stderr);
@@ -422,7 +422,7 @@ fn classify_names_type_strategy_and_reason() {
 
 /// A single check gives its result by the exit code; with JSON lines each line has a result.
 #[test]
-fn a_check_of_what_is_no_url_fails() {
+fn check_url_fails_for_an_invalid_url() {
     let sandbox = Sandbox::new();
     let good = run(sandbox.bare().args(["check", "url", "--url", "https://Example.org/a/../b"])).expect(0);
     assert_eq!(good.stdout, "https://example.org/b\n");
@@ -446,7 +446,7 @@ fn a_check_of_what_is_no_url_fails() {
 
 /// A file that is no page is refused by its format, not read as a page.
 #[test]
-fn extract_refuses_what_is_no_page() {
+fn extract_refuses_files_that_are_not_pages() {
     let sandbox = Sandbox::new();
     let pdf = sandbox.write("paper.html", b"%PDF-1.7\n\x01\x02\x03");
     let records = sandbox.write("records.jsonl", "{}\n");

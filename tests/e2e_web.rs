@@ -76,7 +76,7 @@ fn hosts_on_one_address_share_its_limit() {
 /// URL shapes of a trap: each link is logged once and never requested. A page logs a bounded number of lines,
 /// the last of which counts the rest.
 #[test]
-fn links_of_trap_shapes_are_left_out_and_logged() {
+fn trap_links_are_skipped_and_logged() {
     let handler = |request: &Request| match request.path() {
         "/" => {
             let mut links = vec!["/fine".to_owned(), "/loop/a/loop/a/loop/a/loop/a/".to_owned()];
@@ -111,7 +111,7 @@ fn links_of_trap_shapes_are_left_out_and_logged() {
 
 /// Endless pages without new content are left after a few, while all pages with content are fetched.
 #[test]
-fn a_template_without_anything_new_runs_out_of_credit() {
+fn pattern_without_new_content_exhausts_its_credit() {
     let handler = |request: &Request| {
         let (kind, n) = request.path().trim_start_matches('/').split_once('/').unwrap_or_default();
         let n: usize = n.parse().unwrap_or_default();
@@ -145,7 +145,7 @@ fn a_template_without_anything_new_runs_out_of_credit() {
 /// More links of one pattern than its account has, all without the slash of their pages. A redirect that adds
 /// it costs nothing.
 #[test]
-fn links_without_their_slash_do_not_drain_the_account() {
+fn redirects_that_add_a_slash_cost_no_credit() {
     let handler = |request: &Request| match request.path().strip_prefix("/item/") {
         Some(name) if name.ends_with('/') => Response::html(page(&format!("item {name}"), &[])),
         Some(name) => Response::redirect(301, &format!("/item/{name}/")),
@@ -238,7 +238,7 @@ fn error_pages_with_status_200_are_marked() {
 
 /// A host's answer to the probe is part of its state, so a resuming run does not repeat the probe.
 #[test]
-fn a_host_is_not_asked_again_by_a_run_that_goes_on() {
+fn resumed_run_does_not_repeat_the_soft_404_probe() {
     let (server, sandbox) = (Server::start(0, shop(200)).unwrap(), Sandbox::new());
     let mut code = 5;
     // a run may reach its limit before the probe is answered: then its pages are not compared
@@ -269,7 +269,7 @@ fn a_host_is_not_asked_again_by_a_run_that_goes_on() {
 /// Two programs on one host: the pages answer 404 correctly, the shop does not. Each section is probed once
 /// it has pages.
 #[test]
-fn a_section_that_answers_otherwise_is_asked_by_itself() {
+fn sections_are_probed_separately_for_soft_404s() {
     let handler = |request: &Request| match request.path() {
         "/" => {
             let links = (1..=14).flat_map(|n| [format!("/news/{n}"), format!("/shop/{n}")]);
@@ -311,7 +311,7 @@ fn a_section_that_answers_otherwise_is_asked_by_itself() {
 
 /// Eleven sections with pages enough for a probe: a host gets eight probes.
 #[test]
-fn a_host_is_asked_in_eight_sections_at_most() {
+fn soft_404_probes_are_limited_to_eight_sections() {
     let handler = |request: &Request| match request.path() {
         "/" => {
             let links = (0..11).flat_map(|section| (0..12).map(move |n| format!("/part{section}/{n}")));
@@ -330,7 +330,7 @@ fn a_host_is_asked_in_eight_sections_at_most() {
 
 /// A host with correct 404s is probed once, too, and none of its pages is marked.
 #[test]
-fn a_probe_that_fails_is_no_error() {
+fn failed_soft_404_probe_is_not_an_error() {
     for status in [404, 500] {
         let (server, sandbox) = (Server::start(0, shop(status)).unwrap(), Sandbox::new());
         asked_of(&sandbox, &server, &[], 0);
@@ -345,7 +345,7 @@ fn a_probe_that_fails_is_no_error() {
 
 /// A limit counts pages; a site with no more pages than the limit is finished.
 #[test]
-fn a_probe_does_not_count_for_the_limit() {
+fn soft_404_probe_does_not_count_for_the_limit() {
     for (limit, code) in [("3", 0), ("2", 5)] {
         let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
         asked_of(&sandbox, &server, &["--limit", limit], code);
@@ -373,7 +373,7 @@ fn a_robots_txt_that_redirects_does_not_hang() {
 
 /// A redirect to a session of the same page stays on the page, and robots.txt applies to its URL.
 #[test]
-fn a_robots_txt_that_is_no_http_is_named() {
+fn non_http_robots_txt_is_a_robots_error() {
     let handler = |request: &Request| match request.path() {
         "/robots.txt" => Response::status(9999),
         _ => Response::html(page("start", &[])),
@@ -387,7 +387,7 @@ fn a_robots_txt_that_is_no_http_is_named() {
 
 /// A name that does not exist is an answer: asking again gets the same one.
 #[test]
-fn an_unknown_name_is_not_tried_again() {
+fn unknown_host_name_is_not_retried() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.crawl(&["http://no-such-name.invalid/".into()], &["-O", "out.jsonl"]);
     // a retry would outlast the test
@@ -397,7 +397,7 @@ fn an_unknown_name_is_not_tried_again() {
 }
 
 #[test]
-fn robots_txt_holds_for_a_redirect_that_stays_on_the_page() {
+fn robots_rules_apply_to_redirects_within_a_page() {
     let handler = |request: &Request| match request.target.as_str() {
         "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /*?PHPSESSID=\n"),
         "/a" => Response::redirect(302, "/a?PHPSESSID=0123456789abcdef"),
@@ -411,7 +411,7 @@ fn robots_txt_holds_for_a_redirect_that_stays_on_the_page() {
 
 /// Pages of two templates that lead to each other with a new session each, and always have the same text.
 #[test]
-fn a_maze_that_leads_on_for_ever_is_left() {
+fn endless_maze_is_abandoned() {
     let handler = |request: &Request| {
         let mut segments = request.path().split('/').skip(1);
         let (id, kind) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());

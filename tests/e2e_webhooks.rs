@@ -79,7 +79,7 @@ fn webhooks_are_signed_and_tried_again() {
 }
 
 #[test]
-fn a_receiver_has_to_be_secure_and_to_have_a_secret() {
+fn webhook_receiver_needs_https_and_a_secret() {
     let sandbox = Sandbox::new();
     for (settings, why) in [
         ("url = \"http://hooks.example/s3cret\"\nsecret_env = \"HOOK\"", "has to be https"),

@@ -68,7 +68,7 @@ fn workers_share_the_hosts_and_write_each_record_once() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn parts_continue_in_further_parts_after_kills_too() {
+fn output_parts_continue_in_new_parts_after_kills() {
     let crawl = Crawl::new(3, ".jsonl.zst");
     let start = |name: &str| Run::start(crawl.worker(name).env("CRAWL_OUTPUT_MAX_FILE", "6 KiB"));
     let (victim, other) = (start("a"), start("b"));
@@ -114,7 +114,7 @@ fn others_take_over_from_a_killed_worker() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing_of_lost_hosts() {
+fn worker_stopped_beyond_its_lease_writes_nothing_of_lost_hosts() {
     let crawl = Crawl::new(3, ".jsonl");
     let (zombie, other) = (crawl.start("a"), crawl.start("b"));
     crawl.sites.wait_for(60);
@@ -131,7 +131,7 @@ fn a_worker_that_was_stopped_beyond_its_lease_writes_nothing_of_lost_hosts() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_that_wakes_between_two_requests_asks_no_lost_host() {
+fn worker_that_wakes_does_not_request_lost_hosts() {
     let mut crawl = Crawl::new(0, ".jsonl");
     let answers = Arc::new(AtomicBool::new(false));
     let (site, is_first) = (Site::open(&harbour()).unwrap(), AtomicBool::new(true));
@@ -157,7 +157,7 @@ fn a_worker_that_wakes_between_two_requests_asks_no_lost_host() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn workers_outlast_a_crash_of_the_server_and_lost_connections() {
+fn workers_survive_a_database_crash_and_lost_connections() {
     let mut crawl = Crawl::new(3, ".jsonl");
     let start = |name| Run::start(crawl.worker(name).args(["--log-format", "json"]));
     let workers = ["a", "b"].map(start);
@@ -232,7 +232,7 @@ fn a_terminated_worker_gives_its_hosts_back_within_5_s() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_worker_that_joins_gets_a_host_whose_pages_wait() {
+fn joining_worker_gets_a_host_with_held_pages() {
     let crawl = Crawl::new(2, ".jsonl");
     let start = |name: &str| {
         let mut command = crawl.changed(name, ("0s", "400ms"));
@@ -256,7 +256,7 @@ fn a_worker_that_joins_gets_a_host_whose_pages_wait() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn hosts_at_one_address_share_its_pause_on_all_workers() {
+fn hosts_at_one_address_share_its_delay_across_workers() {
     let crawl = Crawl::new(12, ".jsonl");
     let start = |name: &str| {
         let mut command = crawl.changed(name, ("0s", "600ms"));
@@ -287,7 +287,7 @@ fn hosts_at_one_address_share_its_pause_on_all_workers() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn workers_write_no_more_records_than_the_limit_together() {
+fn workers_share_the_record_limit() {
     let crawl = Crawl::new(4, ".jsonl");
     let start = |name: &str| Run::start(crawl.worker(name).args(["--limit", "60"]));
     let first = start("a");
@@ -307,7 +307,7 @@ fn workers_write_no_more_records_than_the_limit_together() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn a_folder_has_the_parts_of_one_crawl() {
+fn output_folder_holds_parts_of_one_crawl() {
     let crawl = Crawl::new(1, ".jsonl");
     run(&mut crawl.worker("a")).expect(0);
     let before = crawl.sandbox.read("out/manifest.json");

@@ -94,7 +94,7 @@ fn agent<'a>(client: &'a mut Client, id: &'a str) -> Door<'a> {
 }
 
 #[test]
-fn every_door_has_the_same_ranges() {
+fn every_interface_has_the_same_ranges() {
     let sandbox = Sandbox::new();
     sandbox.write("in.jsonl", "{\"url\":\"https://a.example/\",\"content\":\"text\"}\n");
     let store = SqliteProjects::open(&sandbox.path("p.sqlite")).unwrap();

@@ -144,7 +144,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn random_crawls_lose_and_double_nothing() {
+fn random_crawls_neither_lose_nor_duplicate_records() {
     let (first, count) = (number("SIM_FIRST").unwrap_or(1), number("SIM_SEEDS").unwrap_or(SEEDS));
     let begun = Instant::now();
     let tally = simulate(first..first + count);
@@ -170,7 +170,7 @@ fn random_crawls_lose_and_double_nothing() {
 }
 
 #[test]
-fn seeds_that_failed_once_hold() {
+fn earlier_failing_seeds_pass() {
     let seeds = include_str!("regressions.txt").lines().filter_map(|line| {
         let number = line.split('#').next().unwrap_or_default().trim();
         (!number.is_empty()).then(|| number.parse::<u64>().unwrap())
@@ -180,7 +180,7 @@ fn seeds_that_failed_once_hold() {
 
 /// The same seed gives the same requests at the same times.
 #[test]
-fn a_seed_is_the_same_crawl_each_time() {
+fn simulation_seed_reproduces_the_same_crawl() {
     for number in [4, 5, 7] {
         let plan = Plan::of(number);
         let base = base();

@@ -25,7 +25,7 @@ fn labelled() -> (String, Value) {
 
 #[test]
 #[ignore = "needs Python"]
-fn chunks_lose_their_boilerplate() {
+fn cleaned_chunks_have_less_boilerplate() {
     let sandbox = Sandbox::new();
     let (pages, labels) = labelled();
     sandbox.write("pages.jsonl", pages);

@@ -7,7 +7,7 @@ const PROSE: &str =
     "<p>The ferry leaves the quay at six, and it comes back at nine with the post of the islands.</p>";
 
 #[test]
-fn a_page_that_is_all_boilerplate_ends_nothing() {
+fn page_of_boilerplate_only_does_not_end_the_run() {
     let sandbox = Sandbox::new();
     let good = format!("<html><body><main><h1>The ferry</h1>{}</main></body></html>", PROSE.repeat(4));
     let bad = "<html><body><nav><a href=/>Home</a></nav><footer>All rights reserved</footer></body></html>";

@@ -72,7 +72,7 @@ fn repetition_has_its_defaults() {
 }
 
 #[test]
-fn extraction_has_its_numbers() {
+fn extraction_has_the_specified_thresholds() {
     assert_defaults(
         "config/rules/extraction.toml",
         &[

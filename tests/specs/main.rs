@@ -85,7 +85,7 @@ fn has_test(code: &str, name: &str) -> bool {
 }
 
 #[test]
-fn test_functions_are_told_from_other_functions() {
+fn test_functions_differ_from_other_functions() {
     let code = "#[test]\n#[ignore]\nfn plain() {}\n#[tokio::test(flavor = \"x\")]\nasync fn later() {}\nfn helper() {}\n";
     assert!(has_test(code, "plain") && has_test(code, "later"));
     assert!(!has_test(code, "helper") && !has_test(code, "plai"));

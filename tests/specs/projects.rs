@@ -46,7 +46,7 @@ fn analyze(sandbox: &Sandbox, flags: &[&str]) -> Value {
 }
 
 #[test]
-fn an_analysis_cleans_beside_the_content_and_can_be_repeated() {
+fn analysis_stores_cleaned_content_and_can_be_repeated() {
     let sandbox = Sandbox::new();
     let (store, id) = filled(&sandbox, 6);
     let first = analyze(&sandbox, &[]);
@@ -78,7 +78,7 @@ fn parameters_reach_the_row_of_the_domain() {
 }
 
 #[test]
-fn the_cleaned_content_is_served_where_there_is_one() {
+fn cleaned_content_is_served_if_present() {
     let sandbox = Sandbox::new();
     let (_store, _) = filled(&sandbox, 6);
     let mut client = Client::start(&sandbox, &[]);
@@ -94,7 +94,7 @@ fn the_cleaned_content_is_served_where_there_is_one() {
 }
 
 #[test]
-fn an_agents_analysis_takes_groups_and_parameters() {
+fn mcp_analysis_takes_groups_and_parameters() {
     let sandbox = Sandbox::new();
     filled(&sandbox, 6);
     let mut client = Client::start(&sandbox, &[]);
@@ -112,7 +112,7 @@ fn an_agents_analysis_takes_groups_and_parameters() {
 
 /// 64 digits of a record's content, 16 of a block, in the record and in its documents.
 #[test]
-fn lengths_of_hashes_are_as_documented() {
+fn hash_lengths_match_the_documentation() {
     let sandbox = Sandbox::new();
     let line =
         |n: usize| format!("{}\n", json!({"url": format!("https://h.example/{n}"), "content": content(n)}));

@@ -30,7 +30,7 @@ fn checked(policy: &str) -> anyhow::Result<Checked> {
 }
 
 #[test]
-fn advisories_that_hold_are_found_and_others_are_not() {
+fn only_applicable_advisories_are_found() {
     let Checked { report, found } = checked(IGNORE).unwrap();
     assert_eq!(found, 2, "{report}");
     let lines: Vec<&str> = report.lines().filter(|line| line.starts_with("found: ")).collect();
@@ -48,7 +48,7 @@ fn advisories_that_hold_are_found_and_others_are_not() {
 }
 
 #[test]
-fn an_ignored_advisory_has_a_reason_and_holds() {
+fn ignored_advisory_needs_a_reason_and_must_apply() {
     assert_eq!(checked("").unwrap().found, 3);
     let bare = "[advisories]\nignore = [\"RUSTSEC-2026-9005\"]\n";
     let empty = IGNORE.replace("no secret is compared", " ");
@@ -59,7 +59,7 @@ fn an_ignored_advisory_has_a_reason_and_holds() {
 }
 
 #[test]
-fn the_age_of_the_database_is_said() {
+fn age_of_the_advisory_database_is_reported() {
     let first = |report: &str| report.lines().next().unwrap().to_owned();
     let report = checked(IGNORE).unwrap().report;
     assert!(first(&report).ends_with("6 advisories, 10 days since its newest advisory"), "{report}");
@@ -81,7 +81,7 @@ fn run(database: Option<&Path>, home: &Path) -> Output {
 }
 
 #[test]
-fn the_exit_code_tells_found_from_unchecked_and_broken() {
+fn exit_codes_separate_found_unchecked_and_broken() {
     let home = tempfile::tempdir().unwrap();
     let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
     let none = run(None, home.path());

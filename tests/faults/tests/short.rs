@@ -29,32 +29,32 @@ fn all_good(kind: Kind, seeds: &[u64]) {
 }
 
 #[test]
-fn kills() {
+fn short_kill_cases_pass() {
     all_good(Kind::Kills, &[50009, 50015, 50026, 50032, 50041]);
 }
 
 #[test]
-fn syscalls() {
+fn short_syscall_cases_pass() {
     all_good(Kind::Syscalls, &[50008, 50023, 50027, 50043, 50061, 50081]);
 }
 
 #[test]
-fn losses_of_power() {
+fn short_power_loss_cases_pass() {
     all_good(Kind::Power, &[50002, 50008, 50009, 50016]);
 }
 
 #[test]
-fn damaged_files() {
+fn short_damaged_file_cases_pass() {
     all_good(Kind::Damage, &[50015, 50016, 50025, 50034]);
 }
 
 #[test]
-fn full_disks() {
+fn short_full_disk_cases_pass() {
     all_good(Kind::Disk, &[50005, 50006]);
 }
 
 #[test]
-fn clocks_and_networks() {
+fn short_clock_and_network_cases_pass() {
     all_good(Kind::Clock, &[30004, 30010]);
     all_good(Kind::Network, &[30001, 30002, 30009]);
 }
@@ -79,7 +79,7 @@ const FOUND: [(&str, &[(Kind, u64)]); 9] = [
 ];
 
 #[test]
-fn defects_that_the_campaign_found_stay_mended() {
+fn defects_found_by_the_campaign_stay_fixed() {
     let cases: Vec<(Kind, u64)> = FOUND.iter().flat_map(|(_, cases)| cases.iter().copied()).collect();
     let done = campaign().run(&cases, 2, |_| {});
     let failures: String = done.iter().filter(|case| !case.verdict.is_good()).map(table::failure).collect();
@@ -88,7 +88,7 @@ fn defects_that_the_campaign_found_stay_mended() {
 
 /// A kill -9 at each rename of a night with -O leaves the old file or the new one. The same command then gives each record once.
 #[test]
-fn a_kill_at_a_rename_leaves_the_old_output_or_the_new_one() {
+fn kill_at_a_rename_leaves_the_old_or_new_output() {
     let campaign = campaign();
     for format in [Format::Jsonl, Format::Gz, Format::Parquet] {
         let scenario = Scenario { job: Job::Night, format, replace: true, dedup: false };
@@ -124,7 +124,7 @@ fn a_kill_at_a_rename_leaves_the_old_output_or_the_new_one() {
 
 /// The shim sees the calls of SQLite and std, and the call that rustix makes without libc.
 #[test]
-fn the_shim_sees_every_writer() {
+fn shim_records_the_calls_of_every_writer() {
     let scenario = Scenario { job: Job::First, format: Format::Folder, replace: false, dedup: false };
     let campaign = campaign();
     let world = campaign.world(scenario).unwrap();
@@ -154,7 +154,7 @@ fn the_shim_sees_every_writer() {
 
 /// A binary that loses records fails the campaign.
 #[test]
-fn a_loss_is_seen() {
+fn campaign_detects_a_lost_record() {
     assert!(
         Campaign::new(Path::new("/bin/true")).case(Kind::Kills, 1).verdict.failures[0]
             .contains("records only")

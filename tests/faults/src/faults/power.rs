@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn unsynced_bytes_and_names_are_lost_and_synced_ones_are_kept() {
+    fn power_loss_keeps_only_synced_bytes_and_names() {
         let folder = tempfile::tempdir().unwrap();
         let (one, two) = (folder.path().join("one"), folder.path().join("two"));
         let ops = [
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rename_over_a_file_brings_its_bytes_once_a_sync_follows() {
+    fn rename_over_a_file_takes_effect_after_a_sync() {
         let folder = tempfile::tempdir().unwrap();
         let (new, old) = (folder.path().join("new"), folder.path().join("old"));
         fs::write(&old, "old").unwrap();
