@@ -43,7 +43,7 @@ fn prose() -> Response {
 }
 
 /// A shell; requests of a browser get the answer of `otherwise`, if it has one.
-fn told_otherwise(
+fn shell_site(
     otherwise: impl Fn() -> Option<Response> + Send + Sync + 'static,
 ) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
     move |request: &Request| match request.path() {
@@ -120,7 +120,7 @@ fn retry_after_of_a_rendered_page_is_obeyed() {
     let waits = move || {
         (navigations.fetch_add(1, SeqCst) == 0).then(|| Response::status(503).header("Retry-After", "2"))
     };
-    let server = Server::start(0, told_otherwise(waits)).unwrap();
+    let server = Server::start(0, shell_site(waits)).unwrap();
     let records = crawled(&server, "", &[]);
     assert_eq!(tried(&records[0]), [("static", None), ("chrome", None)], "{}", records[0]);
     let times: Vec<_> =
@@ -137,7 +137,7 @@ fn lost_browser_connection_is_retried() {
     let cuts = move || -> Option<Response> {
         (navigations.fetch_add(1, SeqCst) < 2).then(|| resume_unwind(Box::new("cut")))
     };
-    let server = Server::start(0, told_otherwise(cuts)).unwrap();
+    let server = Server::start(0, shell_site(cuts)).unwrap();
     let records = crawled(&server, "", &[]);
     assert_eq!(tried(&records[0]), [("static", None), ("chrome", None)], "{}", records[0]);
     assert!(records[0]["text"].as_str().unwrap().contains("Entry 7 of the log"));

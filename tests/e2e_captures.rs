@@ -23,7 +23,7 @@ fn archive(name: &str) -> PathBuf {
 }
 
 /// URL, title and charset-dependent words of records, in order.
-fn told(records: &[Value]) -> Vec<(String, String)> {
+fn urls_and_titles(records: &[Value]) -> Vec<(String, String)> {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     records.iter().map(|record| (word(&record["url"]), word(&record["metadata"]["title"]))).collect()
 }
@@ -58,7 +58,7 @@ fn extract_reads_archives_of_other_tools() {
         let sandbox = Sandbox::new();
         let done = run(sandbox.bare().arg("extract").arg(archive(name))).expect(0);
         let records = lines(&done.stdout);
-        let told = told(&records);
+        let told = urls_and_titles(&records);
         assert_eq!(told.iter().map(|(url, _)| url.as_str()).collect::<Vec<_>>(), urls, "{name}");
         assert!(told[1].1.contains("Summer ferry"), "{name}: {told:?}");
         // the record declares no charset: it is found
@@ -81,7 +81,7 @@ fn replay_reads_archives_of_other_tools() {
     for (name, urls) in ARCHIVES {
         let sandbox = Sandbox::new();
         run(sandbox.bare().arg("replay").arg(archive(name)).args(["-O", "out.jsonl"])).expect(0);
-        let mut told = told(&sandbox.records("out.jsonl"));
+        let mut told = urls_and_titles(&sandbox.records("out.jsonl"));
         told.sort();
         let mut urls: Vec<&str> = urls.to_vec();
         urls.sort_unstable();
@@ -149,7 +149,7 @@ fn revisits_are_resolved_across_the_inputs_of_a_command() {
     assert!(answers.clone().all(|of| of["statusCode"] == 200 && of["contentType"] == "text/html"));
     run(sandbox.bare().arg("replay").arg(&files[0]).args(["-O", "first.jsonl"])).expect(0);
     assert_eq!(cut(&sandbox.records("first.jsonl")), [tides.as_str()]);
-    let urls = |text: &str| told(&lines(text)).into_iter().map(|(url, _)| url).collect::<Vec<_>>();
+    let urls = |text: &str| urls_and_titles(&lines(text)).into_iter().map(|(url, _)| url).collect::<Vec<_>>();
     assert_eq!(urls(&first.stdout), [&about, &ferry, &tides].map(String::clone));
     let alone = run(sandbox.bare().arg("extract").arg(&files[1])).expect(2);
     assert!(alone.stderr.contains("2 revisits without their page left out"), "{}", alone.stderr);
@@ -240,7 +240,7 @@ fn folders_of_html_are_read_with_their_addresses() {
 
     for folder in ["mirror", "mirror/www.harbour.example"] {
         let done = run(sandbox.bare().arg("extract").arg(sandbox.path(folder))).expect(0);
-        let told = told(&lines(&done.stdout));
+        let told = urls_and_titles(&lines(&done.stdout));
         assert_eq!(told.iter().map(|(url, _)| url.as_str()).collect::<Vec<_>>(), mirrored, "{folder}");
     }
     run(sandbox.bare().arg("replay").arg(sandbox.path("mirror")).args(["-O", "out.jsonl"])).expect(0);
@@ -252,7 +252,7 @@ fn folders_of_html_are_read_with_their_addresses() {
     assert!(nameless.stderr.contains("--url"), "{}", nameless.stderr);
     let base = ["--url", "https://docs.example.org/en/"];
     run(sandbox.bare().args(["replay", "pages", "-O", "b.jsonl"]).args(base)).expect(0);
-    assert_eq!(told(&sandbox.records("b.jsonl"))[0].0, "https://docs.example.org/en/");
+    assert_eq!(urls_and_titles(&sandbox.records("b.jsonl"))[0].0, "https://docs.example.org/en/");
 }
 
 #[test]

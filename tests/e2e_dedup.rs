@@ -34,7 +34,7 @@ fn python(args: &[&Path]) -> Option<String> {
 }
 
 /// Compares the mode `exact` with the literal specification on one file: text, hashes and bytes.
-fn held_against_python(pages: &str) -> Option<usize> {
+fn compare_with_python(pages: &str) -> Option<usize> {
     let sandbox = Sandbox::new();
     sandbox.write("in.jsonl", pages);
     let script = root().join("tests/python/domain_dedup.py");
@@ -87,7 +87,7 @@ fn invented() -> String {
 #[test]
 #[ignore = "needs Python"]
 fn exact_mode_equals_the_reference_implementation() {
-    match held_against_python(&invented()) {
+    match compare_with_python(&invented()) {
         Some(blocks) => assert!(blocks > 60, "{blocks}"),
         None => panic!("there is no python3 to compare with"),
     }
@@ -101,7 +101,7 @@ fn exact_mode_equals_the_reference_on_real_sites() {
     let Some(pages) = python(&[Path::new(SITES), Path::new("input")]) else {
         panic!("there is no python3 to compare with");
     };
-    let blocks = held_against_python(&pages).unwrap();
+    let blocks = compare_with_python(&pages).unwrap();
     println!("{} pages, {blocks} blocks removed: the same", pages.lines().count());
     assert!(blocks > 0);
 }

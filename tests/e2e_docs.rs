@@ -115,7 +115,7 @@ fn has(program: &str) -> bool {
 }
 
 /// A line with the server of this test for the sites of the examples, and a record's id for its placeholder.
-fn for_here(line: &str, server: &Server, sandbox: &Sandbox) -> String {
+fn with_local_server(line: &str, server: &Server, sandbox: &Sandbox) -> String {
     let here = server.url("");
     let mut line = line.to_owned();
     for host in ["docs.example.org", "news.example.org"] {
@@ -136,7 +136,7 @@ fn works(document: &str, before: &[&str]) {
     let lines = commands(&text);
     assert!(!lines.is_empty(), "{document} has no command");
     for line in before.iter().copied().map(str::to_owned).chain(lines) {
-        let line = for_here(&line, &server, &sandbox);
+        let line = with_local_server(&line, &server, &sandbox);
         let done = run(&mut shell(&sandbox, &line));
         // 5: a limit in the line itself
         let code = done.code();

@@ -130,7 +130,7 @@ fn assert_named(records: &[Value]) -> usize {
 }
 
 /// Left-out pages by path, each with the record that it repeats and one log line.
-fn left_out(sandbox: &Sandbox, server: &Server) -> BTreeMap<String, String> {
+fn dropped_duplicates(sandbox: &Sandbox, server: &Server) -> BTreeMap<String, String> {
     let errors = sandbox.errors();
     let lines: Vec<_> = errors.iter().filter(|line| line["kind"] == "duplicate").collect();
     let of = |line: &Value| line["message"].as_str().unwrap().split(' ').nth(3).unwrap().to_owned();
@@ -143,7 +143,7 @@ fn left_out(sandbox: &Sandbox, server: &Server) -> BTreeMap<String, String> {
 /// Every page is a record or was left out for one, and no two records are similar.
 fn assert_one_of_each(sandbox: &Sandbox, server: &Server, pages: &Pages) -> usize {
     let records = sandbox.records("out.jsonl");
-    let out = left_out(sandbox, server);
+    let out = dropped_duplicates(sandbox, server);
     let ids: BTreeSet<&str> = records.iter().map(|r| r["id"].as_str().unwrap()).collect();
     assert!(out.values().all(|id| ids.contains(id.as_str())), "{out:?}");
     let counts = url_counts(&records);
@@ -287,7 +287,7 @@ fn duplicates_are_found_across_runs_of_a_project() {
     // again: no page repeats itself, and the first one stays the first
     assert_eq!(duplicate_of(record(&go(&first, &here, &["--fresh"]), &here.url("/x"))), None);
     let records = go(&second, &there, &["--drop-duplicates", "--fresh"]);
-    assert_eq!(left_out(&second, &there)["/y"], x.as_str().unwrap());
+    assert_eq!(dropped_duplicates(&second, &there)["/y"], x.as_str().unwrap());
     // the start pages of both are the same
     assert_eq!(url_counts(&records).into_keys().collect::<Vec<_>>(), [there.url("/z")]);
     let mut delete = first.bare();

@@ -160,14 +160,14 @@ fn replaced_output_always_holds_the_current_state() {
             run(&mut command).expect(0)
         };
         crawl(&[]);
-        let first = state_of(&sandbox, name);
+        let first = texts_of_output(&sandbox, name);
         assert_eq!(first.len(), 8, "{name}");
         crawl(&[]);
-        assert_eq!(state_of(&sandbox, name), first, "{name}: a night without changes");
+        assert_eq!(texts_of_output(&sandbox, name), first, "{name}: a night without changes");
         crawl(&["--emit", "all"]);
-        assert_eq!(state_of(&sandbox, name), first, "{name}: all pages fetched whole");
+        assert_eq!(texts_of_output(&sandbox, name), first, "{name}: all pages fetched whole");
         crawl(&["--emit", "all", "--recrawl", "auto"]);
-        assert_eq!(state_of(&sandbox, name), first, "{name}: no page is due");
+        assert_eq!(texts_of_output(&sandbox, name), first, "{name}: no page is due");
         site.set("/3.html", |page| page.html = page.html.replace("What page", "What all these years page"));
         site.set("/4.html", |page| page.status = Some(410));
         site.set("/5.html", |page| page.status = Some(500));
@@ -176,13 +176,13 @@ fn replaced_output_always_holds_the_current_state() {
         expected.remove(&server.url("/4.html"));
         let changed = expected.get_mut(&server.url("/3.html")).unwrap();
         *changed = changed.replace("What page", "What all these years page");
-        assert_eq!(state_of(&sandbox, name), expected, "{name}: 3 has changed, 4 is gone, 5 failed");
+        assert_eq!(texts_of_output(&sandbox, name), expected, "{name}: 3 has changed, 4 is gone, 5 failed");
         if name == "pages/" {
             continue;
         }
         site.set("/6.html", |page| page.html = page.html.replace("What page", "What some"));
         crawl(&["--emit", "changes"]);
-        assert_eq!(state_of(&sandbox, name).len(), 1, "{name}: the changes alone");
+        assert_eq!(texts_of_output(&sandbox, name).len(), 1, "{name}: the changes alone");
     }
 }
 
@@ -205,7 +205,7 @@ fn a_whole_round_keeps_the_records_of_pages_that_fail() {
             command
         };
         run(&mut crawl(&[])).expect(0);
-        let mut expected = state_of(&sandbox, name);
+        let mut expected = texts_of_output(&sandbox, name);
         assert_eq!(expected.len(), 14, "{name}");
         site.set("/3.html", |page| page.html = page.html.replace("What page", "What all these years page"));
         site.set("/4.html", |page| page.status = Some(410));
@@ -221,10 +221,10 @@ fn a_whole_round_keeps_the_records_of_pages_that_fail() {
         }
         slow.store(0, Ordering::Relaxed);
         run(&mut crawl(&whole)).expect(0);
-        assert_eq!(state_of(&sandbox, name), expected, "{name}");
+        assert_eq!(texts_of_output(&sandbox, name), expected, "{name}");
         site.set("/5.html", |page| page.status = None);
         run(&mut crawl(&[])).expect(0);
-        assert_eq!(state_of(&sandbox, name), expected, "{name}: 5 is back");
+        assert_eq!(texts_of_output(&sandbox, name), expected, "{name}: 5 is back");
     }
 }
 
@@ -394,7 +394,7 @@ fn removed_output_file_exits_with_2() {
         let crawl =
             |flags: &[&str]| run(&mut sandbox.crawl(&[server.url("/")], &[&["-O", name], flags].concat()));
         crawl(&[]).expect(0);
-        let first = state_of(&sandbox, name);
+        let first = texts_of_output(&sandbox, name);
         if name == "pages/" {
             fs::remove_dir_all(sandbox.path(name)).unwrap();
         } else {
@@ -405,12 +405,12 @@ fn removed_output_file_exits_with_2() {
             assert!(refused.stderr.contains(word), "{word}: {}", refused.stderr);
         }
         crawl(&["--recrawl", "all", "--emit", "all"]).expect(0);
-        assert_eq!(state_of(&sandbox, name), first);
+        assert_eq!(texts_of_output(&sandbox, name), first);
     }
 }
 
 /// Text of each page of an output, by its URL.
-fn state_of(sandbox: &Sandbox, name: &str) -> BTreeMap<String, String> {
+fn texts_of_output(sandbox: &Sandbox, name: &str) -> BTreeMap<String, String> {
     let mut state = BTreeMap::new();
     let mut add = |url: String, text: String| {
         assert!(state.insert(url.clone(), text).is_none(), "{name} has {url} twice");

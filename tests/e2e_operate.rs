@@ -44,7 +44,7 @@ impl Door {
 }
 
 /// A tree of 64 pages whose last one is blocked: it alone is that deep, so all others come before it.
-fn behind(door: &Door) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
+fn blocked_tree(door: &Door) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
     let (tree, door) = (Tree::of(64), door.clone());
     move |request| {
         if request.path() == Tree::target(64) {
@@ -109,7 +109,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
 #[test]
 fn prometheus_metrics_have_the_summary_counts() {
     let door = Door::default();
-    let (server, sandbox) = (Server::start(0, behind(&door)).unwrap(), Sandbox::new());
+    let (server, sandbox) = (Server::start(0, blocked_tree(&door)).unwrap(), Sandbox::new());
     let flags = ["-O", "out.jsonl", "--metrics-listen", "127.0.0.1:0", "--metrics-textfile", "crawl.prom"];
     let crawl = Run::start(sandbox.crawl(&[server.url("/")], &flags).env("CRAWL_DEDUP_RELEASE", "settled"));
     let said = || crawl.stderr_so_far();
@@ -163,7 +163,7 @@ fn status(sandbox: &Sandbox, more: &[&str]) -> String {
 #[test]
 fn status_is_shown_during_and_after_a_run() {
     let door = Door::default();
-    let (server, sandbox) = (Server::start(0, behind(&door)).unwrap(), Sandbox::new());
+    let (server, sandbox) = (Server::start(0, blocked_tree(&door)).unwrap(), Sandbox::new());
     let mut settled = sandbox.crawl(&[server.url("/"), server.url("/gone")], &["-O", "out.jsonl"]);
     let crawl = Run::start(settled.env("CRAWL_DEDUP_RELEASE", "settled"));
     let seen = || serde_json::from_str::<Value>(&status(&sandbox, &["--json"])).unwrap();

@@ -32,7 +32,7 @@ fn by_url(records: &[Value]) -> BTreeMap<String, &Value> {
 }
 
 /// Contents of records by URL, without the time, round and order of reading.
-fn said(records: &[Value]) -> BTreeMap<String, Value> {
+fn contents_by_url(records: &[Value]) -> BTreeMap<String, Value> {
     let of = |record: &Value| {
         let fields = ["id", "text", "content", "links", "schema_version"].map(|field| record[field].clone());
         let metadata = ["title", "contentHash", "statusCode", "depth", "wordCount", "strategy"]
@@ -111,10 +111,10 @@ fn replay_of_many_rounds_gives_the_last_state() {
         told.push(brought.records.len());
         let gone = brought.records.iter().filter(|record| record["metadata"]["change"] == "gone");
         let gone: Vec<&str> = gone.map(|record| record["url"].as_str().unwrap()).collect();
-        state.extend(said(&brought.records));
+        state.extend(contents_by_url(&brought.records));
         state.retain(|url, _| !gone.contains(&url.as_str()));
         let again = replay(&nights.sandbox, "warc", &[]);
-        assert_eq!(said(&again), state, "night {night}");
+        assert_eq!(contents_by_url(&again), state, "night {night}");
         assert!(again.iter().all(|record| record["metadata"]["change"] == "new"));
     }
     assert_eq!(told, [11, 3, 2, 1, 0]);
@@ -153,7 +153,7 @@ fn torn_archive_end_loses_only_the_torn_record() {
     let sandbox = Sandbox::new();
     let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"]);
     run(crawl.env(SETTLED.0, SETTLED.1)).expect(0);
-    let whole = said(&sandbox.records("out.jsonl"));
+    let whole = contents_by_url(&sandbox.records("out.jsonl"));
     let [file] = files(&sandbox.path("warc")).try_into().unwrap();
     let bytes = fs::read(&file).unwrap();
     // pages may be fetched long before the first is archived; without any there is nothing to replay
@@ -171,7 +171,7 @@ fn torn_archive_end_loses_only_the_torn_record() {
         fs::write(folder.join(name), &bytes[..first + (bytes.len() - first) * part / 6]).unwrap();
         let done =
             run(sandbox.bare().args(["replay", folder.to_str().unwrap(), "-O", "again.jsonl", "--no-dedup"]));
-        let again = said(&sandbox.records("again.jsonl"));
+        let again = contents_by_url(&sandbox.records("again.jsonl"));
         // a closed file has lost data, unless the cut is between two records; the end of an open one is no
         // loss
         damaged += usize::from(name.ends_with(".gz") && done.code() == 7);

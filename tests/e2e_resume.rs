@@ -219,16 +219,16 @@ fn old_state(version: &str, sandbox: &Sandbox, server: &Server) {
 
 #[test]
 fn unfinished_state_of_version_6_resumes() {
-    goes_on(VERSION_6);
+    assert_old_state_resumes(VERSION_6);
 }
 
 #[test]
 fn unfinished_state_of_version_7_resumes() {
-    goes_on(VERSION_7);
+    assert_old_state_resumes(VERSION_7);
 }
 
 /// Ends the round of an old state: each page is written once, and held pages are not fetched again.
-fn goes_on(version: &str) {
+fn assert_old_state_resumes(version: &str) {
     let (server, sandbox) = (Server::start(0, Tree::of(7).handler()).unwrap(), Sandbox::new());
     old_state(version, &sandbox, &server);
     run(&mut sandbox.crawl(&[server.url("/")], &["-o", "out.jsonl"])).expect(0);

@@ -63,7 +63,7 @@ fn site(
 }
 
 /// The records of a site.
-fn of_site(records: &[Value], server: &Server) -> Vec<Value> {
+fn records_of(records: &[Value], server: &Server) -> Vec<Value> {
     let is_of_site = |record: &&Value| record["url"].as_str().unwrap().starts_with(&server.url(""));
     records.iter().filter(is_of_site).cloned().collect()
 }
@@ -119,7 +119,7 @@ fn empty_page_template_is_detected_and_corrected() {
         serde_json::from_str::<Value>(&run(&mut command).expect(0).stdout).unwrap()
     };
     for (server, (name, _, template)) in servers.iter().zip(FAILURES) {
-        let of_site = of_site(&records, server);
+        let of_site = records_of(&records, server);
         assert_eq!(with_own_words(name, &of_site), PAGES, "{template}");
         for record in &of_site {
             assert_eq!(record["metadata"]["extractor"], "site_template", "{record}");
@@ -221,7 +221,7 @@ fn replay_corrects_failing_templates() {
     let records = sandbox.records("again.jsonl");
     assert_eq!(records.len(), 3 * PAGES);
     for (server, (name, _, template)) in servers.iter().zip(FAILURES) {
-        let of_site = of_site(&records, server);
+        let of_site = records_of(&records, server);
         assert_eq!(with_own_words(name, &of_site), PAGES, "{template}");
     }
 }

@@ -20,7 +20,7 @@ const DRIPS: usize = 200;
 const DRIP_TIME: Duration = Duration::from_secs(60);
 
 /// Runs work on a separate thread.
-fn beside(work: impl FnOnce() + Send + 'static) {
+fn spawn(work: impl FnOnce() + Send + 'static) {
     thread::Builder::new().spawn(work).unwrap();
 }
 
@@ -29,9 +29,9 @@ fn beside(work: impl FnOnce() + Send + 'static) {
 fn dripping() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    beside(move || {
+    spawn(move || {
         for mut stream in listener.incoming().take(DRIPS).flatten() {
-            beside(move || {
+            spawn(move || {
                 // A client refuses an answer that arrives before its request.
                 let request = BufReader::new(&stream).lines().map_while(Result::ok);
                 request.take_while(|line| !line.is_empty()).for_each(drop);

@@ -201,7 +201,7 @@ fn killed_crawl_leaves_no_browser_and_loses_no_page() {
 }
 
 /// A site that serves browsers another page than the shell. Its seed leads by script to another host.
-fn otherwise(request: &Request) -> Response {
+fn serve_browsers_otherwise(request: &Request) -> Response {
     let here = request.header("host").unwrap_or_default();
     if here.starts_with("127.") && request.path() == "/" {
         let there = here.replace("127.0.0.1", "localhost");
@@ -234,7 +234,7 @@ fn otherwise(request: &Request) -> Response {
 #[test]
 #[ignore = "needs Chromium"]
 fn browser_obeys_robots_scope_and_content_types() {
-    let (server, sandbox) = (Server::start(0, otherwise).unwrap(), Sandbox::new());
+    let (server, sandbox) = (Server::start(0, serve_browsers_otherwise).unwrap(), Sandbox::new());
     let (records, _) = finished(&sandbox, &server, &[]);
     let there = server.url("").replace("127.0.0.1", "localhost");
     let of = |path: &str| record(&records, &format!("{there}{path}"));
@@ -254,7 +254,7 @@ fn browser_obeys_robots_scope_and_content_types() {
 }
 
 /// An AMP page on another origin of the crawl, whose files reserve it.
-fn elsewhere(request: &Request) -> Response {
+fn serve_amp_on_other_origin(request: &Request) -> Response {
     let here = request.header("host").unwrap_or_default();
     let there = here.replace("127.0.0.1", "localhost");
     match request.path() {
@@ -277,7 +277,7 @@ fn elsewhere(request: &Request) -> Response {
 
 #[test]
 fn opt_outs_of_an_amp_origin_are_checked_first() {
-    let (server, sandbox) = (Server::start(0, elsewhere).unwrap(), Sandbox::new());
+    let (server, sandbox) = (Server::start(0, serve_amp_on_other_origin).unwrap(), Sandbox::new());
     let seeds = [server.url("/"), server.url("/").replace("127.0.0.1", "localhost")];
     let mut command = sandbox.crawl(&seeds, &["-O", "out.jsonl", "--chrome", "/nonexistent/chrome"]);
     run(command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "true")).expect(0);

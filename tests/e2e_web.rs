@@ -203,7 +203,7 @@ fn shop(error_status: u16) -> impl Fn(&Request) -> Response + Send + Sync + 'sta
     }
 }
 
-fn asked_of(sandbox: &Sandbox, server: &Server, flags: &[&str], code: i32) -> String {
+fn crawl_with_soft404(sandbox: &Sandbox, server: &Server, flags: &[&str], code: i32) -> String {
     let mut command = sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], flags].concat());
     run(command.env("CRAWL_CRAWL_SOFT404", "true")).expect(code).stderr
 }
@@ -222,7 +222,7 @@ fn probes(server: &Server) -> usize {
 fn error_pages_with_status_200_are_marked() {
     for flags in [&[][..], &["--host-concurrency", "8"]] {
         let (server, sandbox) = (Server::start(0, shop(200)).unwrap(), Sandbox::new());
-        let summary = asked_of(&sandbox, &server, flags, 0);
+        let summary = crawl_with_soft404(&sandbox, &server, flags, 0);
         assert_eq!(probes(&server), 1, "{:?}", server.targets());
         let records = sandbox.records("out.jsonl");
         assert_eq!(records.len(), 11);
@@ -245,7 +245,7 @@ fn resumed_run_does_not_repeat_the_soft_404_probe() {
     let mut unanswered = 0;
     for runs in 1.. {
         let before = probes(&server);
-        asked_of(&sandbox, &server, &["--limit", "4"], code);
+        crawl_with_soft404(&sandbox, &server, &["--limit", "4"], code);
         let asked = probes(&server);
         assert!(asked == 1 || (asked == 0 && runs == 1), "in run {runs}: {:?}", server.targets());
         let records = sandbox.records("out.jsonl").len();
@@ -333,7 +333,7 @@ fn soft_404_probes_are_limited_to_eight_sections() {
 fn failed_soft_404_probe_is_not_an_error() {
     for status in [404, 500] {
         let (server, sandbox) = (Server::start(0, shop(status)).unwrap(), Sandbox::new());
-        asked_of(&sandbox, &server, &[], 0);
+        crawl_with_soft404(&sandbox, &server, &[], 0);
         assert_eq!(probes(&server), 1);
         let records = sandbox.records("out.jsonl");
         assert_eq!(records.len(), 7);
@@ -348,7 +348,7 @@ fn failed_soft_404_probe_is_not_an_error() {
 fn soft_404_probe_does_not_count_for_the_limit() {
     for (limit, code) in [("3", 0), ("2", 5)] {
         let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
-        asked_of(&sandbox, &server, &["--limit", limit], code);
+        crawl_with_soft404(&sandbox, &server, &["--limit", limit], code);
         assert_eq!(sandbox.records("out.jsonl").len(), limit.parse::<usize>().unwrap());
     }
 }

@@ -80,7 +80,7 @@ fn last_used(dir: &Path) -> Option<SystemTime> {
 mod tests {
     use super::*;
 
-    fn made(base: &Path, name: &str, days: u64) -> PathBuf {
+    fn make_state(base: &Path, name: &str, days: u64) -> PathBuf {
         let dir = base.join(name);
         fs::create_dir_all(&dir).unwrap();
         let when = SystemTime::now().checked_sub(Duration::from_secs(days * 86_400)).unwrap();
@@ -93,10 +93,10 @@ mod tests {
     #[test]
     fn only_old_states_of_other_crawls_are_found() {
         let base = tempfile::tempdir().unwrap();
-        let (older, old_one) = (made(base.path(), "older", 60), made(base.path(), "old", 40));
-        let own = made(base.path(), "own", 50);
-        made(base.path(), "new", 1);
-        fs::remove_file(made(base.path(), "foreign", 50).join("crawl.sqlite")).unwrap();
+        let (older, old_one) = (make_state(base.path(), "older", 60), make_state(base.path(), "old", 40));
+        let own = make_state(base.path(), "own", 50);
+        make_state(base.path(), "new", 1);
+        fs::remove_file(make_state(base.path(), "foreign", 50).join("crawl.sqlite")).unwrap();
         std::os::unix::fs::symlink(&old_one, base.path().join("link")).unwrap();
         let found = old(base.path(), &own, Duration::from_secs(30 * 86_400));
         assert_eq!(found, [older, old_one]);

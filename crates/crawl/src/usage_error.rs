@@ -60,7 +60,7 @@ mod tests {
     use crate::cli::Cli;
     use clap::Parser;
 
-    fn told(words: &[&str]) -> String {
+    fn message_of(words: &[&str]) -> String {
         let words = || ["crawl"].iter().chain(words).map(ToString::to_string);
         let error = Cli::try_parse_from(words()).unwrap_err();
         without_secrets(&error.render().to_string(), words())
@@ -87,11 +87,14 @@ mod tests {
             &["--proxi=http://u:s3cret@h"],
             &["--proxy", "http://u:s3cret@h", "--proxy", "http://u:s3cret@h"],
         ] {
-            let told = told(words);
+            let told = message_of(words);
             assert!(told.starts_with("error: ") && !told.contains("s3cret"), "{words:?}: {told}");
         }
         for word in ["harbour", "http://harbour.test/", "localhost:80"] {
-            assert!(told(&["workers", word]).contains(&format!("'{word}'")), "other words are repeated");
+            assert!(
+                message_of(&["workers", word]).contains(&format!("'{word}'")),
+                "other words are repeated"
+            );
         }
     }
 }

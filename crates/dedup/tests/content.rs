@@ -33,7 +33,7 @@ fn clean(pages: &[Page], extracted: bool) -> Vec<Cleaned> {
 }
 
 /// Pages of a manual with a notice at the foot, and one more.
-fn under_a_notice(path: &str, title: &str, content: String) -> Vec<Page> {
+fn manual_with_notice(path: &str, title: &str, content: String) -> Vec<Page> {
     let page = |n: usize| {
         let (own, more) = (own(n), own(n + 100));
         let url = format!("https://h.example/manual/part{}.html", name(n));
@@ -57,7 +57,7 @@ fn legal_notice_stays_on_its_own_page() {
     ];
     for extracted in [false, true] {
         for (path, title, content, has_footer) in &pages {
-            let cleaned = clean(&under_a_notice(path, title, content.clone()), extracted);
+            let cleaned = clean(&manual_with_notice(path, title, content.clone()), extracted);
             for (n, page) in cleaned[..24].iter().enumerate() {
                 let text = format!("# Part {}\n\n{}\n\n## More\n\n{}", name(n), own(n), own(n + 100));
                 assert_eq!(page.text, text);

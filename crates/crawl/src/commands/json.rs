@@ -265,7 +265,7 @@ mod tests {
     }
 
     /// Asserts that both parsers accept the same lines and read the same from them.
-    fn held_against_serde_json(line: &str) -> bool {
+    fn agrees_with_serde_json(line: &str) -> bool {
         // what the line before left
         let mut buffer = "left".to_owned();
         let theirs: Option<Map<String, Value>> = serde_json::from_str(line).ok();
@@ -295,7 +295,7 @@ mod tests {
             r#"{"asked":[],"b":"say \\\" so\\"}"#,
         ];
         for line in good {
-            assert!(held_against_serde_json(line), "{line}");
+            assert!(agrees_with_serde_json(line), "{line}");
         }
         let bad = [
             "",
@@ -324,7 +324,7 @@ mod tests {
             "\"a\"",
         ];
         for line in bad {
-            assert!(!held_against_serde_json(line), "{line}");
+            assert!(!agrees_with_serde_json(line), "{line}");
         }
     }
 
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn many_keys_are_read_as_serde_json_reads_them() {
         let members: Vec<String> = (0..100).map(|n| format!("\"k{}\":{n}", n % 70)).collect();
-        assert!(held_against_serde_json(&format!("{{{}}}", members.join(","))));
+        assert!(agrees_with_serde_json(&format!("{{{}}}", members.join(","))));
         let members: Vec<String> = (0..200_000).map(|n| format!("\"k{n}\":{n}")).collect();
         let line = format!("{{{}}}", members.join(","));
         let (mut buffer, began) = (String::new(), std::time::Instant::now());
@@ -354,10 +354,8 @@ mod tests {
             };
             (0..0x80).filter_map(with).collect::<Vec<_>>()
         };
-        let read = cuts
-            .chain((0..line.len()).flat_map(changed))
-            .filter(|line| held_against_serde_json(line))
-            .count();
+        let read =
+            cuts.chain((0..line.len()).flat_map(changed)).filter(|line| agrees_with_serde_json(line)).count();
         assert!(read > 1_000, "{read}");
     }
 }

@@ -27,7 +27,7 @@ fn shares(workers: &[&PgStore]) -> BTreeMap<String, Vec<usize>> {
 }
 
 /// Lets workers look for hosts for so many seconds.
-fn look(clock: &Clock, workers: &[&PgStore], seconds: u64) {
+fn search_hosts(clock: &Clock, workers: &[&PgStore], seconds: u64) {
     for _ in 0..seconds {
         clock.pass(1);
         workers.iter().for_each(|worker| _ = ready(worker));
@@ -46,7 +46,7 @@ fn hosts_of_a_domain_go_to_one_worker() {
     let out = lease(&first, "h1.d1.org", 1);
     first.requeue((&out[0]).into(), 0, 1, None).unwrap();
     let second = open(&server, "second");
-    look(&clock, &[&first, &second], 40);
+    search_hosts(&clock, &[&first, &second], 40);
     let of_two = shares(&[&first, &second]);
     assert_eq!(of_two.len(), 6);
     assert!(of_two.values().all(|hosts| hosts.contains(&0)), "{of_two:?}");
@@ -54,7 +54,7 @@ fn hosts_of_a_domain_go_to_one_worker() {
     assert_eq!((own(0), own(1)), (3, 3), "{of_two:?}");
 
     let third = open(&server, "third");
-    look(&clock, &[&first, &second, &third], 40);
+    search_hosts(&clock, &[&first, &second, &third], 40);
     let of_three = shares(&[&first, &second, &third]);
     let workers = |hosts: &Vec<usize>| hosts.iter().filter(|hosts| **hosts > 0).count();
     assert!(of_three.values().all(|hosts| workers(hosts) == 1), "{of_three:?}");
@@ -71,12 +71,12 @@ fn a_new_host_goes_to_the_worker_of_its_domain() {
     first.begin_round().unwrap();
     second.begin_round().unwrap();
     first.enqueue(&hosts_of_domains(8, 2)).unwrap();
-    look(&clock, &[&first, &second], 40);
+    search_hosts(&clock, &[&first, &second], 40);
     let before = shares(&[&first, &second]);
     assert!(before.values().all(|hosts| hosts.contains(&0) && hosts.contains(&2)), "{before:?}");
     let links: Vec<NewUrl> = (0..8).map(|n| new_url(&format!("https://new.d{n}.org/"))).collect();
     second.enqueue(&links).unwrap();
-    look(&clock, &[&first, &second], 40);
+    search_hosts(&clock, &[&first, &second], 40);
     let after = shares(&[&first, &second]);
     let expected: BTreeMap<_, _> = before
         .into_iter()
@@ -93,7 +93,7 @@ fn a_domain_larger_than_a_share_is_divided() {
     first.enqueue(&hosts_of_domains(1, 120)).unwrap();
     first.enqueue(&[new_url("https://h0.other.org/")]).unwrap();
     let second = open(&server, "second");
-    look(&clock, &[&first, &second], 20);
+    search_hosts(&clock, &[&first, &second], 20);
     let shares = shares(&[&first, &second]);
     let hosts: Vec<usize> = (0..2).map(|worker| shares.values().map(|hosts| hosts[worker]).sum()).collect();
     assert_eq!(hosts, [61, 60], "{shares:?}");
@@ -108,7 +108,7 @@ fn free_hosts_are_first_offered_to_their_domains_worker() {
     first.begin_round().unwrap();
     second.begin_round().unwrap();
     first.enqueue(&hosts_of_domains(2, 3)).unwrap();
-    look(&clock, &[&first, &second], 40);
+    search_hosts(&clock, &[&first, &second], 40);
     let names: BTreeSet<String> = ready(&second).into_iter().collect();
     let others: BTreeSet<String> = ready(&first).into_iter().collect();
     assert_eq!((names.len(), others.len()), (3, 3), "{names:?} {others:?}");
@@ -125,11 +125,11 @@ fn free_hosts_are_first_offered_to_their_domains_worker() {
     // the renewal counts the free hosts: the share grows to five
     clock.pass(16);
     ready(&second);
-    look(&clock, &[&second], 4);
+    search_hosts(&clock, &[&second], 4);
     assert_eq!(taken("second"), 0, "the first worker has room");
-    look(&clock, &[&second], 3);
+    search_hosts(&clock, &[&second], 3);
     assert!(taken("second") > 0, "the first worker does not take them");
-    look(&clock, &[&first], 20);
+    search_hosts(&clock, &[&first], 20);
     assert_eq!(taken("first") + taken("second"), 4);
 }
 

@@ -55,7 +55,7 @@ fn child_process_of_the_analysis_kill_test() {
 }
 
 /// Content of every page and row of an analysis; all must agree.
-fn said(store: &SqliteProjects, id: ProjectId) -> (Vec<String>, Vec<i64>) {
+fn results(store: &SqliteProjects, id: ProjectId) -> (Vec<String>, Vec<i64>) {
     let mut pages: Vec<String> = all(store, id)
         .into_iter()
         .map(|s| s.page.cleaned_content.map_or_else(String::new, |c| c.split('x').next().unwrap().to_owned()))
@@ -101,7 +101,7 @@ fn killed_analysis_leaves_the_old_or_new_result() {
         child.kill().unwrap();
         child.wait().unwrap();
         let store = SqliteProjects::open(&path).unwrap();
-        let (pages, rows) = said(&store, id);
+        let (pages, rows) = results(&store, id);
         assert_eq!((pages.len(), rows.len()), (1, 1), "a mixture: {pages:?} {rows:?}");
         let of_pages = if pages[0] == "before " { -1 } else { pages[0][4..].trim().parse::<i64>().unwrap() };
         assert_eq!(of_pages, rows[0], "pages and statistics are of one analysis");
