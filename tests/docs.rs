@@ -173,7 +173,7 @@ fn anchor(heading: &str) -> String {
 }
 
 #[test]
-fn relative_links_lead_somewhere() {
+fn relative_links_have_targets() {
     let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
     let mut broken = Vec::new();
     let mut checked = 0;

@@ -93,7 +93,7 @@ fn exact_mode_equals_the_reference_implementation() {
     }
 }
 
-/// The same over real sites.
+/// Compares the mode `exact` with the literal specification on real sites.
 #[test]
 #[ignore = "needs the benchmark suites"]
 fn exact_mode_equals_the_reference_on_real_sites() {

@@ -47,7 +47,7 @@ fn paths(lines: &[Value]) -> Vec<String> {
     paths
 }
 
-/// A file without an answer for now reserves an unknown part: the pages wait for it.
+/// The pages of an origin wait while one of its files fails temporarily.
 #[test]
 fn unavailable_opt_out_files_are_retried() {
     let hangs = || Response::status(404).after(Duration::from_secs(20));

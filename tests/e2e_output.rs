@@ -131,7 +131,7 @@ fn temporary_failure_is_retried() {
 }
 
 #[test]
-fn links_can_be_left_out() {
+fn no_links_omits_links_from_records() {
     let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--no-links"])).expect(0);
     for record in sandbox.records("out.jsonl") {

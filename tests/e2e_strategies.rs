@@ -276,7 +276,7 @@ fn serve_amp_on_other_origin(request: &Request) -> Response {
 }
 
 #[test]
-fn opt_outs_of_an_amp_origin_are_checked_first() {
+fn amp_page_on_another_origin_obeys_its_rules() {
     let (server, sandbox) = (Server::start(0, serve_amp_on_other_origin).unwrap(), Sandbox::new());
     let seeds = [server.url("/"), server.url("/").replace("127.0.0.1", "localhost")];
     let mut command = sandbox.crawl(&seeds, &["-O", "out.jsonl", "--chrome", "/nonexistent/chrome"]);

@@ -371,7 +371,7 @@ fn a_robots_txt_that_redirects_does_not_hang() {
     assert_eq!(sandbox.records("out.jsonl").len(), 9);
 }
 
-/// A redirect to a session of the same page stays on the page, and robots.txt applies to its URL.
+/// A robots.txt with an invalid status is an error of the stage `robots` and of the kind `protocol`.
 #[test]
 fn non_http_robots_txt_is_a_robots_error() {
     let handler = |request: &Request| match request.path() {
@@ -396,6 +396,7 @@ fn unknown_host_name_is_not_retried() {
     assert_eq!(sandbox.errors()[0]["kind"], "dns");
 }
 
+/// A redirect to a session of the same page stays on the page, and robots.txt applies to its URL.
 #[test]
 fn robots_rules_apply_to_redirects_within_a_page() {
     let handler = |request: &Request| match request.target.as_str() {

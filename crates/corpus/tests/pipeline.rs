@@ -270,7 +270,7 @@ fn rare_terms_shared_by_two_documents_count() {
     }
 }
 
-/// Even if no word of the text is in the vocabulary, or there is no word at all.
+/// A group has pairs even if no word of its texts is in the vocabulary, or they have no words.
 #[test]
 fn every_group_has_its_pairs() {
     let marks = |last: &str| ["★ ☆ ✦ ✧ ✩ ✪ ✫ ✬"; 8].join(" ") + " " + &"— … ".repeat(30) + last;

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn long_is_counted_in_characters_without_outer_whitespace() {
+    fn block_length_counts_characters_without_outer_whitespace() {
         assert!(is_long("ééééé", 5) && !is_long("ééééé", 6));
         assert!(!is_long("  abcd  ", 5) && is_long("  ab cd  ", 5));
     }

@@ -207,7 +207,7 @@ mod strip_boilerplate {
     }
 
     #[test]
-    fn may_leave_nothing() {
+    fn stripping_may_empty_the_text() {
         assert_eq!(strip_boilerplate(BANNER, &hashes(&[BANNER]), 50), (String::new(), BANNER.len() as u64));
     }
 

@@ -155,7 +155,7 @@ fn repeated_blocks_inside_the_text_stay() {
     }
 }
 
-/// On nine of ten pages it is a banner, at any position.
+/// A block on nine of ten pages is a banner, at any position.
 #[test]
 fn long_block_on_most_pages_is_removed_anywhere() {
     let pages: Vec<String> = (0..20)
@@ -170,7 +170,7 @@ fn long_block_on_most_pages_is_removed_anywhere() {
     assert_eq!(cleaned[19].text, pages[19]);
 }
 
-/// Below the host's threshold, but all of one section.
+/// The block is on all pages of one section, and below the threshold of the host.
 #[test]
 fn section_template_is_removed_below_the_host_threshold() {
     let pages: Vec<(String, String)> = (0..60)

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_and_the_mean() {
+    fn quantiles_and_mean_come_from_buckets() {
         let mut latency = Latency::default();
         assert_eq!((latency.quantile_ms(0.5), latency.mean_ms()), (0, 0));
         for millis in [10, 10, 10, 900] {

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_back() {
+    fn option_names_round_trip() {
         for favor in [Favor::Precision, Favor::Recall, Favor::Balanced] {
             assert_eq!(favor.to_string().parse(), Ok(favor));
         }

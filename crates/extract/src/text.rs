@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn vectorized_measure_equals_byte_by_byte() {
+    fn bulk_measure_equals_byte_by_byte() {
         let signs = b"aZ09 \n\t_.',;!?-(\x0b\x1c\x7f";
         let mut state = 1_u32;
         for len in 0..600 {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn folds() {
+    fn whitespace_and_case_are_folded() {
         assert_eq!(fold_lower(" A\u{a0}\n  É "), "a é");
         assert_eq!(head("aé", 2), "a");
     }

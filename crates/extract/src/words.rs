@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn vectorized_ascii_word_count_equals_byte_by_byte() {
+    fn bulk_ascii_word_count_equals_byte_by_byte() {
         let slow = |bytes: &[u8], mut in_word: bool| {
             let mut words = 0;
             for byte in bytes {

@@ -109,7 +109,7 @@ fn paywalls_and_article_counters_are_detected() {
 }
 
 #[test]
-fn consent_text_is_never_content() {
+fn consent_dialog_text_is_not_content() {
     let dialog = |inside: &str| format!("<div role=dialog>{inside}<button>Agree</button></div>");
     assert_eq!(signals(&dialog(&format!("<h1>Your privacy</h1><p>{}</p>", ASKS.repeat(12)))).1, 0);
     // an article in a dialog, one about cookies without a button, and a dialog as long as a book

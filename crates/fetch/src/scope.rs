@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn names_read_back() {
+    fn scope_names_round_trip() {
         for scope in [Scope::Host, Scope::SubDomains, Scope::Domain, Scope::Any] {
             assert_eq!(scope.to_string().parse(), Ok(scope));
         }

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_read_back_as_written() {
+    fn strategy_and_discovery_names_round_trip() {
         for &s in Strategy::ALL {
             assert_eq!(s.name().parse::<Strategy>(), Ok(s));
             assert_eq!(serde_json_name(s), s.name());

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_grams_skip_repeated_words() {
+    fn duplicate_grams_do_not_overlap() {
         assert_eq!(grams("a b a b a b").duplicates(2), [2, 4]);
         assert_eq!(grams("a a a a a").duplicates(2), [1, 3]);
         // without spaces these are the same

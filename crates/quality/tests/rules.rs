@@ -69,7 +69,7 @@ fn too_few_content_words_are_a_ratio_of_zero() {
 }
 
 #[test]
-fn stop_words_are_those_of_the_language() {
+fn stop_words_follow_the_language() {
     let checker = checker(|_| ());
     let text = "der Hafen und die Fähre und der Wind und das Meer";
     assert_eq!(checker.assess(text, "de").content_words, 4);
@@ -356,7 +356,7 @@ fn only_selected_rule_sets_are_reported() {
 }
 
 #[test]
-fn settings_have_ranges() {
+fn settings_out_of_range_are_refused() {
     let refused = |change: fn(&mut Settings)| {
         let mut settings = defaults();
         change(&mut settings);

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptor_shortage_is_a_storage_error() {
+    fn io_and_descriptor_errors_are_storage_errors() {
         for code in [5, 23, 24] {
             let error = io_error(Path::new("lock"), &io::Error::from_raw_os_error(code));
             assert!(matches!(error, StoreError::Full(_)), "{error}");

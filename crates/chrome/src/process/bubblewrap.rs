@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bubblewrap_is_dropped_and_reported_after_two_failures() {
+    fn bubblewrap_is_dropped_after_two_failures_and_reported_once() {
         let [browser, other] = ["/test/browser", "/test/other"].map(Path::new);
         assert!(count_failures(browser, 1) && count_failures(other, MAX_FAILURES));
         assert_eq!(find(other), None);

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn long_blocks_have_no_words() {
+    fn long_blocks_are_not_split_into_words() {
         let scratch = &mut Scratch::default();
         assert_eq!(words("One two, 3.", scratch).len(), 3);
         assert!(words(&"word ".repeat(61), scratch).is_empty());

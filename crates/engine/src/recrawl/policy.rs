@@ -280,7 +280,7 @@ mod tests {
         assert!(!policy.is_due(&known(0, never), 25 * DAY) && policy.is_due(&known(0, never), 30 * DAY));
     }
 
-    /// A clock that once stood in 2100 puts no page off; one that was some minutes ahead makes none due.
+    /// A visit dated in 2100 delays no page; a visit dated some minutes ahead makes no page due.
     #[test]
     fn last_visit_in_the_future_counts_as_unknown() {
         let policy = policy(RecrawlMode::Auto);

@@ -207,7 +207,7 @@ mod tests {
     use std::sync::Arc;
     use url::Url;
 
-    /// A host that was idle while thousands of others came goes to the store with all that is known of it.
+    /// A host that is idle among thousands of others is evicted to the store with its whole state.
     #[tokio::test]
     async fn evicted_host_keeps_its_error_page_profile() {
         let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();

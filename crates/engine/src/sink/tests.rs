@@ -36,7 +36,7 @@ fn context(store: Arc<dyn Store>) -> Arc<Context> {
     Arc::new(session::context(config, store).unwrap())
 }
 
-/// Otherwise its record would stand twice: the URL is fetched again.
+/// The URL is fetched again, so this record would be a second one.
 #[tokio::test]
 async fn page_with_an_expired_lease_is_not_written() {
     let store = MemoryStore::new();

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_before_the_last_bracket() {
+    fn title_is_cut_before_the_last_bracket() {
         assert_eq!(before("Bugs (Octave (version 7))"), Some("Bugs"));
         assert_eq!(before("printf(3) manual (GNU)"), Some("printf(3) manual"));
         assert_eq!(before("Bugs (old) and more"), None);

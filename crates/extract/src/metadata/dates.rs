@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn paths() {
+    fn dates_are_read_from_url_paths() {
         for (path, want) in [
             ("/2024/03/05/slug", Some("2024-03-05")),
             ("/blog/2024-3-5-slug.html", Some("2024-03-05")),

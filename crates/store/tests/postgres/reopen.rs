@@ -69,7 +69,7 @@ fn round_with_reopened_urls_does_not_end() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn reopen_command_holds_no_locks_while_waiting() {
+fn waiting_reopen_command_does_not_lock_the_crawl() {
     let (server, store) = begun("a");
     store.enqueue(&urls(&["https://a/1", "https://b/1"])).unwrap();
     fail(&store, "a");

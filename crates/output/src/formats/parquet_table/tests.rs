@@ -251,7 +251,7 @@ fn version_1_table_accepts_current_rows() {
     assert_eq!(seen[0], (content, crawl_archive::Value::Integer(0)));
 }
 
-/// The journal of a run of the version before lacks keys that stand in every record of today.
+/// A journal of the previous version lacks keys that every current record has.
 #[test]
 fn version_1_journal_becomes_current_rows() {
     let old: serde_json::Value = serde_json::from_str(include_str!("../../../tests/record.json")).unwrap();
