@@ -1,4 +1,4 @@
-//! Language of doc comments: no opener that hides the subject, and short sentences.
+//! Language of doc comments and names of tests: no opener that hides the subject, and short sentences.
 //!
 //! `CONTRIBUTING.md` explains the rules.
 
@@ -14,6 +14,9 @@ use std::{
 
 /// Words that must not open a doc comment: it begins with a noun phrase or a verb in the third person.
 const OPENERS: [&str; 9] = ["What", "Whether", "Where", "Who", "Of", "As", "How", "That", "If"];
+
+/// Words that must not open the name of a test: it begins with its subject.
+const NAME_OPENERS: [&str; 4] = ["what_", "who_", "those_", "which_"];
 
 /// Maximum words of a sentence.
 const MAX_WORDS: usize = 25;
@@ -149,8 +152,30 @@ fn faults(source: &str) -> (Faults, Vec<String>) {
     (found, messages)
 }
 
-#[test]
-fn doc_comments_are_plain_english() {
+/// Definition of a function, with its name.
+static FUNCTION: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\s*(?:[a-z()]+ )*fn (\w+)").unwrap());
+
+/// Names of tests that hide their subject, each with its line. In a folder of tests each function counts.
+fn obscure_names(source: &str, is_of_tests: bool) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_test = false;
+    for (number, line) in source.lines().enumerate() {
+        let attribute = line.trim_start();
+        is_test |= attribute.starts_with("#[test]") || attribute.starts_with("#[tokio::test");
+        if let Some(name) = FUNCTION.captures(line).map(|captures| captures[1].to_owned()) {
+            let is_obscure =
+                NAME_OPENERS.iter().any(|opener| name.starts_with(opener)) || name.contains("under_way");
+            if is_obscure && (is_test || is_of_tests) {
+                found.push(format!("{}: {name} names no subject", number + 1));
+            }
+            is_test = false;
+        }
+    }
+    found
+}
+
+/// Messages about all sources, each with the path of its source.
+fn messages(find: impl Fn(&Path, &str) -> Vec<String>) -> Vec<String> {
     let root = root();
     let mut paths = Vec::new();
     FOLDERS.iter().for_each(|folder| sources(&root.join(folder), &mut paths));
@@ -158,11 +183,33 @@ fn doc_comments_are_plain_english() {
 
     let mut messages = Vec::new();
     for path in &paths {
-        let name = path.strip_prefix(&root).unwrap().display();
-        let (_, found) = faults(&fs::read_to_string(path).unwrap());
-        messages.extend(found.iter().map(|message| format!("{name}:{message}")));
+        let name = path.strip_prefix(&root).unwrap();
+        let found = find(name, &fs::read_to_string(path).unwrap());
+        messages.extend(found.iter().map(|message| format!("{}:{message}", name.display())));
     }
+    messages
+}
+
+#[test]
+fn doc_comments_are_plain_english() {
+    let messages = messages(|_, source| faults(source).1);
     assert!(messages.is_empty(), "{}", messages.join("\n"));
+}
+
+#[test]
+fn test_names_begin_with_their_subject() {
+    let messages = messages(|path, source| {
+        obscure_names(source, path.components().any(|folder| folder.as_os_str() == "tests"))
+    });
+    assert!(messages.is_empty(), "{}", messages.join("\n"));
+}
+
+#[test]
+fn obscure_test_names_are_found() {
+    let count = |source: &str| [false, true].map(|is_of_tests| obscure_names(source, is_of_tests).len());
+    assert_eq!(count("    #[test]\n    fn what_is_missing_fails() {}\n"), [1, 1]);
+    assert_eq!(count("#[tokio::test]\n#[ignore]\nasync fn page_under_way_is_awaited() {}\n"), [1, 1]);
+    assert_eq!(count("#[test]\nfn whole_files_are_read() {}\npub(crate) fn which_one() {}\n"), [0, 1]);
 }
 
 #[test]
