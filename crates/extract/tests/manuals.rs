@@ -28,6 +28,20 @@ fn haddock_synopsis_is_not_repeated() {
 }
 
 #[test]
+fn static_folder_alone_is_no_sign_of_sphinx() {
+    let page = |script: &str| {
+        format!(
+            "<head><script src='https://shelf.example/_static/js/{script}'></script></head><body><article role=main>\
+            <h1>Ferries</h1>{PROSE}{PROSE}</article></body>"
+        )
+    };
+    let sphinx = page("x.js").replace("_static/js/x.js", "_static/doctools.js");
+    assert!(extracted(&sphinx).1.starts_with("documentation by Sphinx"));
+    // Scripts of web archives are in such a folder.
+    assert!(!extracted(&page("playback.js")).1.contains("Sphinx"));
+}
+
+#[test]
 fn javadoc_is_recognised_by_its_link_bar() {
     let page = format!(
         "<body><ul class=navList title=Navigation><li>Overview</li></ul><main role=main><h2 class=title>Class Ferry</h2>\
