@@ -57,6 +57,8 @@ fn code_fields_and_numbered_headings_are_not_authors() {
         "<a href='../reporters/package.html'>reporters</a>",
         "<div class=docs-byline>updated: 2022-09-27</div>",
         "<ul><li>Alphabetic</li><li>By Inheritance</li></ul>",
+        "<p>By clicking 'Sign-up', you agree to our terms.</p>",
+        "<p>By pressing \"Send</p>",
     ] {
         assert!(authors("", byline, "").is_empty(), "{byline}: {:?}", authors("", byline, ""));
     }

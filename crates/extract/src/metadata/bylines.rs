@@ -61,8 +61,17 @@ fn may_be_name(text: &str) -> bool {
         name.split(|c: char| c.is_ascii_digit()).next().filter(|name| !name.is_empty()).unwrap_or(name);
     let capital = |word: &&str| word.chars().next().is_some_and(|c| c.is_uppercase() || !c.is_lowercase());
     let words: Vec<&str> = name.split_whitespace().collect();
-    (1..=5).contains(&words.len()) && words.iter().filter(|word| capital(word)).count() * 2 >= words.len()
+    // "By clicking Send": only a particle such as "van" may begin a name with a small letter.
+    let is_clause = words.len() > 1
+        && words[0].chars().count() > MAX_PARTICLE
+        && words[0].starts_with(char::is_lowercase);
+    !is_clause
+        && (1..=5).contains(&words.len())
+        && words.iter().filter(|word| capital(word)).count() * 2 >= words.len()
 }
+
+/// Maximum characters of a word such as "van" or "della" in front of a name.
+const MAX_PARTICLE: usize = 5;
 
 /// Full name in a line that has a date and few parts: "21 Jan 2022 // Ada Holm".
 pub(super) fn beside_date(s: &Sources<'_>, line: &str) -> Option<String> {
