@@ -442,3 +442,51 @@ fn second_copy_of_an_article_is_removed() {
     assert_eq!(count(&text(&["Saturdays", "Fridays", "Mondays"])), [2, 1, 2, 2]);
     assert_eq!(count(&text(&["Mondays", "Sundays", "Tuesdays"])), [2, 2, 1, 1]);
 }
+
+#[test]
+fn a_header_with_prose_is_a_part_of_the_text() {
+    let text =
+        "For further questions about our ferries and their timetables, please write to the harbour office.";
+    let page = |inner: &str| {
+        let links = "<a href=/a>Harbours</a> <a href=/b>Islands</a> <a href=/c>Boats</a> ".repeat(9);
+        format!(
+            "<body><div class=nav>{links}</div><header><h3>Contact us</h3>{inner}</header><footer>{links}</footer>"
+        )
+    };
+    let content = extract(&page(&format!("<p>{text}</p>"))).content;
+    assert!(content.contains("harbour office") && content.contains("Contact us"), "{content}");
+    // A slogan or a menu is no part of it.
+    for inner in ["<p>Boats for all.</p>".to_owned(), format!("<a href=/d>{text}</a>")] {
+        let content = extract(&format!("{}<main>{}</main>", page(&inner), PROSE.repeat(2))).content;
+        assert!(content.contains("bicycles") && !content.contains("Contact us"), "{content}");
+    }
+}
+
+#[test]
+fn a_collection_keeps_its_sections_of_links() {
+    let card = |n: u32| {
+        format!(
+            "<div class=item><a href=/news/{n}>The harbour number {n} opens its new northern quay for the ferries of the island</a>\
+            <p>Its {n} boats sail at noon, and come back.</p></div>"
+        )
+    };
+    let cards: String = (1..=12).map(card).collect();
+    let prose: String = ["seven", "eight", "ten"].iter().map(|hour| PROSE.replace("seven", hour)).collect();
+    let url = |path: &str| url::Url::parse(&format!("https://harbour.example/{path}")).unwrap();
+    let has_cards = |data: &str, path: &str, more: &str| {
+        let page = format!(
+            "<script type='application/ld+json'>{{\"@type\": \"{data}\"}}</script><body>{more}<h2>News</h2><div>{prose}</div>\
+            <div class=list>{cards}</div>"
+        );
+        let extractor = PageExtractor::new(Options::default()).unwrap();
+        let content = extractor.extract(&Input::new(page.as_bytes()).with_url(&url(path))).content;
+        assert!(content.contains("bicycles"), "{content}");
+        content.contains("new northern quay")
+    };
+    assert!(has_cards("CollectionPage", "ferries/all", ""));
+    assert!(!has_cards("WebPage", "ferries/all", ""));
+    // A start page, with as many points as a page of news.
+    let dated = "<meta property='article:published_time' content='2026-05-01'><h1>Ferries</h1>";
+    assert!(has_cards("WebPage", "", dated));
+    assert!(!has_cards("WebPage", "ferries", dated));
+}

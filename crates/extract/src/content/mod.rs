@@ -11,6 +11,7 @@ mod density;
 mod imprint;
 mod lead;
 mod listing;
+mod opening;
 mod platform;
 mod prune;
 mod readability;
@@ -66,9 +67,16 @@ impl PruneSettings {
             listed: has_type(metadata, &rules.listed_types),
             product: has_type(metadata, &rules.product_types)
                 || metadata.og_type.as_deref().is_some_and(|t| t.starts_with("product")),
-            guarded: likeness >= rules.guarded_score,
+            guarded: likeness >= rules.guarded_score && !is_collection(page, metadata),
         }
     }
+}
+
+/// Returns true for the start page of a site, and for pages that call themselves collections. They have
+/// paragraphs and one heading as articles do, but their text is a list of links to other pages.
+fn is_collection(page: &Page<'_>, metadata: &PageMetadata) -> bool {
+    page.url.is_some_and(|url| url.path() == "/" && url.query().is_none())
+        || has_type(metadata, &page.rules.extraction.choice.collection_types)
 }
 
 /// Returns true if the JSON-LD of the page has one of these types.

@@ -1,7 +1,9 @@
 //! Pruning of the content: boilerplate by name, and by its composition.
 
 use super::{
-    PruneSettings, captions, teasers,
+    PruneSettings, captions,
+    opening::{introduces, wraps_heading},
+    teasers,
     terms::{is_in_sentence, is_word_of_paragraph},
 };
 pub(super) use crate::selection::{kept, kept_in};
@@ -224,7 +226,7 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
         // The footer of a quotation names its source.
         Tag::Footer if dom.tag(dom.parent(id)) == Tag::Blockquote => return false,
         Tag::Nav | Tag::Footer | Tag::Aside | Tag::Dialog | Tag::Menu | Tag::Label => return true,
-        Tag::Header => return !in_content(page, id) && !has_heading(page, id),
+        Tag::Header => return !in_content(page, id) && !has_heading(page, id) && !introduces(page, id),
         Tag::Body | Tag::Html | Tag::Main | Tag::Article => return false,
         Tag::H1 | Tag::Pre | Tag::Code | Tag::Table | Tag::Tbody | Tag::Tr | Tag::Td | Tag::Th | Tag::A => {
             return false;
@@ -270,13 +272,6 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
         return roles.has(unwanted) || roles.has(Roles::HEADER) && !has_heading(page, id);
     }
     false
-}
-
-/// Returns true for an element around the page's heading that has more words than the page before it. Styles
-/// that push a footer down name the wrapper of the whole page after it.
-pub(super) fn wraps_heading(page: &Page<'_>, id: u32) -> bool {
-    page.heading.is_some_and(|heading| (id..page.dom.end(id)).contains(&heading))
-        && page.amount(id).words > page.amount_in(page.body..id).words
 }
 
 fn in_content(page: &Page<'_>, id: u32) -> bool {

@@ -1,7 +1,10 @@
 //! Weaker second try if the rules leave little text: names and ratios rank, they do not remove a page's
 //! content.
 
-use super::{Chosen, PruneSettings, prune::wraps_heading};
+use super::{
+    Chosen, PruneSettings,
+    opening::{introduces, wraps_heading},
+};
 use crate::{dom::Tag, explain, page::Page, polish::Polish, rules::Roles, selection::Selection};
 use crawl_model::Extractor;
 use html5ever::local_name;
@@ -78,7 +81,7 @@ fn is_frame(page: &Page<'_>, id: u32, root: u32) -> bool {
             return true;
         }
         Tag::Header if root == page.body => {
-            return !(id..dom.end(id)).any(|down| dom.tag(down) == Tag::H1);
+            return !(id..dom.end(id)).any(|down| dom.tag(down) == Tag::H1) && !introduces(page, id);
         }
         _ => {}
     }

@@ -126,6 +126,7 @@ pub(crate) struct Choice {
     pub(crate) dated_types: Vec<String>,
     pub(crate) guarded_score: i32,
     pub(crate) guarded_links: f32,
+    pub(crate) collection_types: Vec<String>,
     pub(crate) relaxed_few: f32,
     pub(crate) relaxed_thin: f32,
     pub(crate) relaxed_prose: f32,
