@@ -16,6 +16,11 @@ pub enum ArchiveError {
     /// No file has this name or matches this pattern.
     #[error("{0}: no such file")]
     NoFile(String),
+    /// The name is that of a folder.
+    #[error(
+        "{0}: a folder; name its files, as '{0}/*.jsonl' (a folder of HTML is first read by crawl extract)"
+    )]
+    Folder(String),
     /// Invalid pattern of file names.
     #[error("{pattern}: {problem}")]
     Pattern {

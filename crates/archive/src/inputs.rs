@@ -47,6 +47,10 @@ pub fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, ArchiveError> {
             files.push(input.clone());
             continue;
         }
+        if input.is_dir() {
+            let name = input.to_string_lossy();
+            return Err(ArchiveError::Folder(name.trim_end_matches('/').to_owned()));
+        }
         let pattern = input.to_string_lossy();
         let found = glob::glob(&pattern).map_err(|e| ArchiveError::Pattern {
             pattern: pattern.clone().into_owned(),

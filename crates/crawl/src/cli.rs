@@ -1,5 +1,6 @@
 //! The command line as plain data.
 
+mod address;
 mod duplicates;
 mod jobs;
 mod operate;
@@ -10,12 +11,12 @@ mod removed;
 mod replay;
 mod text;
 
+pub use address::{page_url, without_scheme};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crawl_engine::{
     config::{self, Override},
     seeds,
 };
-use crawl_model::strip_userinfo;
 pub use duplicates::DuplicatesArgs;
 pub use jobs::{
     CheckArgs, CheckWhat, ClassifyArgs, DedupArgs, DedupMode, ExplainForm, ExtractArgs, RulesArgs, SiteArgs,
@@ -32,7 +33,6 @@ pub use replay::ReplayArgs;
 use secrecy::{ExposeSecret, SecretString};
 use std::{ffi::OsString, path::PathBuf};
 pub use text::TextArgs;
-use url::Url;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +79,7 @@ pub enum Command {
     Extract(ExtractArgs),
     /// Show how the pages of sites are read, by template.
     ///
-    /// The input is a JSONL of pages or a WARC.
+    /// The input is a JSONL of pages, a WARC, or a folder of HTML or WARC.
     Site(SiteArgs),
     /// Explain the class of a page and how it should be fetched.
     Classify(ClassifyArgs),
@@ -183,16 +183,6 @@ impl Cli {
             .map_err(|error| removed::explain(error, arguments, &mut command))?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
-}
-
-/// Reads the address of a page, whose user name and password are dropped.
-fn page_url(text: &str) -> Result<Url, String> {
-    let mut url = Url::parse(text).map_err(|error| match Url::parse(&format!("https://{text}")) {
-        Ok(url) if error == url::ParseError::RelativeUrlWithoutBase => format!("no scheme; write {url}"),
-        _ => error.to_string(),
-    })?;
-    strip_userinfo(&mut url);
-    Ok(url)
 }
 
 /// Reads a seed without a flag. A word that names no file, URL or host is likely a command that is written wrong.

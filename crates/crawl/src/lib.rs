@@ -2,6 +2,7 @@
 
 pub mod cli;
 mod commands;
+mod distinct_files;
 mod logging;
 mod place;
 pub mod progress;

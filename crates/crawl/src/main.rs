@@ -1,6 +1,9 @@
 //! The binary `crawl`: flags to plain data, plain data to a run, a run to an exit code.
 
-use crawl::{cli::Cli, usage_error::without_secrets};
+use crawl::{
+    cli::Cli,
+    usage_error::{shortened, without_secrets},
+};
 use crawl_engine::{descriptors, exit::Exit};
 use std::{io::Write, process::ExitCode};
 
@@ -13,8 +16,8 @@ fn main() -> ExitCode {
         Ok(cli) => crawl::dispatch(cli),
         Err(error) => {
             if error.use_stderr() {
-                let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-                let text = without_secrets(&error.render().to_string(), words);
+                let words = || std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+                let text = shortened(&without_secrets(&error.render().to_string(), words()), words());
                 // a closed standard error is not worth an error
                 let _ = std::io::stderr().write_all(text.as_bytes());
                 Exit::Usage

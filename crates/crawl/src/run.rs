@@ -2,6 +2,7 @@
 
 use crate::{
     cli::RunArgs,
+    distinct_files,
     logging::{say, say_as, say_json},
     place::Place,
     progress::{self, Places},
@@ -71,6 +72,7 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
             "name a site: crawl https://example.org/, or a file of seeds: crawl --seed urls.txt (see crawl --help)",
         ));
     }
+    check_names(args, &config)?;
     let Seeds { seeds, sites, .. } = seeds::of_names(&names, |line| say_as(Level::WARN, line))?;
     // a seed line is more special than a table of the file
     config.site.splice(0..0, sites);
@@ -111,6 +113,16 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
     let (samples, quiet) = (Arc::default(), args.quiet);
     let job = Job { config, seeds: &seeds, place, named, notifier, samples, quiet };
     runtime.block_on(job.run(state, metrics))
+}
+
+/// Refuses an output that is a file of seeds or settings, or another output.
+fn check_names(args: &RunArgs, config: &Config) -> Result<(), Failure> {
+    let names = args.named_seeds();
+    // a folder of Markdown may have the name of its host
+    let files = names.iter().filter(|name| name.is_file());
+    let inputs: Vec<&Path> = files.chain(&args.config).map(PathBuf::as_path).collect();
+    let textfile = Some(Path::new(&config.metrics.textfile));
+    distinct_files::check(&inputs, &[("-o", config.output.path()), ("--metrics-textfile", textfile)])
 }
 
 /// The refusal of `--fresh` for a crawl in a database.

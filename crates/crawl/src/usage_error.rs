@@ -1,4 +1,4 @@
-//! Errors of the command line, without the secrets that its words may hold.
+//! Errors of the command line: without the secrets that its words may hold, and with long words shortened.
 
 use crawl_model::hide_userinfo;
 
@@ -17,6 +17,38 @@ pub fn without_secrets(error: &str, words: impl Iterator<Item = String>) -> Stri
         }
     }
     text
+}
+
+/// Characters of the longest word that an error repeats as a whole.
+const LONGEST: usize = 500;
+/// Characters of a longer word at its start and at its end.
+const START: usize = 300;
+const END: usize = 100;
+
+/// The text of an error with long words shortened in the middle: those of the command line, and any other run without spaces.
+#[must_use]
+pub fn shortened(error: &str, words: impl Iterator<Item = String>) -> String {
+    let mut text = error.to_owned();
+    for word in words {
+        for part in [word.as_str(), word.split_once('=').map_or("", |(_, value)| value)] {
+            if let Some(short) = without_middle(part) {
+                text = text.replace(part, &short);
+            }
+        }
+    }
+    let runs = text.split_inclusive(char::is_whitespace);
+    runs.map(|run| without_middle(run).unwrap_or_else(|| run.to_owned())).collect()
+}
+
+/// A long word without its middle; none for a short one.
+fn without_middle(word: &str) -> Option<String> {
+    // as many bytes are at least as many characters
+    let length = if word.len() > LONGEST { word.chars().count() } else { 0 };
+    (length > LONGEST).then(|| {
+        let start: String = word.chars().take(START).collect();
+        let end: String = word.chars().skip(length - END).collect();
+        format!("{start}…{end}")
+    })
 }
 
 /// The command line in shell syntax, without secrets.
@@ -51,7 +83,9 @@ fn hide(word: &str) -> String {
 fn is_header(name: &str, value: &str) -> bool {
     let is_name =
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-    is_name && !value.starts_with('/') && !value.bytes().all(|b| b.is_ascii_digit())
+    let port = value.split('/').next().unwrap_or_default();
+    let is_port = port.bytes().all(|b| b.is_ascii_digit()) && (port == value || name == "localhost");
+    is_name && !value.starts_with('/') && !is_port
 }
 
 #[cfg(test)]
@@ -75,6 +109,27 @@ mod tests {
     }
 
     #[test]
+    fn a_long_word_loses_its_middle() {
+        let of = |words: &[&str], error: &str| shortened(error, words.iter().map(ToString::to_string));
+        let long = "é".repeat(10_000);
+        let short = format!("{}…{}", &long[..2 * START], &long[..2 * END]);
+        assert_eq!(
+            of(&[], &format!("/tmp/{long}: no such file")).chars().count(),
+            401 + "no such file".len()
+        );
+        assert_eq!(
+            of(&[&format!("--select={long} {long}")], &format!("x {long} {long}: y")).chars().count(),
+            406
+        );
+        assert_eq!(
+            of(&[&long], &format!("no \"{long}\" here\nand there")),
+            format!("no \"{short}\" here\nand there")
+        );
+        let plain = "two  words\n\nand a URL https://a.example/";
+        assert_eq!(of(&["words"], plain), plain);
+    }
+
+    #[test]
     fn usage_errors_repeat_no_password_or_header() {
         for words in [
             &["--seed", "a.test", "http://u:s3cret@h"][..],
@@ -90,7 +145,7 @@ mod tests {
             let told = message_of(words);
             assert!(told.starts_with("error: ") && !told.contains("s3cret"), "{words:?}: {told}");
         }
-        for word in ["harbour", "http://harbour.test/", "localhost:80"] {
+        for word in ["harbour", "http://harbour.test/", "localhost:80", "localhost:80/a"] {
             assert!(
                 message_of(&["workers", word]).contains(&format!("'{word}'")),
                 "other words are repeated"

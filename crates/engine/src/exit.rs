@@ -154,7 +154,8 @@ impl Failure {
             io::ErrorKind::NotFound
             | io::ErrorKind::PermissionDenied
             | io::ErrorKind::IsADirectory
-            | io::ErrorKind::NotADirectory => Exit::Usage,
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::InvalidFilename => Exit::Usage,
             _ if error.raw_os_error().is_some() => Exit::Storage,
             _ => Exit::Usage,
         };
@@ -229,7 +230,7 @@ impl From<ArchiveError> for Failure {
         let exit = match &error {
             ArchiveError::Io { path, error } => return Self::input(path, error),
             ArchiveError::Output(_) => Exit::Storage,
-            ArchiveError::NoFile(_) | ArchiveError::Pattern { .. } => Exit::Usage,
+            ArchiveError::NoFile(_) | ArchiveError::Folder(_) | ArchiveError::Pattern { .. } => Exit::Usage,
         };
         Self { exit, error: error.into() }
     }
@@ -279,6 +280,7 @@ mod tests {
             (Errno::NOENT, Exit::Usage, "No such file"),
             (Errno::ACCESS, Exit::Usage, "denied"),
             (Errno::ISDIR, Exit::Usage, "directory"),
+            (Errno::NAMETOOLONG, Exit::Usage, "too long"),
         ] {
             let error = || io::Error::from(code);
             let path = Path::new("in.jsonl");

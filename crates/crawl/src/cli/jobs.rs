@@ -97,8 +97,12 @@ pub struct ExtractArgs {
 /// `crawl site`
 #[derive(Debug, Args)]
 pub struct SiteArgs {
-    /// Lines {"id","url","content_type","html" or "html_base64"}, or a WARC by its name (.warc, .warc.gz); - or none for standard input
+    /// Lines {"id","url","content_type","html" or "html_base64"}, a WARC by its name (.warc, .warc.gz), or a folder of HTML or WARC;
+    /// - or none for standard input
     pub file: Option<PathBuf>,
+    /// For a folder of HTML, the address of its first level
+    #[arg(long, value_parser = super::page_url)]
+    pub url: Option<url::Url>,
     /// One page for a browser: a picture of each template, with content, frame and unsure parts
     #[arg(long, conflicts_with = "json")]
     pub html: bool,

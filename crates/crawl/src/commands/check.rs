@@ -4,20 +4,20 @@ use super::{
     jsonl::{Lines, Object, each_object},
     read_document, write_text,
 };
-use crate::cli::{CheckArgs, CheckWhat};
+use crate::cli::{CheckArgs, CheckWhat, page_url};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_engine::{
     exit::{Exit, Failure},
-    judge,
+    judge, seeds,
 };
 use crawl_extract::{Rules, charset};
 use crawl_fetch::{
     Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, RobotsTxt, SitemapLimits, parse_sitemap,
     product_token,
 };
-use crawl_model::{hide_userinfo, strip_userinfo};
+use crawl_model::hide_userinfo;
 use serde_json::{Value, json};
-use std::{fmt::Write as _, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 use url::Url;
 
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -49,11 +49,16 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 }
 
 fn needed_url(args: &CheckArgs, what: &str) -> Result<Url, Failure> {
-    let text = args.url.as_deref().ok_or_else(|| Failure::usage(format!("name {what} with --url")))?;
-    let mut url =
-        Url::parse(text).map_err(|e| Failure::usage(format!("--url {}: {e}", hide_userinfo(text))))?;
-    strip_userinfo(&mut url);
-    Ok(url)
+    let Some(text) = args.url.as_deref() else {
+        return Err(Failure::usage(match args.file.as_deref().and_then(seeds::as_url) {
+            Some(site) => format!(
+                "{}: is no file but a site; name a saved file, and {what} with --url",
+                hide_userinfo(site)
+            ),
+            None => format!("name {what} with --url"),
+        }));
+    };
+    page_url(text).map_err(|e| Failure::usage(format!("--url {}: {e}", hide_userinfo(text))))
 }
 
 fn robots(args: &CheckArgs) -> Result<String, Failure> {
@@ -134,6 +139,14 @@ fn rules(args: &CheckArgs) -> Result<String, Failure> {
     let faults: Vec<String> = [extraction.err(), quality.err()].into_iter().flatten().collect();
     if !faults.is_empty() {
         return Err(Failure::usage(faults.join("\n")));
+    }
+    // files of other names are faults
+    let is_rules = |entry: fs::DirEntry| entry.path().extension().is_some_and(|end| end == "toml");
+    if !fs::read_dir(dir).into_iter().flatten().flatten().any(is_rules) {
+        return Err(Failure::usage(format!(
+            "{}: nothing to check: no file of rules in it, such as sites.toml or quality.toml",
+            dir.display()
+        )));
     }
     Ok(format!("{}: no faults\n", dir.display()))
 }
@@ -234,7 +247,7 @@ fn charset_line(asked: &Object) -> Result<Object, String> {
 
 fn sitemap_line(asked: &Object) -> Result<Object, String> {
     let url = text(asked, "url").ok_or("\"url\" is missing")?;
-    let url = Url::parse(url).map_err(|e| format!("url: {e}"))?;
+    let url = page_url(url).map_err(|e| format!("url: {e}"))?;
     let strict_location = asked.get("strict_location").and_then(Value::as_bool).unwrap_or(false);
     let limits = SitemapLimits { strict_location, ..SitemapLimits::default() };
     Ok(object(match parse_sitemap(&bytes(asked, "bytes_b64")?, &url, &limits) {

@@ -1,11 +1,12 @@
 //! Lines of pages in, lines of results out: in parallel, in the same order, a bounded number in memory.
 
-use super::{open, write_json};
-use crate::logging::say;
+use super::{line_input::open_lines, write_json};
+use crate::{cli::without_scheme, logging::say};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_archive::next_line;
 use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::Input;
+use crawl_model::hide_userinfo;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,6 +29,8 @@ pub struct Lines {
     /// The number of the last line.
     number: usize,
     reports: Reports,
+    /// Messages on pages whose address is left out.
+    warnings: Reports,
 }
 
 /// Messages on unusable lines: one each for the first, a count of the others.
@@ -50,12 +53,17 @@ impl Reports {
         self.bad > 0
     }
 
+    /// Lines without a message of their own, if there are any.
+    fn unnamed(&self) -> Option<usize> {
+        self.bad.checked_sub(MAX_REPORTED).filter(|more| *more > 0)
+    }
+
     /// Reports how many lines have no message of their own.
     ///
     /// # Errors
     /// When there were unusable lines and no `good` one.
     pub(super) fn end(&self, name: &str, good: usize) -> Result<(), Failure> {
-        if let Some(more) = self.bad.checked_sub(MAX_REPORTED).filter(|more| *more > 0) {
+        if let Some(more) = self.unnamed() {
             say(&format!("{name}: {more} more lines could not be used"));
         }
         if good == 0 && self.bad > 0 {
@@ -75,12 +83,12 @@ impl Lines {
     /// # Errors
     /// When the file cannot be opened.
     pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
-        Ok(Self::new(open(path)?, input_name(path)))
+        Ok(Self::new(open_lines(path)?, input_name(path)))
     }
 
     /// Reads an input that messages give this name.
     pub fn new(input: Box<dyn BufRead>, name: String) -> Self {
-        Self { input, name, number: 0, reports: Reports::default() }
+        Self { input, name, number: 0, reports: Reports::default(), warnings: Reports::default() }
     }
 
     /// The next line with its number, which may be empty.
@@ -111,6 +119,9 @@ impl Lines {
     }
 
     fn end(&self, good: usize) -> Result<Exit, Failure> {
+        if let Some(more) = self.warnings.unnamed() {
+            say(&format!("{}: {more} more lines have a faulty url", self.name));
+        }
         self.reports.end(&self.name, good).map(|()| Exit::Done)
     }
 }
@@ -151,6 +162,8 @@ pub struct Page<'a> {
     pub bytes: Cow<'a, [u8]>,
     /// Content type as given, or the charset that `html` has by being text.
     pub content_type: Option<Cow<'a, str>>,
+    /// The fault of an address that is given and no URL.
+    faulty_url: Option<String>,
 }
 
 impl Page<'_> {
@@ -160,13 +173,21 @@ impl Page<'_> {
     }
 }
 
-/// The line to write, with an error for a line that is no page.
-type Outcome = Result<Vec<u8>, (Vec<u8>, String)>;
+/// The line to write, with an error for a line that is no page, and with a warning for a faulty address.
+type Outcome = Result<(Vec<u8>, Option<String>), (Vec<u8>, String)>;
 
 #[derive(Serialize)]
 struct ErrorRecord<'a> {
     id: &'a Value,
     error: String,
+}
+
+/// Reads the address of a page; a name in place of one stays if it is a URL.
+fn address(text: &str) -> Result<Url, String> {
+    match without_scheme(text) {
+        Some(advice) => Err(advice),
+        None => Url::parse(text).map_err(|e| e.to_string()),
+    }
 }
 
 impl<'a> Line<'a> {
@@ -186,8 +207,16 @@ impl<'a> Line<'a> {
             },
             (None, None) => return Err((self.id, "neither \"html\" nor \"html_base64\"".into())),
         };
-        let url = self.url.and_then(|u| Url::parse(&u).ok());
-        Ok(Page { id: self.id, url, bytes, content_type })
+        let (url, faulty_url) = match self.url.filter(|text| !text.is_empty()) {
+            None => (None, None),
+            Some(text) => match address(&text) {
+                Ok(url) => (Some(url), None),
+                Err(problem) => {
+                    (None, Some(format!("url \"{}\": {problem}; left out", hide_userinfo(&text))))
+                }
+            },
+        };
+        Ok(Page { id: self.id, url, bytes, content_type, faulty_url })
     }
 }
 
@@ -214,9 +243,12 @@ pub fn each<T: Serialize>(mut input: Lines, work: impl Fn(Page<'_>) -> T + Sync)
         let mut out = Vec::new();
         for (number, result) in results {
             match result {
-                Ok(line) if line.is_empty() => {}
-                Ok(line) => {
+                Ok((line, _)) if line.is_empty() => {}
+                Ok((line, warning)) => {
                     good += 1;
+                    if let Some(warning) = warning {
+                        input.warnings.add(&input.name, number, &warning);
+                    }
                     out.extend(line);
                 }
                 Err((line, problem)) => {
@@ -294,13 +326,16 @@ pub type Object = serde_json::Map<String, Value>;
 
 fn one<T: Serialize>(line: &[u8], work: &(impl Fn(Page<'_>) -> T + Sync)) -> Outcome {
     if line.trim_ascii().is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), None));
     }
     let page = serde_json::from_slice::<Line<'_>>(line)
         .map_err(|e| (Value::Null, json_problem(&e)))
         .and_then(Line::page);
     let refused = match page {
-        Ok(page) => return encode(&work(page)).map_err(|e| (Vec::new(), e)),
+        Ok(mut page) => {
+            let warning = page.faulty_url.take();
+            return encode(&work(page)).map(|line| (line, warning)).map_err(|e| (Vec::new(), e));
+        }
         Err((id, problem)) => bad_line(&id, problem),
     };
     Err(refused)
@@ -330,9 +365,9 @@ mod tests {
     #[test]
     fn line_is_a_page_or_an_error_with_its_reason() {
         let size = |line: &str| one(line.as_bytes(), &|p: Page<'_>| (p.id, p.bytes.len()));
-        assert_eq!(size(r#"{"id":7,"html":"a\nb"}"#).unwrap(), b"[7,3]\n");
-        assert_eq!(size(r#"{"id":"x","html_base64":"/////w=="}"#).unwrap(), b"[\"x\",4]\n");
-        assert_eq!(size("  \n").unwrap(), b"");
+        assert_eq!(size(r#"{"id":7,"html":"a\nb"}"#).unwrap(), (b"[7,3]\n".to_vec(), None));
+        assert_eq!(size(r#"{"id":"x","html_base64":"/////w=="}"#).unwrap(), (b"[\"x\",4]\n".to_vec(), None));
+        assert_eq!(size("  \n").unwrap(), (Vec::new(), None));
         let (line, problem) = size(r#"{"id":1,"html_base64":"%"}"#).unwrap_err();
         assert!(
             String::from_utf8(line).unwrap().starts_with(r#"{"id":1,"error":"html_base64: "#),

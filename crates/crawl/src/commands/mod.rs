@@ -11,6 +11,7 @@ mod extract;
 mod json;
 mod jsonl;
 mod kept;
+mod line_input;
 mod next_visits;
 mod outputs;
 mod page_file;
@@ -31,6 +32,7 @@ mod workers;
 use crate::{
     cli::{Cli, Command, RulesArgs, SchemaArgs},
     logging::{say, say_as},
+    usage_error::shortened,
 };
 use clap::CommandFactory;
 use crawl_engine::{
@@ -80,7 +82,8 @@ pub fn dispatch(cli: Cli) -> Exit {
     };
     outcome.unwrap_or_else(|failure| {
         if failure.exit != Exit::Done {
-            say_as(Level::ERROR, &format!("crawl: {:#}", failure.error));
+            let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            say_as(Level::ERROR, &shortened(&format!("crawl: {:#}", failure.error), words));
         }
         failure.exit
     })

@@ -1,13 +1,16 @@
 //! `crawl replay`: extraction and cleaning again, from an archive.
 
 use super::kept;
-use crate::{cli::ReplayArgs, logging::say, signals::stop_on_signals};
+use crate::{cli::ReplayArgs, distinct_files, logging::say, signals::stop_on_signals};
 use crawl_engine::{
     captures, config,
     exit::{Exit, Failure},
     replay,
 };
-use std::time::Instant;
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Runs `crawl replay INPUT`.
@@ -15,6 +18,8 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let config = config::load(args.config.as_deref(), config::environment()?, args.overrides())?;
     crate::logging::start(&config.log)?;
     crawl_engine::memory::check_address_space(config.extract.threads)?;
+    let inputs: Vec<&Path> = args.inputs.iter().chain(&args.config).map(PathBuf::as_path).collect();
+    distinct_files::check(&inputs, &[("-o", config.output.path())])?;
     let began = Instant::now();
     let inputs = kept::inputs(&args.inputs)?;
     let archive = replay::open(&inputs, args.url.as_ref(), &config)?;

@@ -1,12 +1,16 @@
 //! `crawl report`: writes the HTML report of the last run again from its data.
 
-use crate::{cli::ReportArgs, logging::say, report::Report};
+use crate::{cli::ReportArgs, distinct_files, logging::say, report::Report};
 use crawl_engine::{
     config,
     exit::{Exit, Failure},
     state::{self, SharedCrawl},
 };
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
 
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let settings =
@@ -28,6 +32,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let report = Report::read(&dir).map_err(|e| {
         Failure::usage(format!("{}: no report of a run can be read here: {e}", dir.display()))
     })?;
+    check_name(args, &dir)?;
     let written = match &args.output {
         Some(page) => report.write_page(page).map(|()| page.clone()),
         // a run that ends may write the data at the same time
@@ -41,4 +46,14 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
             .map_err(|e| Failure::usage(format!("{} cannot be shown: {e}", page.display())))?;
     }
     Ok(Exit::Done)
+}
+
+/// Refuses a page that would replace the seeds, the settings or a file of the state.
+fn check_name(args: &ReportArgs, dir: &Path) -> Result<(), Failure> {
+    let state = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let state = state.filter(|path| path.extension() != Some(OsStr::new("html")));
+    let seeds = args.state.all_seeds().into_iter().filter(|name| name.is_file());
+    let inputs: Vec<PathBuf> = state.chain(seeds).chain(args.state.config.clone()).collect();
+    let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+    distinct_files::check(&inputs, &[("-o", args.output.as_deref())])
 }

@@ -1,26 +1,26 @@
 //! `crawl site`: how sites are read, template by template, by what their pages share.
 
 mod html;
+mod source;
 
-use super::{documents, extract::by_site::Lines, jsonl, rules, write_json, write_text};
+use super::{rules, write_json, write_text};
 use crate::cli::SiteArgs;
-use crawl_archive::{Body, Document, ReadOptions};
 use crawl_engine::exit::{Exit, Failure};
-use crawl_extract::{CountedBlock, Input, Options, PageExtractor, PageOutline, SiteArea, SiteEvidence};
+use crawl_extract::{CountedBlock, Options, PageExtractor, PageOutline, SiteArea, SiteEvidence};
 use crawl_model::HostKey;
-use rayon::prelude::*;
 use serde::Serialize;
+use source::{Source, SourcePage};
 use std::{
     collections::{BTreeMap, HashMap},
     fmt::Write as _,
-    path::Path,
 };
 use url::Url;
 
 const NO_PAGE: &str = "no page with HTML and a URL in the input; lines need \"html\" and \"url\", which records of a crawl do not \
-    have: crawl with --warc DIR, and name a file of DIR";
-/// Most bytes of a record of an archive.
-const MAX_RECORD: usize = 64 << 20;
+    have: crawl with --warc DIR, and name DIR";
+/// The same of a folder.
+const NO_ADDRESS: &str =
+    "no page with a known address in the folder: name that of its first level with --url";
 /// Examples of a template.
 const EXAMPLES: usize = 3;
 /// Templates of a host that are shown one by one.
@@ -57,7 +57,7 @@ struct TemplateView {
 
 pub fn run(args: &SiteArgs) -> Result<Exit, Failure> {
     let extractor = PageExtractor::from_rules(rules(&args.rules)?, Options::default());
-    let source = Source::of(args.file.as_deref())?;
+    let source = Source::of(args)?;
     let mut evidence: HashMap<HostKey, SiteEvidence> = HashMap::new();
     let count = |page: &SourcePage<'_>| (page.host.clone(), extractor.count_blocks(&page.input));
     source.visit(count, |(host, blocks): (HostKey, Vec<CountedBlock>)| {
@@ -76,7 +76,8 @@ pub fn run(args: &SiteArgs) -> Result<Exit, Failure> {
     })?;
     let views: Vec<SiteView> = sites.into_iter().map(|(host, templates)| view(&host, templates)).collect();
     if views.is_empty() {
-        return Err(Failure::usage(NO_PAGE));
+        let is_folder = args.file.as_ref().is_some_and(|file| file.is_dir());
+        return Err(Failure::usage(if is_folder { NO_ADDRESS } else { NO_PAGE }));
     }
     let out = match () {
         () if args.html => html::page(&views),
@@ -169,66 +170,6 @@ fn in_words(site: &SiteView) -> String {
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
-}
-
-/// A page of the input.
-struct SourcePage<'a> {
-    host: HostKey,
-    url: &'a Url,
-    input: Input<'a>,
-}
-
-/// Pages that can be read twice.
-enum Source<'a> {
-    Lines(Lines<'a>),
-    Archive(&'a Path),
-}
-
-impl<'a> Source<'a> {
-    fn of(file: Option<&'a Path>) -> Result<Self, Failure> {
-        let is_archive = |path: &&Path| {
-            let name = path.to_string_lossy();
-            [".warc", ".warc.gz", ".warc.zst", ".parquet"].iter().any(|ending| name.ends_with(ending))
-        };
-        match file.filter(is_archive).filter(|path| !path.is_dir()) {
-            Some(path) => Ok(Self::Archive(path)),
-            None => Ok(Self::Lines(Lines::of(file)?)),
-        }
-    }
-
-    /// Reads all pages and runs `work` on each, in parallel; `take` has the results in order.
-    fn visit<T: Send>(
-        &self,
-        work: impl Fn(&SourcePage<'_>) -> T + Sync,
-        mut take: impl FnMut(T),
-    ) -> Result<(), Failure> {
-        match self {
-            Self::Lines(lines) => {
-                let work = |page: jsonl::Page<'_>| {
-                    let url = page.url.as_ref()?;
-                    Some(work(&SourcePage { host: HostKey::of(url)?, url, input: page.input() }))
-                };
-                jsonl::visit(lines.reader()?, work, |done| done.into_iter().for_each(&mut take))
-            }
-            Self::Archive(path) => {
-                let options = ReadOptions { max_record: MAX_RECORD, keep_lines: false };
-                let work = |document: &Document| {
-                    let Body::Html(bytes) = &document.body else { return None };
-                    let url = Url::parse(&document.url).ok()?;
-                    let content_type =
-                        Some(document.content_type.as_str()).filter(|declared| !declared.is_empty());
-                    let input = Input::new(bytes).with_url(&url).with_content_type(content_type);
-                    Some(work(&SourcePage { host: HostKey::of(&url)?, url: &url, input }))
-                };
-                documents::read(path, &options, &mut |batch| {
-                    let done: Vec<Option<T>> = batch.par_iter().map(work).collect();
-                    done.into_iter().flatten().for_each(&mut take);
-                    Ok(())
-                })
-                .map(|_| ())
-            }
-        }
-    }
 }
 
 /// The name of an area, as the page has it.

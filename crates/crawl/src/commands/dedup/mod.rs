@@ -8,7 +8,8 @@ mod report;
 use super::jsonl::{Reports, input_name};
 use crate::{
     cli::{DedupArgs, DedupMode},
-    logging::say,
+    distinct_files,
+    logging::{say, say_as},
 };
 use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
 use crawl_engine::{
@@ -23,6 +24,7 @@ use output::Output;
 use records::{Input, Record};
 use report::Report;
 use std::path::Path;
+use tracing::Level;
 
 /// Maximum warnings about domains that are not judged; `--stats` has all.
 const MAX_WARNINGS: usize = 20;
@@ -30,6 +32,7 @@ const MAX_WARNINGS: usize = 20;
 const WRITTEN: usize = 1 << 18;
 
 pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
+    check_names(args)?;
     let config = config::load(None, config::environment()?, Vec::new())?;
     let defaults = &config.dedup;
     let settings = settings(args, defaults)?;
@@ -43,12 +46,15 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     // A place that cannot be written ends the run before the input is read.
     let mut output = Output::create(args.output.as_deref())?;
     let mut report = args.html.as_ref().map(|_| Report::new(mode, &settings));
-    let (mut project, unusable) =
+    let (mut project, good, unusable) =
         count((&input, &name), CountedProject::new(mode, &settings), report.as_mut())?;
-    if unusable && output::is_input(args.file.as_deref(), args.output.as_deref()) {
+    if unusable && distinct_files::is_same(args.file.as_deref(), args.output.as_deref()) {
         return Err(Failure::usage(format!(
             "{name}: is unchanged, since lines of it would be lost; name another file with -o"
         )));
+    }
+    if good == 0 {
+        empty(&name, args.output.as_deref())?;
     }
     let kept = write((&input, &mut output), &mut project, report.as_mut(), args.explain, &extractor)?;
     output.finish()?;
@@ -81,12 +87,31 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The first pass: all records are counted. `name` is that of the input. The second value is true if a line could not be used.
+/// Refuses names of outputs that are one file. The records may replace the input.
+fn check_names(args: &DedupArgs) -> Result<(), Failure> {
+    let beside = [("--stats", args.stats.as_deref()), ("--html", args.html.as_deref())];
+    distinct_files::check(args.file.as_deref().as_slice(), &beside)?;
+    distinct_files::check(&[], &[("-o", args.output.as_deref()), beside[0], beside[1]])
+}
+
+/// Reports an input without records, which empties no output.
+fn empty(name: &str, output: Option<&Path>) -> Result<(), Failure> {
+    match output.filter(|path| path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0)) {
+        Some(path) => Err(Failure::usage(format!("{name}: has no record; {} is unchanged", path.display()))),
+        None => {
+            say_as(Level::WARN, &format!("{name}: has no record"));
+            Ok(())
+        }
+    }
+}
+
+/// The first pass: all records are counted. `name` is that of the input. With the number of usable lines, and true if
+/// a line could not be used.
 fn count(
     (input, name): (&Input<'_>, &str),
     mut project: CountedProject,
     mut report: Option<&mut Report>,
-) -> Result<(CountedProject, bool), Failure> {
+) -> Result<(CountedProject, usize, bool), Failure> {
     let (mut good, mut reports) = (0, Reports::default());
     let unusable =
         |number: usize, problem: String| reports.add(name, number, &format!("{problem}; left out"));
@@ -100,7 +125,7 @@ fn count(
     })?;
     reports.end(name, good)?;
     project.settle();
-    Ok((project, reports.has_any()))
+    Ok((project, good, reports.has_any()))
 }
 
 /// The second pass: each record is cleaned and written, or what goes from it is explained. Returns how many keep the text of an

@@ -55,12 +55,3 @@ impl<'a> Output<'a> {
 fn cannot(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Storage, format!("{}: {error}", path.display()))
 }
-
-/// Returns true if the output replaces the input.
-pub(super) fn is_input(input: Option<&Path>, output: Option<&Path>) -> bool {
-    let whole = |path: &Path| path.canonicalize().ok();
-    input.zip(output).is_some_and(|(input, output)| {
-        let output = whole(output);
-        output.is_some() && whole(input) == output
-    })
-}

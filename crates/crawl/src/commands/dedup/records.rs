@@ -5,7 +5,7 @@ use crate::commands::{
     json::{self, Members, push_key},
     jsonl::{MAX_LINE, too_long},
     kept::Kept,
-    open,
+    line_input::open_lines,
 };
 use crawl_dedup::PageText;
 use crawl_engine::exit::Failure;
@@ -16,7 +16,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{
     borrow::Cow,
-    fs::File,
     io::{self, BufRead, BufReader},
     path::Path,
 };
@@ -55,7 +54,7 @@ impl<'p> Input<'p> {
     pub fn open(path: Option<&'p Path>) -> Result<Self, Failure> {
         match path.filter(|path| path.is_file()) {
             Some(path) => Ok(Self::File(path)),
-            None => Kept::of(open(path)?).map(Self::Kept),
+            None => Kept::of(open_lines(path)?).map(Self::Kept),
         }
     }
 
@@ -67,10 +66,7 @@ impl<'p> Input<'p> {
         mut visit: impl FnMut(Record<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let lines: Box<dyn BufRead + '_> = match self {
-            Self::File(path) => {
-                let file = File::open(path).map_err(|e| Failure::input(path, &e))?;
-                Box::new(BufReader::with_capacity(READ, file))
-            }
+            Self::File(path) => open_lines(Some(path))?,
             Self::Kept(kept) => Box::new(BufReader::with_capacity(READ, kept.reader()?)),
         };
         let mut text = String::new();

@@ -3,7 +3,7 @@
 mod output;
 
 use super::{documents, rules};
-use crate::{cli::DuplicatesArgs, logging::say};
+use crate::{cli::DuplicatesArgs, distinct_files, logging::say};
 use crawl_archive::{MAX_RECORD_BYTES, ReadOptions};
 use crawl_corpus::{
     Analysis, ClusterSettings, Findings, Keep, Origin, PAIRS_PER_GROUP, Settings, TfIdfSettings,
@@ -14,11 +14,12 @@ use crawl_engine::{
     judge::language,
 };
 use rayon::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
     let section = config::load(args.config.as_deref(), config::environment()?, args.overrides())?.duplicates;
     let files = crawl_archive::expand(&args.inputs)?;
+    check_names(args, &files)?;
     let keep = match (&args.table, &args.html) {
         (Some(_), _) => Keep::Pages,
         (None, Some(_)) => Keep::Texts,
@@ -46,6 +47,21 @@ pub fn run(args: &DuplicatesArgs) -> Result<Exit, Failure> {
     output::write(args, &findings, &origin)?;
     summarize(&findings, &origin);
     Ok(Exit::Done)
+}
+
+/// Refuses an output that is an input, or another output.
+fn check_names(args: &DuplicatesArgs, files: &[PathBuf]) -> Result<(), Failure> {
+    let inputs: Vec<&Path> = files.iter().chain(&args.config).map(PathBuf::as_path).collect();
+    let parquet = args.table.as_deref().filter(|_| args.parquet).map(output::beside);
+    let outputs = [
+        ("--report", args.report.as_deref()),
+        ("--table", args.table.as_deref()),
+        ("--parquet", parquet.as_deref()),
+        ("--html", args.html.as_deref()),
+        ("--bands", args.bands.as_deref()),
+        ("--terms", args.terms.as_deref()),
+    ];
+    distinct_files::check(&inputs, &outputs)
 }
 
 fn settings(section: &DuplicatesSection) -> Result<Settings, Failure> {

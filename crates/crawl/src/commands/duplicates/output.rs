@@ -39,7 +39,7 @@ pub(super) fn write(args: &DuplicatesArgs, findings: &Findings, origin: &Origin)
 }
 
 /// The Parquet file that goes with a table.
-fn beside(table: &Path) -> PathBuf {
+pub(super) fn beside(table: &Path) -> PathBuf {
     table.with_extension("parquet")
 }
 

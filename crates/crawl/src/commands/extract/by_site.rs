@@ -2,7 +2,7 @@
 //! extracts each page by these counts.
 
 use super::line;
-use crate::commands::{jsonl, kept::Kept, open};
+use crate::commands::{jsonl, kept::Kept, line_input::open_lines};
 use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::{PageExtractor, SiteEvidence};
 use crawl_model::HostKey;
@@ -39,7 +39,7 @@ impl<'a> Lines<'a> {
         if let Some(path) = file.filter(|file| file.is_file()) {
             return Ok(Self::Path(path));
         }
-        Kept::of(open(file)?).map(Self::Kept)
+        Kept::of(open_lines(file)?).map(Self::Kept)
     }
 
     /// The lines from the first one on.

@@ -7,7 +7,7 @@ mod output;
 mod report;
 
 use super::{documents, visit, write_out, write_text};
-use crate::{cli::QualityArgs, logging::say};
+use crate::{cli::QualityArgs, distinct_files, logging::say};
 use crawl_archive::{Body, Document, MAX_RECORD_BYTES, ReadOptions};
 use crawl_corpus::Page;
 use crawl_engine::{
@@ -23,7 +23,10 @@ use explain::Explainer;
 use output::Output;
 use rayon::prelude::*;
 use report::Report;
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 /// Origin of a document's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +62,14 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
         return explain_url(url.clone(), config.clone(), &judge);
     }
     let rules = configured_rules(&config.extract, say)?;
+    let files = crawl_archive::expand(&args.inputs)?;
+    check_names(args, &files)?;
     let mut job = Job::new(args, &judge, sets)?;
     let extractor = documents::extractor(rules, config.extract.favor);
     let options = ReadOptions { max_record: MAX_RECORD_BYTES, keep_lines: args.output.is_some() };
     let (mut read, mut unreadable) = (0, 0);
-    for file in crawl_archive::expand(&args.inputs)? {
-        let count = documents::read(&file, &options, &mut |batch| {
+    for file in &files {
+        let count = documents::read(file, &options, &mut |batch| {
             let judged: Vec<Judged> =
                 batch.into_par_iter().map(|document| judged(document, &extractor, &judge)).collect();
             judged.iter().try_for_each(|document| job.document(document))
@@ -76,6 +81,13 @@ pub fn run(args: &QualityArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("no document could be read"));
     }
     job.finish(args, unreadable)
+}
+
+/// Refuses an output that is an input, or another output.
+fn check_names(args: &QualityArgs, files: &[PathBuf]) -> Result<(), Failure> {
+    let inputs: Vec<&Path> = files.iter().chain(&args.config).map(PathBuf::as_path).collect();
+    let (output, html, stats) = (args.output.as_deref(), args.html.as_deref(), args.stats.as_deref());
+    distinct_files::check(&inputs, &[("-o", output), ("--html", html), ("--stats", stats)])
 }
 
 /// The rules of extraction that the configuration and the flags name.

@@ -1,0 +1,194 @@
+//! Names and inputs that are easily mistaken: what is refused, and with which words.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
+
+#[path = "support/run.rs"]
+mod run;
+
+use run::{Sandbox, lines, run};
+use std::{fs, io::Write, os::unix::fs::symlink};
+
+const RECORDS: &str = "{\"id\":\"1\",\"url\":\"https://a.example/1\",\"text\":\"One text.\"}\n\
+    {\"id\":\"2\",\"url\":\"https://a.example/2\",\"text\":\"Another text.\"}\n";
+const PAGE: &str = "<!doctype html><title>A page</title><main><p>Words of a page that say something.</main>";
+
+/// Standard error of a command that is refused.
+fn refused(sandbox: &Sandbox, words: &[&str]) -> String {
+    run(sandbox.bare().args(words)).expect(2).stderr
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    out.write_all(text.as_bytes()).unwrap();
+    out.finish().unwrap()
+}
+
+#[test]
+fn no_output_replaces_an_input() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in.jsonl", RECORDS);
+    sandbox.write("in.parquet", RECORDS);
+    sandbox.write("seeds.txt", "https://a.example/\n");
+    symlink(sandbox.path("in.jsonl"), sandbox.path("link")).unwrap();
+    fs::create_dir(sandbox.path("pages")).unwrap();
+    for (command, flags) in [
+        ("dedup", &["--stats", "--html"][..]),
+        ("duplicates", &["--report", "--table", "--html", "--bands", "--terms"]),
+        ("quality", &["-o", "--stats", "--html"]),
+    ] {
+        for (flag, name) in
+            flags.iter().flat_map(|flag| ["in.jsonl", "./in.jsonl", "link"].map(|name| (flag, name)))
+        {
+            let said = refused(&sandbox, &[command, "in.jsonl", flag, name]);
+            assert!(said.contains(&format!("{flag} {name}: is an input")), "{command}: {said}");
+            assert_eq!(sandbox.read("in.jsonl"), RECORDS, "{command} {flag} {name}");
+        }
+    }
+    let beside =
+        refused(&sandbox, &["duplicates", "in.parquet", "in.jsonl", "--table", "in.csv", "--parquet"]);
+    assert!(beside.contains("--parquet in.parquet: is an input"), "{beside}");
+    let crawl = refused(&sandbox, &["seeds.txt", "-o", "x.jsonl", "--metrics-textfile", "./seeds.txt"]);
+    assert!(crawl.contains("--metrics-textfile ./seeds.txt: is an input"), "{crawl}");
+    let replay = refused(&sandbox, &["replay", "pages", "-o", "./pages/"]);
+    assert!(replay.contains("-o ./pages/: is an input"), "{replay}");
+    let both = refused(&sandbox, &["quality", "in.jsonl", "--stats", "new", "--html", "./new"]);
+    assert!(both.contains("is the file of --html too"), "{both}");
+    assert!(!sandbox.path("new").exists());
+    // the records of dedup may replace their input, and a device is no input
+    run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "in.jsonl"])).expect(0);
+    run(sandbox.bare().args(["quality", "in.jsonl", "--stats", "/dev/null", "--html", "/dev/null"]))
+        .expect(0);
+}
+
+#[test]
+fn the_report_of_a_run_replaces_no_file_of_its_state() {
+    let sandbox = Sandbox::new();
+    run(&mut sandbox.crawl(&["http://127.0.0.1:1/".to_owned()], &["-q"])).expect(4);
+    for name in ["state/errors.jsonl", "state/crawl.sqlite"] {
+        let said = refused(&sandbox, &["report", "--state-dir", "state", "-o", name]);
+        assert!(said.contains("is an input"), "{said}");
+    }
+    run(sandbox.bare().args(["report", "--state-dir", "state", "-o", "state/report.html"])).expect(0);
+}
+
+#[test]
+fn an_input_without_records_empties_no_output() {
+    let sandbox = Sandbox::new();
+    sandbox.write("empty.jsonl", "\n");
+    sandbox.write("clean.jsonl", RECORDS);
+    let said = refused(&sandbox, &["dedup", "empty.jsonl", "-o", "clean.jsonl"]);
+    assert!(said.contains("empty.jsonl: has no record; clean.jsonl is unchanged"), "{said}");
+    assert_eq!(sandbox.read("clean.jsonl"), RECORDS);
+    let done = run(sandbox.bare().args(["dedup", "empty.jsonl", "-o", "new.jsonl"])).expect(0);
+    assert!(done.stderr.contains("empty.jsonl: has no record\n"), "{}", done.stderr);
+    assert_eq!(sandbox.read("new.jsonl"), "");
+}
+
+#[test]
+fn packed_lines_are_unpacked_and_other_formats_named() {
+    let sandbox = Sandbox::new();
+    let plain = sandbox.write("in.jsonl", RECORDS);
+    let want = run(sandbox.bare().args(["dedup"]).arg(plain)).expect(0).stdout;
+    // the content decides, not the name
+    sandbox.write("gzip", gzip(RECORDS));
+    sandbox.write("zstd", zstd::encode_all(RECORDS.as_bytes(), 1).unwrap());
+    for name in ["gzip", "zstd"] {
+        assert_eq!(run(sandbox.bare().args(["dedup", name])).expect(0).stdout, want, "{name}");
+        let piped = fs::File::open(sandbox.path(name)).unwrap();
+        assert_eq!(run(sandbox.bare().arg("dedup").stdin(piped)).expect(0).stdout, want, "{name}");
+    }
+    let line = format!("{}\n", serde_json::json!({"url": "https://a.example/", "html": PAGE}));
+    sandbox.write("pages", gzip(&line));
+    for flags in [&["--jsonl"][..], &["--jsonl", "--by-site"]] {
+        let done = run(sandbox.bare().args(["extract", "pages"]).args(flags)).expect(0);
+        assert_eq!(lines(&done.stdout).len(), 1, "{flags:?}");
+    }
+    for (head, name) in
+        [(&b"PAR1\x15\x04\xff\n\n"[..], "Parquet"), (b"WARC/1.1\r\n", "WARC"), (b"%PDF-1.7\n", "PDF")]
+    {
+        sandbox.write("other", head);
+        for words in
+            [&["dedup", "other"][..], &["extract", "--jsonl", "other"], &["classify", "--jsonl", "other"]]
+        {
+            let said = refused(&sandbox, words);
+            assert_eq!(said, format!("crawl: other: is {name}; lines of JSON are read here\n"), "{words:?}");
+        }
+    }
+}
+
+#[test]
+fn an_address_without_a_scheme_is_answered_with_the_whole_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write("page.html", PAGE);
+    sandbox.write("robots.txt", "User-agent: *\n");
+    for (words, whole) in [
+        (["extract", "page.html", "--url", "localhost:8080/a"], "http://localhost:8080/a"),
+        (["check", "robots", "robots.txt", "--url=a.example/b"], "https://a.example/b"),
+        (["check", "sitemap", "robots.txt", "--url=a.example:80/b"], "http://a.example/b"),
+    ] {
+        let said = refused(&sandbox, &words);
+        assert!(said.contains(&format!("no scheme; write {whole}\n")), "{said}");
+    }
+    for what in ["robots", "sitemap"] {
+        let said = refused(&sandbox, &["check", what, "a.example"]);
+        assert!(said.contains("a.example: is no file but a site; name a saved file, and"), "{said}");
+    }
+    let page = |url: &str| format!("{}\n", serde_json::json!({"id": url, "url": url, "html": PAGE}));
+    let names = ["a.example/x", "localhost:80/x", "https://a.example/", "doc:123", ""];
+    sandbox.write("pages.jsonl", names.map(page).concat() + &page("b.example").repeat(30));
+    let done = run(sandbox.bare().args(["extract", "--jsonl", "pages.jsonl"])).expect(0);
+    let urls: Vec<_> =
+        lines(&done.stdout).iter().map(|record| record["url"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(urls[..5], ["", "", "https://a.example/", "doc:123", ""]);
+    for said in [
+        "pages.jsonl: line 1: url \"a.example/x\": no scheme; write https://a.example/x; left out\n",
+        "pages.jsonl: line 2: url \"localhost:80/x\": no scheme; write http://localhost/x; left out\n",
+        "pages.jsonl: 12 more lines have a faulty url\n",
+    ] {
+        assert!(done.stderr.contains(said), "{}", done.stderr);
+    }
+    assert_eq!(done.stderr.lines().count(), 21);
+}
+
+#[test]
+fn folders_are_read_or_their_files_asked_for() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("a.example/sub")).unwrap();
+    fs::create_dir(sandbox.path("site")).unwrap();
+    for n in 0..8 {
+        let page = format!(
+            "<title>{n}</title><nav>Menu of the site</nav><main><p>Text {n} alone has {n} words.</main>"
+        );
+        sandbox.write(&format!("a.example/sub/{n}.html"), &page);
+        sandbox.write(&format!("site/{n}.html"), &page);
+    }
+    let host = |words: &[&str]| {
+        let shown = run(sandbox.bare().args(["site", "--json"]).args(words)).expect(0).stdout;
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        format!("{} {}", shown[0]["host"].as_str().unwrap(), shown[0]["pages"])
+    };
+    assert_eq!(host(&["a.example"]), "a.example 8");
+    assert_eq!(host(&["site", "--url", "https://b.example/"]), "b.example 8");
+    assert!(refused(&sandbox, &["site", "site"]).contains("name that of its first level with --url"));
+    for command in ["duplicates", "quality"] {
+        let said = refused(&sandbox, &[command, "site/"]);
+        assert!(said.contains("site: a folder; name its files, as 'site/*.jsonl'"), "{said}");
+    }
+    let said = refused(&sandbox, &["check", "rules", "site"]);
+    assert!(said.contains("site: nothing to check: no file of rules in it"), "{said}");
+}
+
+#[test]
+fn a_long_word_is_not_repeated_as_a_whole() {
+    let sandbox = Sandbox::new();
+    let long = "x".repeat(10_000);
+    for words in [
+        &[long.as_str()][..],
+        &["extract", &long],
+        &["https://a.example/", "--scope", &long],
+        &["projects", "show", &long, "--database", "projects.sqlite"],
+        &["duplicates", &long],
+    ] {
+        let said = refused(&sandbox, words);
+        assert!(said.len() < 1_200 && said.contains("xxx…xxx"), "{:?}: {}", &words[0][..3], said.len());
+    }
+}
