@@ -241,6 +241,13 @@ fn page_wrapper_named_after_its_footer_stays() {
     ));
     assert!(text.contains("hemp, number 1]") && text.contains("hemp, number 20"), "{text}");
     assert!(!text.contains("open from May"), "{text}");
+    // The second try, after names of boxes have left no text.
+    let text = content(&format!(
+        "<body><div class=top>Harbour shop</div><div id=footerPush><h1>Ropes</h1><div class=widget><ul>{goods}</ul></div></div>{footer}\
+        </body>"
+    ));
+    assert!(text.contains("hemp, number 1]") && text.contains("hemp, number 20"), "{text}");
+    assert!(!text.contains("open from May"), "{text}");
     // A footer may hold the only heading of level one.
     let text = content(&format!(
         "<body><div class=text>{}</div><div id=footer><h1>Harbour shop</h1><p>Open from May to October.</p></div></body>",
