@@ -5,7 +5,7 @@
 mod run;
 
 use run::{Sandbox, lines, run};
-use std::{fs, io::Write, os::unix::fs::symlink};
+use std::{fs, io::Write, net::TcpListener, os::unix::fs::symlink};
 
 const RECORDS: &str = "{\"id\":\"1\",\"url\":\"https://a.example/1\",\"text\":\"One text.\"}\n\
     {\"id\":\"2\",\"url\":\"https://a.example/2\",\"text\":\"Another text.\"}\n";
@@ -191,4 +191,41 @@ fn a_long_word_is_not_repeated_as_a_whole() {
         let said = refused(&sandbox, words);
         assert!(said.len() < 1_200 && said.contains("xxx…xxx"), "{:?}: {}", &words[0][..3], said.len());
     }
+}
+
+#[test]
+fn messages_name_the_place_and_the_way_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in.jsonl", RECORDS);
+    sandbox.write("seeds.txt", "foo bar\n/path\n<html>\n");
+    let seeds = refused(&sandbox, &["seeds.txt"]);
+    for said in [
+        "line 1: \"foo bar\": neither a URL nor a host;",
+        "line 2: \"/path\": there is no host;",
+        "line 3: \"<html>\": neither a URL nor a host;",
+    ] {
+        assert!(seeds.contains(said), "{seeds}");
+    }
+    let state =
+        run(sandbox.bare().args(["https://a.example/", "--state-dir", "in.jsonl/state"])).expect(3).stderr;
+    assert!(state.contains("in.jsonl/state: cannot be made: ") && state.contains("--state-dir"), "{state}");
+    for flag in ["--report", "--html"] {
+        let said = run(sandbox.bare().args(["duplicates", "in.jsonl", flag, "/dev/full"])).expect(3).stderr;
+        assert!(said.starts_with("crawl: /dev/full: ") && said.matches("No space").count() == 1, "{said}");
+    }
+}
+
+/// A server in plain text at the port of an `https://` address.
+#[test]
+fn a_server_without_tls_is_named_as_such() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in server.incoming().flatten() {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    let sandbox = Sandbox::new();
+    let done = run(&mut sandbox.crawl(&[format!("https://{address}/")], &[])).expect(4);
+    assert!(done.stderr.contains("the server speaks no TLS at this port: write http://"), "{}", done.stderr);
 }

@@ -7,10 +7,10 @@ use std::io;
 pub enum CorpusError {
     /// A file of the work directory cannot be written or read.
     #[error("the work directory (by default {dir}): {0}", dir = std::env::temp_dir().display())]
-    Work(#[source] io::Error),
+    Work(io::Error),
     /// An output cannot be written.
     #[error("the output: {0}")]
-    Output(#[source] io::Error),
+    Output(io::Error),
     /// A setting is out of its range.
     #[error("{name} is {given}: it must be {range}")]
     Setting {

@@ -236,7 +236,10 @@ impl State {
     /// holds it (exit 6), or its database was removed (exit 7).
     pub fn open(dir: &Path, fresh: bool, config: &Config) -> Result<Self, Failure> {
         check_is_directory(dir)?;
-        private::create_dir_all(dir).map_err(|e| in_dir(dir, &e))?;
+        private::create_dir_all(dir).map_err(|e| {
+            let advice = "name another state directory with --state-dir";
+            Failure::new(Exit::Storage, format!("{}: cannot be made: {e}; {advice}", dir.display()))
+        })?;
         // an earlier version made the folder above it with the mode of the umask
         if let Some(base) = base().ok().filter(|base| dir.parent() == Some(base)) {
             private::tighten(&base);

@@ -72,6 +72,12 @@ fn check_bare(text: &str) -> Result<(), String> {
     if host.trim_end_matches('.').contains(['.', '。']) {
         return Ok(());
     }
+    if host.is_empty() {
+        return Err("there is no host".into());
+    }
+    if host.contains(|c: char| c.is_whitespace() || c.is_ascii_punctuation() && !matches!(c, '-' | '_')) {
+        return Err("neither a URL nor a host".into());
+    }
     Err(format!("\"{host}\" is no host name: there is no dot in it (write http://{host}/ if it is one)"))
 }
 

@@ -263,8 +263,16 @@ impl Merge {
                 continue;
             }
             if !self.defaults.get(name).is_some_and(Value::is_table) {
-                let nearest = || nearest(name, self.defaults.keys());
-                self.faults.add(|| file.fault(at, name, "unknown section".into(), nearest()));
+                let section = self.section_of(name).filter(|_| body.get_ref().as_table().is_none());
+                self.faults.add(|| match section {
+                    Some(section) => {
+                        let problem = format!("a key of the section [{section}]: write it below that line");
+                        file.fault(at, name, problem, None)
+                    }
+                    None => {
+                        file.fault(at, name, "unknown section".into(), nearest(name, self.defaults.keys()))
+                    }
+                });
                 continue;
             }
             match (body.get_ref().as_table(), values.get(name).and_then(Value::as_table)) {
@@ -272,6 +280,18 @@ impl Merge {
                 _ => self.faults.add(|| file.fault(at, name, "is a section, not a value".into(), None)),
             }
         }
+    }
+
+    /// The section that has a key of this name, if it is the only one.
+    fn section_of(&self, key: &str) -> Option<String> {
+        let has = |section: &&String| {
+            self.defaults
+                .get(section.as_str())
+                .and_then(Value::as_table)
+                .is_some_and(|keys| keys.contains_key(key))
+        };
+        let mut sections = self.defaults.keys().filter(has);
+        sections.next().filter(|_| sections.next().is_none()).cloned()
     }
 
     /// Takes the tables of sites, which have no defaults.

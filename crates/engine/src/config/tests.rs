@@ -63,6 +63,8 @@ fn errors_name_file_line_key_and_the_nearest_name() {
     assert_eq!(error, "FILE:3: fetch.concurency: unknown key; did you mean \"concurrency\"?");
     let error = with_file("[fetsh]\n").unwrap_err();
     assert_eq!(error, "FILE:1: fetsh: unknown section; did you mean \"fetch\"?");
+    let error = with_file("depth = 2\n").unwrap_err();
+    assert_eq!(error, "FILE:1: depth: a key of the section [crawl]: write it below that line");
     let error = with_file("\n[politeness]\ndelay = 3\n").unwrap_err();
     assert!(error.starts_with("FILE:3: politeness.delay: \"3\" has no unit; write \"3s\""), "{error}");
     let error = with_file("\n[politeness]\ndelay = 0.5\n").unwrap_err();

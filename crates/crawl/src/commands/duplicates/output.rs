@@ -14,7 +14,7 @@ use std::{
 pub(super) fn write(args: &DuplicatesArgs, findings: &Findings, origin: &Origin) -> Result<(), Failure> {
     if let Some(path) = &args.report {
         let mut out = create(path)?;
-        crawl_corpus::write_report(findings, origin, &mut out)?;
+        crawl_corpus::write_report(findings, origin, &mut out).map_err(|e| cannot(path, &e.into()))?;
         out.finish().map_err(|e| cannot(path, &e.into()))?;
     }
     if let Some(path) = &args.table {
@@ -26,7 +26,7 @@ pub(super) fn write(args: &DuplicatesArgs, findings: &Findings, origin: &Origin)
     }
     if let Some(path) = &args.html {
         let mut out = create(path)?;
-        crawl_corpus::write_html(findings, origin, &mut out)?;
+        crawl_corpus::write_html(findings, origin, &mut out).map_err(|e| cannot(path, &e.into()))?;
         out.finish().map_err(|e| cannot(path, &e.into()))?;
     }
     if let Some(path) = &args.bands {
