@@ -209,6 +209,10 @@ fn messages_name_the_place_and_the_way_out() {
     let state =
         run(sandbox.bare().args(["https://a.example/", "--state-dir", "in.jsonl/state"])).expect(3).stderr;
     assert!(state.contains("in.jsonl/state: cannot be made: ") && state.contains("--state-dir"), "{state}");
+    for address in ["8080", "localhost:8080"] {
+        let said = refused(&sandbox, &["serve", "--listen", address]);
+        assert!(said.contains("write 127.0.0.1:8080\n"), "{said}");
+    }
     for flag in ["--report", "--html"] {
         let said = run(sandbox.bare().args(["duplicates", "in.jsonl", flag, "/dev/full"])).expect(3).stderr;
         assert!(said.starts_with("crawl: /dev/full: ") && said.matches("No space").count() == 1, "{said}");

@@ -51,7 +51,7 @@ pub struct ExtractArgs {
     /// The Content-Type header, for the charset
     #[arg(long, value_name = "VALUE")]
     pub content_type: Option<String>,
-    /// Lines {"id","url","content_type","html" or "html_base64"} in, a record a line out, in the same order
+    /// Lines {"id","url","content_type","html" or "html_base64"} in, also packed with gzip or zstd, a record a line out, in the same order
     #[arg(long)]
     pub jsonl: bool,
     /// With --jsonl: read all lines first, and extract each page with what the other pages of its host say of its template
@@ -142,7 +142,7 @@ pub enum DedupMode {
 /// `crawl dedup`
 #[derive(Debug, Args)]
 pub struct DedupArgs {
-    /// Records with `url` and `content` (or `text`); - or none for standard input
+    /// Records with `url` and `content` (or `text`), also packed with gzip or zstd; - or none for standard input
     pub file: Option<PathBuf>,
     /// Write the records to FILE, which may be the input (default, and -: standard output)
     #[arg(short = 'o', long = "output", value_name = "FILE", conflicts_with = "explain")]

@@ -88,11 +88,19 @@ pub struct AnalyzeArgs {
     pub min_block_chars: Option<i64>,
 }
 
+/// Reads the address to listen at. A name or a port alone is answered with an address.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(8620);
+        format!("an address and a port are needed, and no name: write 127.0.0.1:{port}")
+    })
+}
+
 /// `crawl serve`
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Address and port; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address)]
     pub listen: Option<SocketAddr>,
     /// File with the token that callers must send
     #[arg(long, value_name = "FILE")]

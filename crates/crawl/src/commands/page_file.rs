@@ -10,6 +10,8 @@ use std::{
 
 /// Maximum bytes of a page, decompressed. A larger file is a bomb, or no page.
 const MAX_BYTES: u64 = 256 << 20;
+/// Bytes with the fields of a message.
+const HEAD: usize = 4096;
 
 /// The bytes of a page: of a file, or of standard input for `-` and for none.
 ///
@@ -39,10 +41,20 @@ pub fn page_of(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         }
         _ => bytes,
     };
+    if is_mhtml(&bytes) {
+        return Err("is MHTML, a whole page in one file; save the page as HTML only".to_owned());
+    }
     match crawl_fetch::foreign_format(&bytes) {
         Some(format) => Err(format!("is no page but {format}; text is extracted from HTML and plain text")),
         None => Ok(bytes),
     }
+}
+
+/// Returns true for a page that a browser has saved with its pictures. Its first lines are fields of a message.
+fn is_mhtml(bytes: &[u8]) -> bool {
+    let head = bytes.get(..HEAD).unwrap_or(bytes).to_ascii_lowercase();
+    let is_field = head.starts_with(b"from: ") || head.starts_with(b"mime-version: ");
+    is_field && memchr::memmem::find(&head, b"content-type: multipart/related").is_some()
 }
 
 fn unpacked(format: &str, packed: impl Read) -> Result<Vec<u8>, String> {
@@ -77,6 +89,9 @@ mod tests {
         assert_eq!(page_of(zstd::encode_all(PAGE, 1).unwrap()).unwrap(), PAGE);
         assert!(page_of(gzip(PAGE)[..20].to_vec()).unwrap_err().contains("the gzip is damaged"));
         assert!(page_of(gzip(b"%PDF-1.4")).unwrap_err().contains("but PDF"));
+        let mhtml = b"From: <Saved by Blink>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related;\r\n\ttype=\"text/html\"\r\n\r\n";
+        assert!(page_of(mhtml.to_vec()).unwrap_err().contains("MHTML"));
+        assert!(page_of(b"From: the harbour\n\nA letter.".to_vec()).is_ok());
         assert!(page_of(gzip(&gzip(PAGE))).unwrap_err().contains("but gzip"), "once is enough");
         assert_eq!(page_of(Vec::new()).unwrap(), b"", "an empty page is one");
     }

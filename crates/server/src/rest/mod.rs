@@ -70,7 +70,12 @@ pub fn run(settings: &Config, print: &dyn Fn(&str)) -> Result<Exit, Failure> {
 
 async fn serve(app: App, settings: &Config, print: &dyn Fn(&str)) -> Result<Exit, Failure> {
     let section = &settings.serve;
-    let fail = |e: std::io::Error| Failure::usage(format!("{}: {e}", section.listen));
+    let fail = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            Failure::usage(format!("{}: {e}; name another address with --listen", section.listen))
+        }
+        _ => Failure::usage(format!("{}: {e}", section.listen)),
+    };
     let listener = tokio::net::TcpListener::bind(section.listen).await.map_err(fail)?;
     let address = listener.local_addr().map_err(fail)?;
     if !address.ip().is_loopback() {
