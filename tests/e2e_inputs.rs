@@ -168,7 +168,7 @@ fn folders_are_read_or_their_files_asked_for() {
     };
     assert_eq!(host(&["a.example"]), "a.example 8");
     assert_eq!(host(&["site", "--url", "https://b.example/"]), "b.example 8");
-    assert!(refused(&sandbox, &["site", "site"]).contains("name that of its first level with --url"));
+    assert!(refused(&sandbox, &["site", "site"]).contains("site: a folder without a page of known address"));
     for command in ["duplicates", "quality"] {
         let said = refused(&sandbox, &[command, "site/"]);
         assert!(said.contains("site: a folder; name its files, as 'site/*.jsonl'"), "{said}");
@@ -209,6 +209,10 @@ fn messages_name_the_place_and_the_way_out() {
     let state =
         run(sandbox.bare().args(["https://a.example/", "--state-dir", "in.jsonl/state"])).expect(3).stderr;
     assert!(state.contains("in.jsonl/state: cannot be made: ") && state.contains("--state-dir"), "{state}");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = (taken.local_addr().unwrap().to_string(), taken);
+    let said = refused(&sandbox, &["serve", "--listen", &taken.0]);
+    assert!(said.contains("name another address with --listen"), "{said}");
     for address in ["8080", "localhost:8080"] {
         let said = refused(&sandbox, &["serve", "--listen", address]);
         assert!(said.contains("write 127.0.0.1:8080\n"), "{said}");

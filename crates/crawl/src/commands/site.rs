@@ -18,9 +18,6 @@ use url::Url;
 
 const NO_PAGE: &str = "no page with HTML and a URL in the input; lines need \"html\" and \"url\", which records of a crawl do not \
     have: crawl with --warc DIR, and name DIR";
-/// The same of a folder.
-const NO_ADDRESS: &str =
-    "no page with a known address in the folder: name that of its first level with --url";
 /// Examples of a template.
 const EXAMPLES: usize = 3;
 /// Templates of a host that are shown one by one.
@@ -76,8 +73,13 @@ pub fn run(args: &SiteArgs) -> Result<Exit, Failure> {
     })?;
     let views: Vec<SiteView> = sites.into_iter().map(|(host, templates)| view(&host, templates)).collect();
     if views.is_empty() {
-        let is_folder = args.file.as_ref().is_some_and(|file| file.is_dir());
-        return Err(Failure::usage(if is_folder { NO_ADDRESS } else { NO_PAGE }));
+        return Err(Failure::usage(match args.file.as_ref().filter(|file| file.is_dir()) {
+            Some(folder) => format!(
+                "{}: a folder without a page of known address; name that of its first level with --url",
+                folder.display()
+            ),
+            None => NO_PAGE.to_owned(),
+        }));
     }
     let out = match () {
         () if args.html => html::page(&views),
