@@ -235,5 +235,5 @@ fn a_server_without_tls_is_named_as_such() {
     });
     let sandbox = Sandbox::new();
     let done = run(&mut sandbox.crawl(&[format!("https://{address}/")], &[])).expect(4);
-    assert!(done.stderr.contains("the server speaks no TLS at this port: write http://"), "{}", done.stderr);
+    assert!(done.stderr.contains("the server speaks no TLS at this port; write http://"), "{}", done.stderr);
 }

@@ -112,7 +112,6 @@ mod tests {
         let errors = [
             FetchError::Url(reason()),
             FetchError::Dns { host: host(), reason: reason(), is_unknown: true },
-            FetchError::Tls { host: host(), reason: reason() },
             FetchError::Timeout { phase: Phase::Body, limit: Duration::ZERO },
             FetchError::TooSlow { min_rate: 1 },
             FetchError::ConnectionLost(reason()),
@@ -123,6 +122,10 @@ mod tests {
         ];
         for error in errors {
             assert_eq!(plain(documented(error.kind())), error.hint());
+        }
+        for reason in ["", "InvalidContentType"] {
+            let hint = FetchError::Tls { host: host(), reason: reason.to_owned() }.hint();
+            assert!(plain(documented("tls")).contains(&hint), "{hint}");
         }
         for proxy in [false, true] {
             let hint = FetchError::Connect { host: host(), reason: reason(), proxy }.hint();

@@ -241,7 +241,7 @@ impl FetchError {
             }
             // the server has answered a request for TLS in plain text
             Self::Tls { reason, .. } if reason.contains("InvalidContentType") => {
-                "the server speaks no TLS at this port: write http:// if that is meant"
+                "the server speaks no TLS at this port; write http:// if that is meant"
             }
             Self::Tls { .. } => {
                 "the site's owner has to fix its certificate; for an authority of your own name fetch.ca_file"
