@@ -50,8 +50,10 @@ const MAX_LINE: u64 = 64 * 1024;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Endings of files of seeds. None is a top-level domain.
-const FILE_ENDINGS: [&str; 12] =
-    ["csv", "gz", "html", "json", "jsonl", "list", "log", "lst", "toml", "tsv", "txt", "urls"];
+const FILE_ENDINGS: [&str; 18] = [
+    "csv", "gz", "html", "json", "jsonl", "list", "log", "lst", "parquet", "pdf", "toml", "tsv", "txt",
+    "urls", "xlsx", "xml", "yaml", "yml",
+];
 
 /// The URL that was named where a file of seeds could be: one site needs no file. Without a scheme it is one
 /// if it begins with a host, and no file has the name.
@@ -245,6 +247,8 @@ mod tests {
             "urls.txt",
             "seeds.jsonl",
             "urls.txt.gz",
+            "urls.xlsx",
+            "sitemap.xml",
             "docs/example.org",
             "./example.org",
             "/srv/example.org",
