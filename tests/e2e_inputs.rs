@@ -228,11 +228,12 @@ fn messages_name_the_place_and_the_way_out() {
 fn a_server_without_tls_is_named_as_such() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap();
-    std::thread::spawn(move || {
+    let answer = move || {
         for mut stream in server.incoming().flatten() {
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
         }
-    });
+    };
+    std::thread::Builder::new().name("plain-text".into()).spawn(answer).unwrap();
     let sandbox = Sandbox::new();
     let done = run(&mut sandbox.crawl(&[format!("https://{address}/")], &[])).expect(4);
     assert!(done.stderr.contains("the server speaks no TLS at this port; write http://"), "{}", done.stderr);
