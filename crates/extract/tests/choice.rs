@@ -444,7 +444,7 @@ fn second_copy_of_an_article_is_removed() {
 }
 
 #[test]
-fn a_header_with_prose_is_a_part_of_the_text() {
+fn header_with_the_text_of_a_short_page_is_kept() {
     let text =
         "For further questions about our ferries and their timetables, please write to the harbour office.";
     let page = |inner: &str| {
@@ -455,15 +455,23 @@ fn a_header_with_prose_is_a_part_of_the_text() {
     };
     let content = extract(&page(&format!("<p>{text}</p>"))).content;
     assert!(content.contains("harbour office") && content.contains("Contact us"), "{content}");
+    let beside = extract(&format!("{}<div>{PROSE}</div>", page(&format!("<p>{text}</p>")))).content;
+    assert!(beside.contains("bicycles") && beside.contains("Contact us"), "{beside}");
     // A slogan or a menu is no part of it.
     for inner in ["<p>Boats for all.</p>".to_owned(), format!("<a href=/d>{text}</a>")] {
-        let content = extract(&format!("{}<main>{}</main>", page(&inner), PROSE.repeat(2))).content;
+        let content = extract(&format!("{}<div>{PROSE}</div>", page(&inner))).content;
+        assert!(content.contains("bicycles") && !content.contains("Contact us"), "{content}");
+    }
+    // A notice, or the description of a blog, before the page's own title or beside a longer text.
+    let notice = page(&format!("<p>{text}</p>"));
+    for rest in [format!("<h1>Ferries</h1>{PROSE}"), PROSE.repeat(2)] {
+        let content = extract(&format!("{notice}<div>{rest}</div>")).content;
         assert!(content.contains("bicycles") && !content.contains("Contact us"), "{content}");
     }
 }
 
 #[test]
-fn a_collection_keeps_its_sections_of_links() {
+fn collection_keeps_its_sections_of_links() {
     let card = |n: u32| {
         format!(
             "<div class=item><a href=/news/{n}>The harbour number {n} opens its new northern quay for the ferries of the island</a>\
@@ -485,8 +493,12 @@ fn a_collection_keeps_its_sections_of_links() {
     };
     assert!(has_cards("CollectionPage", "ferries/all", ""));
     assert!(!has_cards("WebPage", "ferries/all", ""));
-    // A start page, with as many points as a page of news.
+    // Products and events have lists of related things.
+    assert!(!has_cards("ItemList", "ferries/all", ""));
+    // A start page, with as many points as a page of news; and the only article of a site.
     let dated = "<meta property='article:published_time' content='2026-05-01'><h1>Ferries</h1>";
-    assert!(has_cards("WebPage", "", dated));
+    let site = format!("<meta property=og:type content=website>{dated}");
+    assert!(has_cards("WebPage", "", &site));
+    assert!(!has_cards("WebPage", "", dated));
     assert!(!has_cards("WebPage", "ferries", dated));
 }

@@ -59,8 +59,16 @@ fn code_fields_and_numbered_headings_are_not_authors() {
         "<ul><li>Alphabetic</li><li>By Inheritance</li></ul>",
         "<p>By clicking 'Sign-up', you agree to our terms.</p>",
         "<p>By pressing \"Send</p>",
+        "<p>By using This Site</p>",
     ] {
         assert!(authors("", byline, "").is_empty(), "{byline}: {:?}", authors("", byline, ""));
+    }
+    for (byline, name) in [
+        ("By theGrio Staff", "theGrio Staff"),
+        ("By vanden Broucke", "vanden Broucke"),
+        ("By contributing writer Ada Holm", "contributing writer Ada Holm"),
+    ] {
+        assert_eq!(authors("", &format!("<p>{byline}</p>"), ""), [name]);
     }
     assert_eq!(authors("", "<p class=author>98 Buck Social</p>", ""), ["98 Buck Social"]);
     for (name, found) in

@@ -72,11 +72,20 @@ impl PruneSettings {
     }
 }
 
-/// Returns true for the start page of a site, and for pages that call themselves collections. They have
-/// paragraphs and one heading as articles do, but their text is a list of links to other pages.
+/// Returns true for the start page of a site without a date of publication, and for pages that call themselves
+/// collections. They have paragraphs and one heading as articles do, but their text is a list of links to other
+/// pages.
 fn is_collection(page: &Page<'_>, metadata: &PageMetadata) -> bool {
-    page.url.is_some_and(|url| url.path() == "/" && url.query().is_none())
-        || has_type(metadata, &page.rules.extraction.choice.collection_types)
+    let rules = &page.rules.extraction.choice;
+    let is_start = page.url.is_some_and(|url| url.path() == "/" && url.query().is_none());
+    // A site of one article has it there. Dates of the first teasers are elements, or stand in the text.
+    let is_dated = || matches!(metadata.sources.published.as_deref(), Some("meta" | "json_ld"));
+    let is_article = match metadata.og_type.as_deref() {
+        Some("website") => false,
+        og_type => og_type == Some("article") || is_dated(),
+    };
+    is_start && !is_article
+        || has_type(metadata, &rules.collection_types) && !has_type(metadata, &rules.product_types)
 }
 
 /// Returns true if the JSON-LD of the page has one of these types.

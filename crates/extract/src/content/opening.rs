@@ -6,15 +6,18 @@ use crate::page::Page;
 const MIN_HEADER_PROSE: u32 = 80;
 /// Maximum share of links in such a header.
 const MAX_HEADER_LINKS: f32 = 0.3;
+/// The page has at most so many times the prose of the header. Notices and descriptions of a site have less.
+const MAX_PAGE_PROSE: u32 = 3;
 
-/// Returns true for a header with a heading and prose, and without menus. A page that is little more than its
-/// opening part has its whole text there.
+/// Returns true for a header with a heading and a third of the page's prose, and without menus. The page has no
+/// title outside of it. A page that is little more than its opening part has its whole text there.
 pub(super) fn introduces(page: &Page<'_>, id: u32) -> bool {
     let amount = page.amount(id);
     let has_heading = || (id..page.dom.end(id)).any(|down| page.dom.tag(down).heading_level().is_some());
     amount.prose >= MIN_HEADER_PROSE
+        && amount.prose * MAX_PAGE_PROSE >= page.amount(page.body).prose
         && amount.link_density() < MAX_HEADER_LINKS
-        && page.heading.is_none_or(|heading| heading >= id)
+        && page.heading.is_none_or(|heading| (id..page.dom.end(id)).contains(&heading))
         && has_heading()
 }
 

@@ -35,7 +35,7 @@ fn list(s: &Sources<'_>, text: &str) -> Vec<String> {
     let parts = text.split([',', ';', '&']).flat_map(|part| CONJUNCTIONS.iter().fold(vec![part], split_all));
     let mut names: Vec<String> = Vec::new();
     for part in parts.map(str::trim).filter(|part| !part.is_empty()) {
-        let name = may_be_name(part).then(|| clean(s, part)).flatten();
+        let name = may_be_name(s, part).then(|| clean(s, part)).flatten();
         match name {
             Some(name) if names.is_empty() || is_full(&name) && names.iter().all(|name| is_full(name)) => {
                 names.push(name);
@@ -53,25 +53,20 @@ fn split_all<'a>(parts: Vec<&'a str>, word: &&'static str) -> Vec<&'a str> {
 /// Words between the names of a list.
 const CONJUNCTIONS: [&str; 6] = [" and ", " und ", " et ", " y ", " og ", " och "];
 
-/// Returns true for at most five words, half of them with a capital or in a script without capitals.
-fn may_be_name(text: &str) -> bool {
+/// Returns true for at most five words, half of them with a capital or in a script without capitals. A clause
+/// is no name.
+fn may_be_name(s: &Sources<'_>, text: &str) -> bool {
     let name = text.split(" on ").next().unwrap_or_default();
     // The words of a date after the name do not count.
     let name =
         name.split(|c: char| c.is_ascii_digit()).next().filter(|name| !name.is_empty()).unwrap_or(name);
     let capital = |word: &&str| word.chars().next().is_some_and(|c| c.is_uppercase() || !c.is_lowercase());
     let words: Vec<&str> = name.split_whitespace().collect();
-    // "By clicking Send": only a particle such as "van" may begin a name with a small letter.
-    let is_clause = words.len() > 1
-        && words[0].chars().count() > MAX_PARTICLE
-        && words[0].starts_with(char::is_lowercase);
+    let is_clause = words.len() > 1 && s.page.rules.boilerplate.clause_starts.iter().any(|w| w == words[0]);
     !is_clause
         && (1..=5).contains(&words.len())
         && words.iter().filter(|word| capital(word)).count() * 2 >= words.len()
 }
-
-/// Maximum characters of a word such as "van" or "della" in front of a name.
-const MAX_PARTICLE: usize = 5;
 
 /// Full name in a line that has a date and few parts: "21 Jan 2022 // Ada Holm".
 pub(super) fn beside_date(s: &Sources<'_>, line: &str) -> Option<String> {

@@ -347,6 +347,8 @@ pub(crate) struct Boilerplate {
     pub(crate) date_starts: Starts,
     pub(crate) no_names: Vec<String>,
     #[serde(default)]
+    pub(crate) clause_starts: Vec<String>,
+    #[serde(default)]
     pub(crate) author_words: AuthorWords,
     #[serde(default)]
     pub(crate) author_paths: Prefixes,
