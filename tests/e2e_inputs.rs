@@ -48,6 +48,10 @@ fn no_output_replaces_an_input() {
     assert!(beside.contains("--parquet in.parquet: is an input"), "{beside}");
     let crawl = refused(&sandbox, &["seeds.txt", "-o", "x.jsonl", "--metrics-textfile", "./seeds.txt"]);
     assert!(crawl.contains("--metrics-textfile ./seeds.txt: is an input"), "{crawl}");
+    let replaced = refused(&sandbox, &["seeds.txt", "-O", "./seeds.txt"]);
+    assert!(
+        replaced.contains("-O seeds.txt: is an input") || replaced.contains("-O ./seeds.txt: is an input")
+    );
     let replay = refused(&sandbox, &["replay", "pages", "-o", "./pages/"]);
     assert!(replay.contains("-o ./pages/: is an input"), "{replay}");
     let both = refused(&sandbox, &["quality", "in.jsonl", "--stats", "new", "--html", "./new"]);
@@ -59,6 +63,17 @@ fn no_output_replaces_an_input() {
         .expect(0);
 }
 
+/// The records of one crawl may be the seeds of the next.
+#[test]
+fn records_may_be_appended_to_the_seeds() {
+    let sandbox = Sandbox::new();
+    sandbox.write("seeds.jsonl", "{\"url\":\"http://127.0.0.1:1/\"}\n");
+    let words = ["--seed", "seeds.jsonl", "-o", "seeds.jsonl", "--allow-address", "127.0.0.1/32", "-q"];
+    let done = run(sandbox.bare().args(words).args(["--state-dir", "state"]));
+    assert!(!done.stderr.contains("is an input"), "{}", done.stderr);
+    assert_eq!(lines(&sandbox.read("seeds.jsonl")).len(), 1);
+}
+
 #[test]
 fn the_report_of_a_run_replaces_no_file_of_its_state() {
     let sandbox = Sandbox::new();
@@ -68,6 +83,10 @@ fn the_report_of_a_run_replaces_no_file_of_its_state() {
         assert!(said.contains("is an input"), "{said}");
     }
     run(sandbox.bare().args(["report", "--state-dir", "state", "-o", "state/report.html"])).expect(0);
+    sandbox.write("in.jsonl", RECORDS);
+    let said = refused(&sandbox, &["report", "--state-dir", "state", "-o", "in.jsonl"]);
+    assert!(said.contains("in.jsonl: is no HTML page"), "{said}");
+    assert_eq!(sandbox.read("in.jsonl"), RECORDS);
 }
 
 #[test]
@@ -81,6 +100,7 @@ fn an_input_without_records_empties_no_output() {
     let done = run(sandbox.bare().args(["dedup", "empty.jsonl", "-o", "new.jsonl"])).expect(0);
     assert!(done.stderr.contains("empty.jsonl: has no record\n"), "{}", done.stderr);
     assert_eq!(sandbox.read("new.jsonl"), "");
+    run(sandbox.bare().args(["dedup", "empty.jsonl", "-o", "empty.jsonl"])).expect(0);
 }
 
 #[test]
@@ -130,7 +150,10 @@ fn an_address_without_a_scheme_is_answered_with_the_whole_one() {
     }
     for what in ["robots", "sitemap"] {
         let said = refused(&sandbox, &["check", what, "a.example"]);
-        assert!(said.contains("a.example: is no file but a site; name a saved file, and"), "{said}");
+        assert!(
+            said.contains("a.example: is a site; save its file first (curl -o FILE URL), and name FILE, and"),
+            "{said}"
+        );
     }
     let page = |url: &str| format!("{}\n", serde_json::json!({"id": url, "url": url, "html": PAGE}));
     let names = ["a.example/x", "localhost:80/x", "https://a.example/", "doc:123", ""];
@@ -140,8 +163,8 @@ fn an_address_without_a_scheme_is_answered_with_the_whole_one() {
         lines(&done.stdout).iter().map(|record| record["url"].as_str().unwrap().to_owned()).collect();
     assert_eq!(urls[..5], ["", "", "https://a.example/", "doc:123", ""]);
     for said in [
-        "pages.jsonl: line 1: url \"a.example/x\": no scheme; write https://a.example/x; left out\n",
-        "pages.jsonl: line 2: url \"localhost:80/x\": no scheme; write http://localhost/x; left out\n",
+        "pages.jsonl: line 1: the page is read without its url \"a.example/x\": no scheme; write https://a.example/x\n",
+        "pages.jsonl: line 2: the page is read without its url \"localhost:80/x\": no scheme; write http://localhost/x\n",
         "pages.jsonl: 12 more lines have a faulty url\n",
     ] {
         assert!(done.stderr.contains(said), "{}", done.stderr);
@@ -168,7 +191,7 @@ fn folders_are_read_or_their_files_asked_for() {
     };
     assert_eq!(host(&["a.example"]), "a.example 8");
     assert_eq!(host(&["site", "--url", "https://b.example/"]), "b.example 8");
-    assert!(refused(&sandbox, &["site", "site"]).contains("site: a folder without a page of known address"));
+    assert!(refused(&sandbox, &["site", "site"]).contains("site: no page of HTML with a known URL"));
     for command in ["duplicates", "quality"] {
         let said = refused(&sandbox, &[command, "site/"]);
         assert!(said.contains("site: a folder; name its files, as 'site/*.jsonl'"), "{said}");
@@ -213,9 +236,15 @@ fn messages_name_the_place_and_the_way_out() {
     let taken = (taken.local_addr().unwrap().to_string(), taken);
     let said = refused(&sandbox, &["serve", "--listen", &taken.0]);
     assert!(said.contains("name another address with --listen"), "{said}");
-    for address in ["8080", "localhost:8080"] {
+    for (address, advice) in [
+        ("8080", "127.0.0.1:8080\n"),
+        ("localhost:8080", "127.0.0.1:8080\n"),
+        ("0.0.0.0", "0.0.0.0:8620\n"),
+        ("::1", "[::1]:8620\n"),
+        ("a.example:70000", "ADDRESS:PORT, such as 127.0.0.1:8620"),
+    ] {
         let said = refused(&sandbox, &["serve", "--listen", address]);
-        assert!(said.contains("write 127.0.0.1:8080\n"), "{said}");
+        assert!(said.contains(&format!("write {advice}")), "{said}");
     }
     for flag in ["--report", "--html"] {
         let said = run(sandbox.bare().args(["duplicates", "in.jsonl", flag, "/dev/full"])).expect(3).stderr;

@@ -18,7 +18,7 @@ pub enum ArchiveError {
     NoFile(String),
     /// The name is that of a folder.
     #[error(
-        "{0}: a folder; name its files, as '{0}/*.jsonl' (a folder of HTML is first read by crawl extract)"
+        "{0}: a folder; name its files, such as '{0}/*.jsonl', or extract a folder of HTML first: crawl extract {0} > pages.jsonl"
     )]
     Folder(String),
     /// Invalid pattern of file names.

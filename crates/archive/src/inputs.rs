@@ -49,7 +49,8 @@ pub fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, ArchiveError> {
         }
         if input.is_dir() {
             let name = input.to_string_lossy();
-            return Err(ArchiveError::Folder(name.trim_end_matches('/').to_owned()));
+            let trimmed = name.trim_end_matches('/');
+            return Err(ArchiveError::Folder(if trimmed.is_empty() { &*name } else { trimmed }.to_owned()));
         }
         let pattern = input.to_string_lossy();
         let found = glob::glob(&pattern).map_err(|e| ArchiveError::Pattern {

@@ -11,7 +11,7 @@ mod removed;
 mod replay;
 mod text;
 
-pub use address::{page_url, without_scheme};
+pub use address::{page_url, whole_url};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crawl_engine::{
     config::{self, Override},

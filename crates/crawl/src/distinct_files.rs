@@ -43,9 +43,14 @@ pub fn is_same(input: Option<&Path>, output: Option<&Path>) -> bool {
     pair.is_some_and(|(input, output)| input == output)
 }
 
+/// Returns true for the names of open streams, such as `/dev/stdout`. Two of them may go to one log.
+fn is_stream(path: &Path) -> bool {
+    ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"].iter().any(|name| path.starts_with(name))
+}
+
 /// The whole name of a file or folder, or of a file that does not exist yet; none for standard streams, pipes and devices.
 fn resolved(path: &Path) -> Option<PathBuf> {
-    if path.as_os_str().is_empty() || path.as_os_str() == "-" {
+    if path.as_os_str().is_empty() || path.as_os_str() == "-" || is_stream(path) {
         return None;
     }
     if let Ok(found) = path.metadata() {
@@ -77,6 +82,9 @@ mod tests {
         assert!(twice.unwrap_err().error.to_string().contains("is the file of --stats too"));
         let device = Path::new("/dev/null");
         check(&[device, Path::new("-")], &[("--stats", Some(device)), ("-o", Some(Path::new("-")))]).unwrap();
+        let streams = [("-o", Some(Path::new("/dev/stdout"))), ("--stats", Some(Path::new("/dev/stderr")))];
+        check(&[Path::new("/dev/stdin")], &streams).unwrap();
+        assert!(is_stream(Path::new("/dev/fd/63")) && !is_stream(Path::new("/dev/shm/pages.jsonl")));
         assert!(is_same(Some(&input), Some(&link)) && !is_same(Some(&input), Some(&new)));
         assert!(!is_same(None, Some(&new)) && !is_same(Some(device), Some(device)));
     }

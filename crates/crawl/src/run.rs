@@ -115,14 +115,16 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
     runtime.block_on(job.run(state, metrics))
 }
 
-/// Refuses an output that is a file of seeds or settings, or another output.
+/// Refuses an output that would replace a file of seeds or settings, or that is another output. Records may be appended to
+/// the file of seeds.
 fn check_names(args: &RunArgs, config: &Config) -> Result<(), Failure> {
     let names = args.named_seeds();
     // a folder of Markdown may have the name of its host
     let files = names.iter().filter(|name| name.is_file());
     let inputs: Vec<&Path> = files.chain(&args.config).map(PathBuf::as_path).collect();
-    let textfile = Some(Path::new(&config.metrics.textfile));
-    distinct_files::check(&inputs, &[("-o", config.output.path()), ("--metrics-textfile", textfile)])
+    let textfile = ("--metrics-textfile", Some(Path::new(&config.metrics.textfile)));
+    distinct_files::check(&inputs, &[("-O", Some(Path::new(&config.output.replace))), textfile])?;
+    distinct_files::check(&[], &[("the output", config.output.path()), textfile])
 }
 
 /// The refusal of `--fresh` for a crawl in a database.

@@ -6,25 +6,29 @@ use url::{ParseError, Url};
 /// Reads the address of a page, whose user name and password are dropped.
 ///
 /// # Errors
-/// When the text is no address of a page, with the advice to write a scheme if that is all it lacks.
+/// As [`whole_url`].
 pub fn page_url(text: &str) -> Result<Url, String> {
-    if let Some(advice) = without_scheme(text) {
-        return Err(advice);
-    }
-    let mut url = Url::parse(text).map_err(|error| match error {
-        ParseError::RelativeUrlWithoutBase => "no address of a page, which begins with https://".to_owned(),
-        error => error.to_string(),
-    })?;
-    if url.cannot_be_a_base() {
-        return Err(format!("the scheme {} has no pages: an address begins with https://", url.scheme()));
-    }
+    let mut url = whole_url(text)?;
     strip_userinfo(&mut url);
     Ok(url)
 }
 
+/// Reads a URL of any scheme.
+///
+/// # Errors
+/// When the text is no URL, with the advice to write a scheme if that is all it lacks.
+pub fn whole_url(text: &str) -> Result<Url, String> {
+    if let Some(advice) = without_scheme(text) {
+        return Err(advice);
+    }
+    Url::parse(text).map_err(|error| match error {
+        ParseError::RelativeUrlWithoutBase => "no address of a page, which begins with https://".to_owned(),
+        error => error.to_string(),
+    })
+}
+
 /// Returns the advice for an address that lacks its scheme alone, as `localhost:8080/a`; none for other texts.
-#[must_use]
-pub fn without_scheme(text: &str) -> Option<String> {
+fn without_scheme(text: &str) -> Option<String> {
     let rest = text.strip_prefix("//").unwrap_or(text);
     let is_without = match Url::parse(text) {
         // the name of the host was read as a scheme
@@ -45,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_without_a_scheme_is_named_as_such() {
+    fn url_without_a_scheme_is_refused_with_advice() {
         for (text, whole) in [
             ("localhost:8080/a", "http://localhost:8080/a"),
             ("localhost/a", "http://localhost/a"),
@@ -57,9 +61,11 @@ mod tests {
             assert_eq!(page_url(text).unwrap_err(), format!("no scheme; write {whole}"));
             assert!(page_url(whole).is_ok());
         }
-        for text in ["/a/b", "mailto:you@a.example", "doc:123", "", "data:text/html,a"] {
-            assert_eq!(without_scheme(text), None, "{text}");
+        for text in ["/a/b", ""] {
             assert!(page_url(text).unwrap_err().contains("begins with https://"), "{text}");
+        }
+        for text in ["about:blank", "doc:123", "urn:uuid:6e8bc430", "data:text/html,a"] {
+            assert_eq!(page_url(text).unwrap().as_str(), text);
         }
         assert_eq!(page_url("https://u:p@a.example/").unwrap().as_str(), "https://a.example/");
         assert!(!page_url("u:p@a.example").unwrap_err().contains("p@"));

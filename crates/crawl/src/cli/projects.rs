@@ -3,7 +3,10 @@
 use super::{DedupMode, Overrides};
 use clap::{Args, Subcommand};
 use crawl_engine::config::Override;
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+};
 
 /// Database and settings.
 #[derive(Debug, Args)]
@@ -88,13 +91,20 @@ pub struct AnalyzeArgs {
     pub min_block_chars: Option<i64>,
 }
 
-/// Reads the address to listen at. A name or a port alone is answered with an address.
+/// Reads the address to listen at. An address or a port alone is answered with both.
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
-        let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(8620);
-        format!("an address and a port are needed, and no name: write 127.0.0.1:{port}")
+        let port = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text);
+        match (text.parse::<IpAddr>(), port.parse::<u16>()) {
+            (Ok(address), _) => format!("no port; write {}", SocketAddr::new(address, DEFAULT_PORT)),
+            (_, Ok(port)) => format!("no address; write 127.0.0.1:{port}"),
+            _ => format!("write ADDRESS:PORT, such as 127.0.0.1:{DEFAULT_PORT}; a host name is not taken"),
+        }
     })
 }
+
+/// Port of `serve.listen` in `config/crawl.toml`.
+const DEFAULT_PORT: u16 = 8620;
 
 /// `crawl serve`
 #[derive(Debug, Args)]

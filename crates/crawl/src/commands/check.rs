@@ -52,7 +52,7 @@ fn needed_url(args: &CheckArgs, what: &str) -> Result<Url, Failure> {
     let Some(text) = args.url.as_deref() else {
         return Err(Failure::usage(match args.file.as_deref().and_then(seeds::as_url) {
             Some(site) => format!(
-                "{}: is no file but a site; name a saved file, and {what} with --url",
+                "{}: is a site; save its file first (curl -o FILE URL), and name FILE, and {what} with --url",
                 hide_userinfo(site)
             ),
             None => format!("name {what} with --url"),
@@ -62,7 +62,7 @@ fn needed_url(args: &CheckArgs, what: &str) -> Result<Url, Failure> {
 }
 
 fn robots(args: &CheckArgs) -> Result<String, Failure> {
-    let url = needed_url(args, "the URL in question")?;
+    let url = needed_url(args, "the URL to test")?;
     let token = args.user_agent.as_deref().unwrap_or_else(|| product_token());
     let robots = RobotsTxt::parse(&read_document(args.file.as_deref())?);
     let verdict = robots.verdict(token, &url);
@@ -115,7 +115,7 @@ fn charset_of(args: &CheckArgs) -> Result<String, Failure> {
 }
 
 fn sitemap(args: &CheckArgs) -> Result<String, Failure> {
-    let url = needed_url(args, "where the sitemap came from")?;
+    let url = needed_url(args, "the URL of the sitemap")?;
     let found = parse_sitemap(&read_document(args.file.as_deref())?, &url, &SitemapLimits::default())
         .map_err(|e| Failure::usage(e.to_string()))?;
     let damage = if found.damaged { ", damaged: entries before the damage are kept" } else { "" };

@@ -1,7 +1,7 @@
 //! Lines of pages in, lines of results out: in parallel, in the same order, a bounded number in memory.
 
 use super::{line_input::open_lines, write_json};
-use crate::{cli::without_scheme, logging::say};
+use crate::{cli::whole_url, logging::say};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_archive::next_line;
 use crawl_engine::exit::{Exit, Failure};
@@ -182,14 +182,6 @@ struct ErrorRecord<'a> {
     error: String,
 }
 
-/// Reads the address of a page; a name in place of one stays if it is a URL.
-fn address(text: &str) -> Result<Url, String> {
-    match without_scheme(text) {
-        Some(advice) => Err(advice),
-        None => Url::parse(text).map_err(|e| e.to_string()),
-    }
-}
-
 impl<'a> Line<'a> {
     fn page(self) -> Result<Page<'a>, (Value, String)> {
         let (bytes, content_type) = match (self.html, self.html_base64) {
@@ -209,10 +201,11 @@ impl<'a> Line<'a> {
         };
         let (url, faulty_url) = match self.url.filter(|text| !text.is_empty()) {
             None => (None, None),
-            Some(text) => match address(&text) {
+            Some(text) => match whole_url(&text) {
                 Ok(url) => (Some(url), None),
                 Err(problem) => {
-                    (None, Some(format!("url \"{}\": {problem}; left out", hide_userinfo(&text))))
+                    let text = hide_userinfo(&text);
+                    (None, Some(format!("the page is read without its url \"{text}\": {problem}")))
                 }
             },
         };

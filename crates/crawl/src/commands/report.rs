@@ -8,7 +8,8 @@ use crawl_engine::{
 };
 use std::{
     ffi::OsStr,
-    fs,
+    fs::{self, File},
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -55,5 +56,20 @@ fn check_name(args: &ReportArgs, dir: &Path) -> Result<(), Failure> {
     let seeds = args.state.all_seeds().into_iter().filter(|name| name.is_file());
     let inputs: Vec<PathBuf> = state.chain(seeds).chain(args.state.config.clone()).collect();
     let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
-    distinct_files::check(&inputs, &[("-o", args.output.as_deref())])
+    distinct_files::check(&inputs, &[("-o", args.output.as_deref())])?;
+    match args.output.as_deref().filter(|path| holds_other(path)) {
+        Some(path) => Err(Failure::usage(format!(
+            "-o {}: is no HTML page, such as a report; name another file",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Returns true for a file that holds anything but a page of HTML, such as records of the crawl.
+fn holds_other(path: &Path) -> bool {
+    let mut head = [0];
+    let is_file = path.metadata().is_ok_and(|found| found.is_file());
+    is_file
+        && File::open(path).and_then(|mut file| file.read(&mut head)).is_ok_and(|n| n > 0 && head != *b"<")
 }

@@ -74,8 +74,11 @@ pub fn run(args: &SiteArgs) -> Result<Exit, Failure> {
     let views: Vec<SiteView> = sites.into_iter().map(|(host, templates)| view(&host, templates)).collect();
     if views.is_empty() {
         return Err(Failure::usage(match args.file.as_ref().filter(|file| file.is_dir()) {
+            Some(folder) if args.url.is_some() => {
+                format!("{}: no page of HTML and no WARC in it", folder.display())
+            }
             Some(folder) => format!(
-                "{}: a folder without a page of known address; name that of its first level with --url",
+                "{}: no page of HTML with a known URL, and no WARC, in it; --url gives the URL of the folder",
                 folder.display()
             ),
             None => NO_PAGE.to_owned(),

@@ -146,7 +146,9 @@ pub(crate) fn sniff(declared: Declared, head: &[u8]) -> bool {
     }
 }
 
-fn known_format(head: &[u8]) -> Option<&'static str> {
+/// Format of a file that is no page, by its first bytes; 16 are enough.
+#[must_use]
+pub fn known_format(head: &[u8]) -> Option<&'static str> {
     let known = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name);
     known.or_else(|| (head.get(4..8) == Some(b"ftyp")).then_some("MP4"))
 }

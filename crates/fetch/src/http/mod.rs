@@ -24,7 +24,7 @@ mod watch;
 
 pub use addresses::{AddressPolicy, is_public};
 pub use client::{HttpClient, Resource};
-pub use content::{SkipKind, foreign_format};
+pub use content::{SkipKind, foreign_format, known_format};
 pub use credentials::{Credential, FileCookie, HostAuth, cookies_of_file};
 pub use decode::decode_body;
 pub use exchange::{Exchange, Recorded, Recorder, Truncated};

@@ -54,7 +54,7 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
         )));
     }
     if good == 0 {
-        empty(&name, args.output.as_deref())?;
+        refuse_or_report_empty(&name, args)?;
     }
     let kept = write((&input, &mut output), &mut project, report.as_mut(), args.explain, &extractor)?;
     output.finish()?;
@@ -94,10 +94,17 @@ fn check_names(args: &DedupArgs) -> Result<(), Failure> {
     distinct_files::check(&[], &[("-o", args.output.as_deref()), beside[0], beside[1]])
 }
 
-/// Reports an input without records, which empties no output.
-fn empty(name: &str, output: Option<&Path>) -> Result<(), Failure> {
-    match output.filter(|path| path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0)) {
-        Some(path) => Err(Failure::usage(format!("{name}: has no record; {} is unchanged", path.display()))),
+/// Reports an input without records, which empties no other file.
+fn refuse_or_report_empty(name: &str, args: &DedupArgs) -> Result<(), Failure> {
+    let output = args.output.as_deref().filter(|output| {
+        output.metadata().is_ok_and(|found| found.is_file() && found.len() > 0)
+            && !distinct_files::is_same(args.file.as_deref(), Some(output))
+    });
+    match output {
+        Some(path) => Err(Failure::usage(format!(
+            "{name}: has no record; {path} is unchanged: remove {path} to have it empty",
+            path = path.display()
+        ))),
         None => {
             say_as(Level::WARN, &format!("{name}: has no record"));
             Ok(())
@@ -105,7 +112,7 @@ fn empty(name: &str, output: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-/// The first pass: all records are counted. `name` is that of the input. With the number of usable lines, and true if
+/// The first pass: all records are counted. `name` is that of the input. Returns the number of usable lines too, and true if
 /// a line could not be used.
 fn count(
     (input, name): (&Input<'_>, &str),

@@ -3,7 +3,7 @@
 use super::internal;
 use crate::commands::{
     json::{self, Members, push_key},
-    jsonl::{MAX_LINE, too_long},
+    jsonl::{MAX_LINE, input_name, too_long},
     kept::Kept,
     line_input::open_lines,
 };
@@ -65,12 +65,12 @@ impl<'p> Input<'p> {
         mut bad: impl FnMut(usize, String),
         mut visit: impl FnMut(Record<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let lines: Box<dyn BufRead + '_> = match self {
-            Self::File(path) => open_lines(Some(path))?,
-            Self::Kept(kept) => Box::new(BufReader::with_capacity(READ, kept.reader()?)),
+        let (file, lines): (_, Box<dyn BufRead + '_>) = match self {
+            Self::File(path) => (Some(*path), open_lines(Some(path))?),
+            Self::Kept(kept) => (None, Box::new(BufReader::with_capacity(READ, kept.reader()?))),
         };
         let mut text = String::new();
-        each_line(lines, |number, line| {
+        each_line((lines, &input_name(file)), |number, line| {
             let record = line.ok_or_else(too_long).and_then(|line| Record::of(line, &mut text));
             match record {
                 _ if line.is_some_and(|line| line.trim_ascii().is_empty()) => Ok(()),
@@ -85,9 +85,9 @@ impl<'p> Input<'p> {
 }
 
 /// Visits lines, numbered from 1; `None` stands for one that is too long. A line that stands in the reader's buffer as a whole
-/// is not copied.
+/// is not copied. `name` is that of the input.
 fn each_line(
-    mut lines: Box<dyn BufRead + '_>,
+    (mut lines, name): (Box<dyn BufRead + '_>, &str),
     mut visit: impl FnMut(usize, Option<&[u8]>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (mut number, mut begun, mut is_too_long) = (1, Vec::new(), false);
@@ -95,7 +95,7 @@ fn each_line(
         let buffer = match lines.fill_buf() {
             Ok(buffer) => buffer,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(Failure::usage(format!("the input cannot be read: {e}"))),
+            Err(e) => return Err(Failure::usage(format!("{name}: the input cannot be read: {e}"))),
         };
         if buffer.is_empty() {
             return match begun.is_empty() {
