@@ -145,7 +145,8 @@ pub(super) fn learn(
         host.failures = host.failures.saturating_add(1);
         if let Some(again) = host.failures.checked_sub(settings.break_after) {
             let rest = settings.break_for.saturating_mul(1 << again.min(8));
-            host.not_before = Some(now + rest);
+            // a request in flight may fail after another one has brought a later Retry-After
+            host.not_before = host.not_before.max(now.checked_add(rest));
         }
     } else if outcome.status.is_some() {
         host.failures = 0;

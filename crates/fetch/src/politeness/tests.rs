@@ -301,6 +301,18 @@ async fn unanswering_host_rests_and_is_then_abandoned() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn break_of_a_host_does_not_shorten_its_retry_after() {
+    let gate = Gate::new(PolitenessSettings { host_concurrency: 6, ..exact(0) });
+    let mut slots: Vec<_> = (0..6).map(|_| gate.try_acquire(&key("a")).ok().unwrap()).collect();
+    let later = SlotOutcome { retry_after: Some(Duration::from_secs(600)), ..status(503) };
+    slots.pop().unwrap().finish(later);
+    for slot in slots {
+        slot.finish(SlotOutcome { unanswered: true, ..SlotOutcome::default() });
+    }
+    assert_eq!(wait(&gate, "a"), Duration::from_secs(600));
+}
+
+#[tokio::test(start_paused = true)]
 async fn host_that_accepts_and_hangs_rests_too() {
     let gate = Gate::new(exact(0));
     let timeout = |phase| FetchError::Timeout { phase, limit: Duration::from_secs(15) };

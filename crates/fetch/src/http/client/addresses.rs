@@ -11,6 +11,10 @@ use std::sync::Arc;
 use tokio::time::timeout;
 use url::Url;
 
+/// Connect timeouts that the resolution of a name may take. A silent resolver uses up the first one, and the
+/// probe that tells it from a broken zone the second one.
+const LOCATE_LIMITS: u32 = 2;
+
 impl HttpClient {
     /// Waits for a turn at the address of a host before each request from now on. Nothing waits for an address that is not in
     /// the address book.
@@ -46,11 +50,62 @@ impl HttpClient {
     pub async fn locate(&self, url: &Url) -> Result<(), FetchError> {
         let Some(host) = HostKey::of(url) else { return Ok(()) };
         let _place = self.places.acquire().await;
-        let limit = self.limits.connect;
+        let limit = self.limits.connect.saturating_mul(LOCATE_LIMITS);
         let late = FetchError::Timeout { phase: Phase::Connect, limit };
         if let Some(address) = timeout(limit, self.transport.locate(url)).await.unwrap_or(Err(late))? {
             self.addresses.note(&host, address);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        budget::ByteBudget,
+        error::LocalResource,
+        http::{
+            settings::HttpSettings,
+            transport::{Answer, Transport, Waiting},
+        },
+    };
+    use reqwest::header::HeaderMap;
+    use std::time::Duration;
+    use tokio::time::sleep;
+
+    const CONNECT: Duration = Duration::from_secs(10);
+
+    /// A network whose resolver is silent: the lookup and the probe after it take most of their limits.
+    struct SilentResolver;
+
+    impl Transport for SilentResolver {
+        fn get<'a>(&'a self, _: &'a Url, _: HeaderMap) -> Waiting<'a, Answer> {
+            unreachable!("nothing is requested")
+        }
+
+        fn locate<'a>(&'a self, _: &'a Url) -> Waiting<'a, Option<std::net::IpAddr>> {
+            Box::pin(async {
+                sleep(CONNECT.mul_f64(0.9)).await;
+                sleep(CONNECT).await;
+                Err(FetchError::Local { resource: LocalResource::Resolver, reason: "no answer".into() })
+            })
+        }
+
+        fn check<'a>(&'a self, _: &'a Url) -> Waiting<'a, ()> {
+            Box::pin(std::future::ready(Ok(())))
+        }
+
+        fn is_direct(&self, _: &Url) -> bool {
+            true
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silent_resolver_is_not_a_timeout_of_the_host() {
+        let settings = HttpSettings { connect_timeout: CONNECT, ..HttpSettings::default() };
+        let client = HttpClient::over(Arc::new(SilentResolver), settings, ByteBudget::new(1)).unwrap();
+        let error = client.locate(&Url::parse("http://a.test/").unwrap()).await.unwrap_err();
+        assert!(error.is_local(), "{error}");
     }
 }
