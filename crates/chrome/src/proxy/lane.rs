@@ -100,6 +100,22 @@ impl Opened {
     }
 }
 
+/// A lane that waits for a permit. Its tab may end meanwhile, so dropping it ends the count.
+struct WaitingLane<'a>(&'a Shared);
+
+impl<'a> WaitingLane<'a> {
+    fn begin(shared: &'a Shared) -> Self {
+        shared.waiting.fetch_add(1, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for WaitingLane<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>, meter: Arc<Meter>) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let own = listener.local_addr()?;
@@ -113,10 +129,9 @@ async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>, meter: Arc
             tracing::debug!(%peer, "another user was refused the browser's proxy");
             continue;
         }
-        shared.waiting.fetch_add(1, Ordering::Relaxed);
-        let place = Arc::clone(&shared.places).acquire_owned().await;
-        shared.waiting.fetch_sub(1, Ordering::Relaxed);
-        let place = place.map_err(io::Error::other)?;
+        let waiting = WaitingLane::begin(&shared);
+        let place = Arc::clone(&shared.places).acquire_owned().await.map_err(io::Error::other)?;
+        drop(waiting);
         tokio::spawn(converse(stream, Arc::clone(&shared), Arc::clone(&meter), place));
     }
 }

@@ -134,6 +134,30 @@ fn idle_connection_yields_its_permit_to_another_tab() {
     }
 }
 
+/// A tab that ends while its connection waits for a permit waits no longer: otherwise every later pause of a
+/// second would cost another tab its connection.
+#[test]
+fn ended_tab_does_not_wait_for_a_permit() {
+    let settings = ChromeSettings { max_connections: 1, ..ChromeSettings::default() };
+    let (proxy, lane) = start(&settings);
+    #[expect(clippy::disallowed_methods, reason = "the counts of another thread are no events")]
+    let until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        while !is_so() {
+            assert!(std::time::Instant::now() < deadline, "{what}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let waiting = || proxy.shared.waiting.load(Ordering::Relaxed);
+    let _first = std::net::TcpStream::connect(lane.address()).unwrap();
+    until("the first tab has the permit", &|| proxy.shared.places.available_permits() == 0);
+    let other = proxy.open_lane().unwrap();
+    let _second = std::net::TcpStream::connect(other.address()).unwrap();
+    until("the other tab waits", &|| waiting() == 1);
+    drop(other);
+    until("nobody waits", &|| waiting() == 0);
+}
+
 /// The proxy's own port is closed to pages in every notation of its address, under all settings.
 #[test]
 fn proxy_port_is_refused_in_every_notation() {
