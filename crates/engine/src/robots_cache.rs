@@ -6,7 +6,10 @@ use crawl_model::{CachedRobots, Origin, StoreError};
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::AcqRel},
+        atomic::{
+            AtomicBool,
+            Ordering::{AcqRel, Release},
+        },
     },
     time::Duration,
 };
@@ -35,6 +38,8 @@ struct Entry {
     /// True if a lookup is about to fill it.
     asked: AtomicBool,
     robots: OnceCell<Arc<Robots>>,
+    /// True if a visit has followed the lines besides the rules, or is about to.
+    is_followed: AtomicBool,
 }
 
 /// Cache of robots.txt by origin.
@@ -49,8 +54,36 @@ pub struct RobotsCache {
 pub struct RobotsLookup {
     /// The rules.
     pub robots: Arc<Robots>,
-    /// True for the first lookup of this origin in this process.
-    pub first: bool,
+    entry: Arc<Entry>,
+}
+
+impl RobotsLookup {
+    /// The news of a robots.txt that was fetched or read from the store: its sitemaps and pause are to be
+    /// followed once. `None` if another visit follows them. A visit that does not follow them, such as that of
+    /// an AMP page, must leave them to the next one.
+    #[must_use]
+    pub fn take_news(&self) -> Option<RobotsNews> {
+        let is_taken = self.entry.is_followed.swap(true, AcqRel);
+        (!is_taken).then(|| RobotsNews(Some(Arc::clone(&self.entry))))
+    }
+}
+
+/// News of a robots.txt. The next visit gets them if they are dropped, as by a visit that is cancelled.
+pub struct RobotsNews(Option<Arc<Entry>>);
+
+impl RobotsNews {
+    /// Notes that the news were followed.
+    pub fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for RobotsNews {
+    fn drop(&mut self) {
+        if let Some(entry) = self.0.take() {
+            entry.is_followed.store(false, Release);
+        }
+    }
 }
 
 impl RobotsCache {
@@ -103,11 +136,11 @@ impl RobotsCache {
         {
             slot.give_back();
         }
-        let mut first = false;
+        let mut is_new = false;
         let robots = cell
             .robots
             .get_or_try_init(|| async {
-                first = true;
+                is_new = true;
                 let asked = origin.clone();
                 let known = storage.call(move |store| store.load_robots(&asked)).await?;
                 let known = known.filter(|known| stored_time::past(known.fetched_at_ms, now_ms).is_some());
@@ -135,10 +168,10 @@ impl RobotsCache {
                 Ok(prolonged.unwrap_or(robots))
             })
             .await?;
-        if first {
+        if is_new {
             self.cells.record_size(origin, &cell, robots.policy.heap_bytes());
         }
-        Ok(RobotsLookup { robots: Arc::clone(robots), first })
+        Ok(RobotsLookup { robots: Arc::clone(robots), entry: Arc::clone(&cell) })
     }
 }
 
@@ -153,6 +186,31 @@ fn millis(duration: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::threads::Threading;
+    use crawl_fetch::{ByteBudget, HttpSettings, PolitenessSettings};
+    use crawl_model::{RunStore, Store};
+    use crawl_store::MemoryStore;
+    use url::Url;
+
+    /// A visit that only needs the rules, or that is cancelled, leaves the sitemaps to the next visit.
+    #[tokio::test]
+    async fn robots_news_wait_for_a_visit_that_follows_them() {
+        let origin = Origin::of(&Url::parse("http://a.test/").unwrap()).unwrap();
+        let store = Arc::new(MemoryStore::new());
+        let body = Arc::from(&b"Sitemap: http://a.test/s.xml\n"[..]);
+        store.save_robots(&origin, &CachedRobots { status: 200, body, fetched_at_ms: 0 }).unwrap();
+        let storage = StorageDoor::new(store as Arc<dyn Store>, Threading::Inline).unwrap();
+        let client = HttpClient::new(HttpSettings::default(), ByteBudget::new(1)).unwrap();
+        let gate = Gate::new(PolitenessSettings::default());
+        let cache = RobotsCache::new(Duration::from_secs(60), Duration::from_secs(1), "bot");
+        let look = async || cache.lookup(&origin, &storage, &client, &gate, &mut None, 0).await.unwrap();
+        assert_eq!(look().await.robots.policy.sitemaps(), ["http://a.test/s.xml"]);
+        let cancelled = look().await.take_news();
+        assert!(cancelled.is_some() && look().await.take_news().is_none());
+        drop(cancelled);
+        look().await.take_news().unwrap().done();
+        assert!(look().await.take_news().is_none());
+    }
 
     #[test]
     fn expired_robots_rules_hold_for_one_more_day() {

@@ -7,7 +7,7 @@ use crate::{
     finished::Finished,
     network::Network,
     opt_outs::OptOutsUnknown,
-    robots_cache::Robots,
+    robots_cache::{Robots, RobotsNews},
     sitemaps,
     stage_error::StageError,
 };
@@ -52,16 +52,16 @@ impl Visit<'_> {
         let Context { compute, network: Network { client, gate, .. }, origins, .. } = &**self.context;
         let storage = &compute.storage;
         let looked = origins.robots.lookup(&origin, storage, client, gate, &mut self.slot, now_ms()).await?;
-        let policy = &looked.robots.policy;
+        let (policy, news) = (&looked.robots.policy, looked.take_news());
         if let Some(delay) = policy.crawl_delay() {
             let cut = gate.set_crawl_delay(&host, delay);
-            if looked.first {
+            if news.is_some() {
                 // before a page is asked for: another process may take the host at any time
                 let (host, pause) = (host.clone(), gate.delay(&host));
                 storage.call(move |store| store.note_pause(&host, pause)).await?;
             }
             self.slot.take_if(|slot| slot.is_outdated()).into_iter().for_each(HostSlot::give_back);
-            if cut && looked.first {
+            if cut && news.is_some() {
                 let most = self.context.config.politeness.max_crawl_delay;
                 tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt asks for a longer pause than is kept (politeness.max_crawl_delay)");
             }
@@ -69,8 +69,8 @@ impl Visit<'_> {
         if policy.is_unreachable() {
             return self.robots_unreachable(&looked.robots).await.map(Some);
         }
-        // done for any end of this URL, since no other URL finds the origin's robots.txt new
-        if looked.first
+        // done for any end of this URL, since no other URL gets the news of the origin
+        if news.is_some()
             && self.context.config.crawl.sitemaps
             && self.context.admission.links.in_scope(&self.request.url)
         {
@@ -79,6 +79,7 @@ impl Visit<'_> {
                 move |context: &Arc<Context>| sitemaps::plant(context, looked.policy.sitemaps(), &url);
             self.log_failures(self.in_storage(plant).await?).await?;
         }
+        news.into_iter().for_each(RobotsNews::done);
         if let Some(answer) = self.forbidden(policy, &origin) {
             self.give_back_slot();
             return Ok(Some(answer));
