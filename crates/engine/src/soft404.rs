@@ -187,7 +187,7 @@ pub fn drained(context: &Context) -> Result<bool, StoreError> {
     }
     let now = now_ms();
     for load in store.hosts_with_pending(Lane::Plain, now, MAX_CHECKED)? {
-        let probes = store.lease(
+        let leased = store.lease(
             &load.host,
             Lane::Plain,
             MAX_CHECKED,
@@ -195,6 +195,11 @@ pub fn drained(context: &Context) -> Result<bool, StoreError> {
             now,
             now.saturating_add(60_000),
         )?;
+        // the counts may be of hosts that other workers have now, and these URLs may be pages
+        let (probes, pages): (Vec<_>, Vec<_>) = leased.into_iter().partition(is_probe);
+        for page in pages {
+            store.requeue((&page).into(), now, page.attempt, page.strategy)?;
+        }
         let ended: Vec<Settlement> = probes
             .iter()
             .map(|probe| Settlement {
@@ -217,6 +222,29 @@ pub fn is_probe(request: &CrawlRequest) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{config, session};
+    use crawl_model::Frontier;
+    use crawl_store::MemoryStore;
+    use std::sync::Arc;
+
+    /// Probes that this worker has made and that went to another worker with their host are no pages here.
+    #[test]
+    fn pages_at_a_limit_are_not_ended_as_probes() {
+        let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        let store = Arc::new(MemoryStore::new());
+        store.begin_round().unwrap();
+        let context = session::context(config, Arc::clone(&store) as Arc<dyn crawl_model::Store>).unwrap();
+        let host = HostKey::from_stored("h.test");
+        store.enqueue(&[new_url(url("/page"), host.clone(), 1, Discovery::Link)]).unwrap();
+        context.stats.probes.add(2);
+        assert!(!drained(&context).unwrap());
+        let counts = store.counts().unwrap();
+        assert_eq!((counts.pending, counts.leased, counts.skipped), (1, 0, 0));
+        store.enqueue(&[new_url(url("/probe"), host, 0, Discovery::Probe)]).unwrap();
+        assert!(!drained(&context).unwrap());
+        let counts = store.counts().unwrap();
+        assert_eq!((counts.pending, counts.skipped), (1, 1), "the probe alone has ended");
+    }
 
     fn url(path: &str) -> Url {
         Url::parse(&format!("http://h.test{path}")).unwrap()
