@@ -263,11 +263,10 @@ impl Visit<'_> {
         let (context, host) = (self.context, HostKey::of(&self.request.url));
         // another strategy is for the same page
         let host = host.filter(|_| !self.was_tried);
-        let claim = host.as_ref().map(|host| context.admission.sites.claim_page(host));
-        if let Some(None) = claim {
-            self.give_back_slot();
-            return Ok(self.end(Outcome::Skipped, "site_limit", None));
-        }
+        let claim = match host.as_ref().map(|host| context.admission.sites.claim_page(host)).transpose() {
+            Ok(claim) => claim,
+            Err(refusal) => return self.end_without_claim(refusal).await,
+        };
         if let Some(answer) = self.choose().await? {
             return Ok(answer);
         }
@@ -285,7 +284,7 @@ impl Visit<'_> {
             _ => self.plain().await,
         };
         if matches!(answer, Ok(Answer::Page(_) | Answer::Kept(_)))
-            && let Some(claim) = claim.flatten()
+            && let Some(claim) = claim
         {
             claim.keep();
         }

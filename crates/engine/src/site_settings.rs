@@ -31,26 +31,40 @@ struct Site {
     /// Filter in place of that of the run.
     filter: Option<UrlFilter>,
     tags: Option<String>,
+    /// Pages that were fetched or are being fetched.
     pages: AtomicU64,
+    /// Pages that were fetched.
+    kept: AtomicU64,
 }
 
 /// Right to fetch one page of a site with a limit. It is given back unless it is used.
 #[must_use]
-pub struct PageClaim<'s>(Option<&'s AtomicU64>);
+pub struct PageClaim<'s>(Option<&'s Site>);
 
 impl PageClaim<'_> {
     /// Keeps the claim: the page counts.
     pub fn keep(mut self) {
-        self.0 = None;
+        if let Some(site) = self.0.take() {
+            site.kept.fetch_add(1, Relaxed);
+        }
     }
 }
 
 impl Drop for PageClaim<'_> {
     fn drop(&mut self) {
-        if let Some(pages) = self.0 {
-            pages.fetch_sub(1, Relaxed);
+        if let Some(site) = self.0 {
+            site.pages.fetch_sub(1, Relaxed);
         }
     }
+}
+
+/// Reason why a page of a site with a limit cannot be claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimRefusal {
+    /// The site has had all its pages.
+    Full,
+    /// The site has as many pages in flight as are left. Some of them may turn out to be no pages.
+    InFlight,
 }
 
 impl SiteSettings {
@@ -92,7 +106,8 @@ impl SiteSettings {
                 None
             };
             let tags = (!section.tags.is_empty()).then(|| serde_json::json!(section.tags).to_string());
-            settings.entries.push(Site { section: section.clone(), filter, tags, pages: AtomicU64::new(0) });
+            let (pages, kept) = (AtomicU64::new(0), AtomicU64::new(0));
+            settings.entries.push(Site { section: section.clone(), filter, tags, pages, kept });
         }
         Ok(settings)
     }
@@ -168,17 +183,20 @@ impl SiteSettings {
         self.of(host)?.tags.clone()
     }
 
-    /// Claims a page of a host; `None` if its site has had all pages of its limit.
-    #[must_use]
-    pub fn claim_page(&self, host: &HostKey) -> Option<PageClaim<'_>> {
+    /// Claims a page of a host.
+    ///
+    /// # Errors
+    /// When the pages of the limit of its site were fetched or are being fetched.
+    pub fn claim_page(&self, host: &HostKey) -> Result<PageClaim<'_>, ClaimRefusal> {
         let Some((site, limit)) = self.of(host).and_then(|site| Some((site, site.section.limit?))) else {
-            return Some(PageClaim(None));
+            return Ok(PageClaim(None));
         };
         if site.pages.fetch_add(1, Relaxed) < limit {
-            return Some(PageClaim(Some(&site.pages)));
+            return Ok(PageClaim(Some(site)));
         }
         site.pages.fetch_sub(1, Relaxed);
-        None
+        let is_full = site.kept.load(Relaxed) >= limit;
+        Err(if is_full { ClaimRefusal::Full } else { ClaimRefusal::InFlight })
     }
 }
 
@@ -218,8 +236,10 @@ mod tests {
         let claim = |name: &str| sites.claim_page(&host(name));
         claim("a.example.org").unwrap().keep();
         drop(claim("a.example.org").unwrap());
-        claim("b.example.org").unwrap().keep();
-        assert!(claim("c.example.org").is_none());
-        assert!(claim("other.test").is_some());
+        let last = claim("b.example.org").unwrap();
+        assert_eq!(claim("c.example.org").err(), Some(ClaimRefusal::InFlight), "the last may be no page");
+        last.keep();
+        assert_eq!(claim("c.example.org").err(), Some(ClaimRefusal::Full));
+        assert!(claim("other.test").is_ok());
     }
 }

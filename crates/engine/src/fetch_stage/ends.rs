@@ -1,13 +1,28 @@
 //! Ends of a URL's visit: a failure, or a lease given back for a retry.
 
 use super::{Answer, Visit};
-use crate::{failed_page::failed_page, finished::Finished, links::new_url, soft404, stage_error::StageError};
+use crate::{
+    failed_page::failed_page, finished::Finished, links::new_url, site_settings::ClaimRefusal, soft404,
+    stage_error::StageError,
+};
 use crawl_fetch::{FetchError, RetryCause};
 use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage, now_ms, random, rfc3339};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// Pause of a URL whose site has as many pages in flight as its limit leaves.
+const SITE_PAUSE: Duration = Duration::from_secs(2);
+
 impl Visit<'_> {
+    /// The end of a URL whose site has no page left, or another turn if pages in flight may turn out to be none.
+    pub(super) async fn end_without_claim(mut self, refusal: ClaimRefusal) -> Result<Answer, StageError> {
+        self.give_back_slot();
+        match refusal {
+            ClaimRefusal::Full => Ok(self.end(Outcome::Skipped, "site_limit", None)),
+            ClaimRefusal::InFlight => self.requeue(SITE_PAUSE, self.request.attempt).await,
+        }
+    }
+
     /// Returns the rest of the pause that the host has asked for, if it is longer than a run waits.
     pub(super) fn remaining_pause(&self) -> Option<Duration> {
         let until = self.context.network.gate.blocked_until(&HostKey::of(&self.request.url)?)?;
