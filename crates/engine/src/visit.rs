@@ -31,6 +31,8 @@ use url::Url;
 const FOR_BROWSERS: f64 = 0.9;
 /// Visits after which the memory of them is dropped: robots.txt of origins, and a few bytes a URL.
 const FORGET_AFTER: u32 = 1_000;
+/// Idle time after which the politeness gate forgets a host then. A visit is too short for the check of a crawl.
+const FORGET_HOSTS: Duration = Duration::from_secs(600);
 
 /// Error of a visit.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +75,19 @@ struct VisitState {
     visits: u32,
 }
 
+impl VisitState {
+    /// Counts a visit, and drops the memory of earlier ones now and then.
+    fn begin_visit(&mut self) {
+        if self.visits >= FORGET_AFTER {
+            (self.store, self.visits) = (Arc::default(), 0);
+            if let Some(gate) = &self.gate {
+                gate.evict_idle(FORGET_HOSTS);
+            }
+        }
+        self.visits += 1;
+    }
+}
+
 impl Visitor {
     /// Takes the settings of a crawl. robots.txt is obeyed whatever they say, since the caller is a program.
     /// A visit takes `patience` at most; a page that a browser has not filled by then is returned as it came.
@@ -101,10 +116,7 @@ impl Visitor {
         group: Option<&str>,
     ) -> Result<Record, VisitError> {
         let mut kept = self.kept.lock().await;
-        if kept.visits >= FORGET_AFTER {
-            (kept.store, kept.visits) = (Arc::default(), 0);
-        }
-        kept.visits += 1;
+        kept.begin_visit();
         let store = Arc::clone(&kept.store);
         let mut context = context(self.config.clone(), Arc::clone(&store) as Arc<dyn Store>)?;
         context.network.gate = kept.gate.get_or_insert_with(|| context.network.gate.clone()).clone();
@@ -188,5 +200,26 @@ impl Output for Lines {
 
     fn name(&self) -> &'static str {
         "memory"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crawl_fetch::{PolitenessSettings, SlotOutcome};
+    use crawl_model::HostKey;
+
+    /// A server runs for months, and each of its visits may be to another host.
+    #[tokio::test(start_paused = true)]
+    async fn idle_hosts_are_forgotten_after_many_visits() {
+        let gate = Gate::new(PolitenessSettings::default());
+        let mut state = VisitState { store: Arc::default(), gate: Some(gate.clone()), visits: 0 };
+        for number in 0..3 * FORGET_AFTER {
+            state.begin_visit();
+            let slot = gate.try_acquire(&HostKey::from_stored(format!("h{number}.test"))).ok().unwrap();
+            slot.finish(SlotOutcome { status: Some(200), ..SlotOutcome::default() });
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert!(gate.hosts() <= 2 * FORGET_AFTER as usize, "{}", gate.hosts());
     }
 }
