@@ -134,7 +134,7 @@ fn idle_connection_yields_its_permit_to_another_tab() {
     }
 }
 
-/// A tab that ends while its connection waits for a permit waits no longer: otherwise every later pause of a
+/// A tab that ends while its connection waits for a permit waits no longer. Otherwise every later pause of a
 /// second would cost another tab its connection.
 #[test]
 fn ended_tab_does_not_wait_for_a_permit() {
