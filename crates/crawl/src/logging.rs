@@ -78,7 +78,7 @@ fn filter(level: &str) -> Result<EnvFilter, Failure> {
     // rmcp tells of each session and message; below info it repeats whatever agents send
     let mcp = if level.trim().eq_ignore_ascii_case("trace") { "info" } else { "warn" };
     // html5ever warns of every page that is not well-formed, which is most of the web
-    // the error of the request says the same
+    // rustls_platform_verifier repeats the error of the request
     let directives = format!("html5ever=error,rustls_platform_verifier=off,rmcp={mcp},{level}");
     EnvFilter::try_new(directives).map_err(|e| Failure::usage(format!("log.level: {e}")))
 }

@@ -60,6 +60,7 @@ fn code_fields_and_numbered_headings_are_not_authors() {
         "<p>By clicking 'Sign-up', you agree to our terms.</p>",
         "<p>By pressing \"Send</p>",
         "<p>By using This Site</p>",
+        "<p>By Signing Up You Agree</p>",
     ] {
         assert!(authors("", byline, "").is_empty(), "{byline}: {:?}", authors("", byline, ""));
     }

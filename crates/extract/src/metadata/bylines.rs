@@ -62,7 +62,8 @@ fn may_be_name(s: &Sources<'_>, text: &str) -> bool {
         name.split(|c: char| c.is_ascii_digit()).next().filter(|name| !name.is_empty()).unwrap_or(name);
     let capital = |word: &&str| word.chars().next().is_some_and(|c| c.is_uppercase() || !c.is_lowercase());
     let words: Vec<&str> = name.split_whitespace().collect();
-    let is_clause = words.len() > 1 && s.page.rules.boilerplate.clause_starts.iter().any(|w| w == words[0]);
+    let is_clause = words.len() > 1
+        && s.page.rules.boilerplate.clause_starts.iter().any(|start| words[0].eq_ignore_ascii_case(start));
     !is_clause
         && (1..=5).contains(&words.len())
         && words.iter().filter(|word| capital(word)).count() * 2 >= words.len()

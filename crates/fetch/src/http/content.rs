@@ -106,7 +106,7 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"Rar!\x1a\x07", "RAR"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
     (b"BZh9", "bzip2"),
-    (b"\xfd7zXZ\0", "7z"),
+    (b"\xfd7zXZ\0", "xz"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"RIFF", "RIFF (WebP, WAV, AVI)"),
     (b"OggS", "Ogg"),
