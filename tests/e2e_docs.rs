@@ -20,7 +20,7 @@ use support::{
 
 /// Commands that only a person runs: they install software, make a release, fetch a database, or are the
 /// tests themselves.
-const NOT_RUN: [&str; 8] = [
+const NOT_RUN: [&str; 9] = [
     "./",
     "cargo install ",
     "sudo ",
@@ -29,6 +29,7 @@ const NOT_RUN: [&str; 8] = [
     "(cd dist && sha256sum ",
     "git clone --depth 1 https://github.com/RustSec/",
     "ADVISORY_DB=",
+    "CRAWL_PROFILE=",
 ];
 
 /// Version folder of the documentation on a site of the examples.

@@ -194,7 +194,7 @@ fn folders_are_read_or_their_files_asked_for() {
     assert!(refused(&sandbox, &["site", "site"]).contains("site: no page of HTML with a known URL"));
     for command in ["duplicates", "quality"] {
         let said = refused(&sandbox, &[command, "site/"]);
-        assert!(said.contains("site: a folder; name its files, as 'site/*.jsonl'"), "{said}");
+        assert!(said.contains("site: a folder; name its files, such as 'site/*.jsonl'"), "{said}");
     }
     let said = refused(&sandbox, &["check", "rules", "site"]);
     assert!(said.contains("site: nothing to check: no file of rules in it"), "{said}");

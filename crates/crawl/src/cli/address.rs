@@ -68,6 +68,5 @@ mod tests {
             assert_eq!(page_url(text).unwrap().as_str(), text);
         }
         assert_eq!(page_url("https://u:p@a.example/").unwrap().as_str(), "https://a.example/");
-        assert!(!page_url("u:p@a.example").unwrap_err().contains("p@"));
     }
 }
