@@ -26,6 +26,8 @@ const SECTIONS_ONLY: u8 = 3;
 /// The last version of the mode `site` with hashes of eight bytes and names of four.
 const WIDE: u8 = 4;
 const CHECK: usize = 8;
+/// Bytes of the shortest entry of a table: a page group with fewer than 128 pages.
+const LEAST_ENTRY: usize = 4;
 
 /// Kind of a state, and its current version.
 #[derive(Clone, Copy)]
@@ -288,9 +290,8 @@ impl Reader<'_> {
         mut entry: impl FnMut(&mut Self) -> Result<(K, V), StateError>,
     ) -> Result<FxHashMap<K, V>, StateError> {
         let n = usize::try_from(self.number()?).map_err(|_| StateError::Damaged)?;
-        // an entry has at least five bytes: a length that the bytes cannot hold must not allocate a huge
-        // table
-        if n > self.0.len() / 5 {
+        // a length that the bytes cannot hold must not allocate a huge table
+        if n > self.0.len() / LEAST_ENTRY {
             return Err(StateError::Damaged);
         }
         let mut map = FxHashMap::with_capacity_and_hasher(n, Default::default());

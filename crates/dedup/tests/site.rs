@@ -399,6 +399,23 @@ fn saved_state_continues_and_a_damaged_one_is_an_error() {
     assert_eq!(SiteFingerprint::from_bytes(&exact, settings).unwrap_err(), StateError::Mode);
 }
 
+/// A page group takes four bytes. Pages without text have groups, and nothing else.
+#[test]
+fn saved_state_with_more_groups_than_features_is_read() {
+    let settings = FingerprintSettings::default();
+    for content in ["Please enable JavaScript.", ""] {
+        let mut host = SiteFingerprint::new(settings);
+        for n in 0..1_000 {
+            let url = format!("https://h.example/{}/page", name(n));
+            let page = PageText { content, url: &url, ..PageText::default() };
+            host.observe(&page, &SitePage::of(&page));
+        }
+        let bytes = host.to_bytes();
+        let read = SiteFingerprint::from_bytes(&bytes, settings).unwrap();
+        assert_eq!(read.to_bytes(), bytes);
+    }
+}
+
 /// Six pages of one folder, counted and saved by versions 3 and 4.
 #[test]
 fn states_of_earlier_versions_are_read() {
