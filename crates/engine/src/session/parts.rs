@@ -250,6 +250,7 @@ fn end_listed(store: &dyn StateStore, place: &Place, name: &str) -> Result<(), O
 pub(super) fn write_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(), OutputError> {
     let path = folder_of(pattern).join(MANIFEST);
     let failed = |source| OutputError::Write { name: path.display().to_string(), source };
+    let worker = store.worker()?.map_or_else(String::new, |start| start.name);
     let mut written = None;
     loop {
         let mut parts = store.parts()?;
@@ -259,15 +260,34 @@ pub(super) fn write_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(
             return Ok(());
         }
         let text = serde_json::to_vec_pretty(&Manifest { parts: &parts }).map_err(|e| failed(e.into()))?;
-        let new = path.with_extension(format!("{}.new", std::process::id()));
-        fs::write(&new, &text).and_then(|()| fs::rename(&new, &path)).map_err(failed)?;
+        replace(&path, &worker, &text).map_err(failed)?;
         written = Some(parts);
     }
+}
+
+/// Replaces a manifest. The new file is named for its worker: workers in containers have the same process ids.
+fn replace(manifest: &Path, worker: &str, text: &[u8]) -> io::Result<()> {
+    let new = manifest.with_extension(format!("{worker}.new"));
+    fs::write(&new, text).and_then(|()| fs::rename(&new, manifest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn workers_with_one_process_id_replace_a_manifest_side_by_side() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = dir.path().join(MANIFEST);
+        let replaces =
+            |worker: &str| (0..2_000).try_for_each(|_| replace(&manifest, worker, worker.as_bytes()));
+        std::thread::scope(|scope| {
+            let one = scope.spawn(|| replaces("one"));
+            replaces("another").unwrap();
+            one.join().unwrap().unwrap();
+        });
+        assert!(["one", "another"].contains(&fs::read_to_string(&manifest).unwrap().as_str()));
+    }
 
     #[test]
     fn output_patterns_name_their_folder() {

@@ -97,6 +97,11 @@ fn trap_accounts_are_bounded() {
     assert_eq!(size(), (MAX_ACCOUNTS, hosts));
     assert!(traps.begin(&host(hosts, "a/1")).is_ok());
     assert_eq!(size(), (1, 1), "opened anew");
+    for n in (0..=MAX_ACCOUNTS).rev() {
+        let name: String = n.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect();
+        assert!(traps.begin(&host(n % hosts, &format!("{name}/1"))).is_ok());
+        assert!(size().0 <= MAX_ACCOUNTS, "known hosts too");
+    }
 }
 
 #[test]
