@@ -198,13 +198,16 @@ impl Ledger {
 
     /// The credit of an account; a new one starts with `initial`.
     fn account(&mut self, host: &HostKey, template: &str, initial: u32) -> &mut i64 {
-        let full = self.accounts.len() >= MAX_HOSTS || self.templates >= MAX_ACCOUNTS;
-        if full && !self.accounts.contains_key(host) {
+        let mut key = template::hash(template);
+        let known = self.accounts.get(host);
+        // beyond its own accounts a host has the shared one
+        let has_account = known.is_some_and(|all| all.contains_key(&key) || all.len() > MAX_TEMPLATES);
+        let is_full = self.templates >= MAX_ACCOUNTS || (known.is_none() && self.accounts.len() >= MAX_HOSTS);
+        if is_full && !has_account {
             self.accounts.clear();
             self.templates = 0;
         }
         let account = self.accounts.entry(host.clone()).or_default();
-        let mut key = template::hash(template);
         if account.len() >= MAX_TEMPLATES && !account.contains_key(&key) {
             key = 0;
         }
