@@ -302,6 +302,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
         // it may lead to pages that are wanted, so its words count; what it says is not compared
         let worth = traps::worth(&context.admission.traps, &known_as, &extraction, found.leads_on);
         traps::learn(&context.admission.traps, &page.request, &known_as, worth);
+        strategies::refund(context, &page.request, partial.as_ref());
         return Ok(Extracted { end: End::Finished(left_out(&page, kind)), trapped });
     }
     if !ai_opt_out.is_empty() && !opt_outs::is_reserved(&ai_opt_out) {
@@ -315,4 +316,57 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     // the body is dropped after that, and with it what keeps other pages of the form waiting for what this one teaches
     let end = strategies::on_page(context, extracted, directives, partial)?.into();
     Ok(Extracted { end, trapped })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config, links::new_url, session};
+    use crawl_model::{Body, Discovery, Frontier, Headers, Lane, Store, Timings};
+    use crawl_store::MemoryStore;
+
+    fn fetched(context: &Context, url: &Url, html: String) -> FetchedPage {
+        let host = HostKey::of(url).unwrap();
+        let leased = context.store.lease(&host, Lane::Plain, 1, "worker", i64::MAX - 1, i64::MAX).unwrap();
+        let request = leased.into_iter().next().unwrap();
+        FetchedPage {
+            final_url: url.clone(),
+            status: 200,
+            headers: Headers(vec![("content-type".into(), "text/html".into())]),
+            body: Body::unaccounted(html),
+            strategy: request.strategy.unwrap_or(Strategy::Static),
+            timings: Timings { started_at_ms: 0, first_byte_ms: 0, total_ms: 0 },
+            wire_bytes: 0,
+            captured: None,
+            unsettled: false,
+            reserved_by_file: None,
+            request,
+        }
+    }
+
+    /// Shells of a site, whose AMP pages say `noindex`.
+    #[test]
+    fn page_that_is_not_written_costs_no_duplicate() {
+        let settings = [("CRAWL_FETCH_STRATEGY", "amp"), ("CRAWL_TRAPS_TEMPLATE_CREDIT", "100")];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let config = config::load(None, settings.into_iter(), Vec::new()).unwrap();
+        let store = Arc::new(MemoryStore::new());
+        store.begin_round().unwrap();
+        let context = session::context(config, Arc::clone(&store) as Arc<dyn Store>).unwrap();
+        let at = |path: String| Url::parse(&format!("https://h.test/{path}")).unwrap();
+        for n in 0..9 {
+            let (url, amp) = (at(format!("list/{n}")), at(format!("amp/{n}")));
+            let host = HostKey::of(&url).unwrap();
+            store.enqueue(&[new_url(url.clone(), host, 0, Discovery::Seed)]).unwrap();
+            let shell = format!("<link rel=amphtml href={amp}><script src=/a.js></script><p>Loading.");
+            let first = extract(&context, fetched(&context, &url, shell)).unwrap();
+            assert!(matches!(first.end, End::Requeued));
+            let page = fetched(&context, &url, format!("<meta name=robots content=noindex><p>Harbour {n}."));
+            assert_eq!(page.strategy, Strategy::Amp);
+            let second = extract(&context, page).unwrap();
+            assert!(matches!(second.end, End::Finished(Finished::Other { kind: "noindex", .. })));
+        }
+        let left = (0..1_000).take_while(|n| context.admission.traps.begin(&at(format!("list/{n}"))).is_ok());
+        assert_eq!(left.count(), 100, "only fetches are paid");
+    }
 }

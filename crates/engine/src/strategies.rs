@@ -205,12 +205,17 @@ fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -
     settle(context, request, partial)
 }
 
-/// The page that is written, with what was tried and what a reader should know.
-fn settle(context: &Context, request: &CrawlRequest, partial: PartialResult) -> Result<Next, StoreError> {
-    let PartialResult { best, attempts, page_type, browser_failed, directives, charged, .. } = partial;
-    if charged {
+/// Reverts the charge for a text that is known, once the worth of the page is.
+pub fn refund(context: &Context, request: &CrawlRequest, partial: Option<&PartialResult>) {
+    if partial.is_some_and(|partial| partial.charged) {
         context.admission.traps.refund(&request.url);
     }
+}
+
+/// The page that is written, with what was tried and what a reader should know.
+fn settle(context: &Context, request: &CrawlRequest, partial: PartialResult) -> Result<Next, StoreError> {
+    refund(context, request, Some(&partial));
+    let PartialResult { best, attempts, page_type, browser_failed, directives, .. } = partial;
     let Some(mut page) = best else {
         return Err(StoreError::Other(format!("{}: nothing was kept of it", request.url)));
     };
