@@ -478,7 +478,7 @@ fn wrong_command_lines_are_refused_with_advice() {
         (&["--depth", "-1", "http://127.0.0.1:9/"], "crawl.depth: must not be negative"),
         (&["--concurrency", "-1", "http://127.0.0.1:9/"], "-1 is not in 0.."),
         (&["status", "--seed", "typo.txt"], "typo.txt: No such file or directory"),
-        (&["site", "."], ".: a folder without a page of known address; name that"),
+        (&["site", "."], ".: no page of HTML with a known URL, and no WARC, in it"),
         (&["dedup", "."], ".: a folder; name a file"),
         (&["extract", "--url", "h.example/a", "page.html"], "no scheme; write https://h.example/a"),
         (&["--delay", "5", "http://127.0.0.1:9/"], "\"5\" has no unit; write \"5s\""),
