@@ -117,6 +117,16 @@ fn is_pattern(text: &str) -> bool {
     text == "*" || (!host.is_empty() && !host.contains(['*', '/', '@', ' ']))
 }
 
+/// The pattern in the form of hosts: in lower case, and a name in Unicode as `xn--` (RFC 5891).
+fn as_host(pattern: &str) -> String {
+    let (below, host) = pattern.strip_prefix("*.").map_or(("", pattern), |host| ("*.", host));
+    let (name, port) = host.find(':').map_or((host, ""), |at| host.split_at(at));
+    match url::Host::parse(name) {
+        Ok(name) if !host.is_ascii() => format!("{below}{name}{port}"),
+        _ => pattern.to_ascii_lowercase(),
+    }
+}
+
 impl<'de> Deserialize<'de> for SiteSection {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut table = Table::deserialize(deserializer)?;
@@ -125,7 +135,7 @@ impl<'de> Deserialize<'de> for SiteSection {
             Some(OneOrMany::Many(patterns)) if !patterns.is_empty() => patterns,
             _ => return Err(D::Error::custom("match is missing: the host of the site, as *.example.org")),
         };
-        let patterns = patterns.iter().map(|pattern| pattern.to_ascii_lowercase()).collect();
+        let patterns = patterns.iter().map(|pattern| as_host(pattern)).collect();
         table.into_section(patterns).map_err(D::Error::custom)
     }
 }
@@ -168,6 +178,19 @@ pub(super) fn sites<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Si
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_have_the_form_of_hosts() {
+        for (pattern, host) in [
+            ("*.Bücher.example", "*.xn--bcher-kva.example"),
+            ("bücher.example:8080", "xn--bcher-kva.example:8080"),
+            ("Docs.Example.org", "docs.example.org"),
+            ("[::1]:8080", "[::1]:8080"),
+            ("*", "*"),
+        ] {
+            assert_eq!(as_host(pattern), host);
+        }
+    }
 
     #[test]
     fn a_seed_line_has_a_url_settings_and_tags() {

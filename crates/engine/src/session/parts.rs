@@ -11,7 +11,8 @@ use crawl_output::{Fields, OutputError, Place};
 use crawl_store::{OutputPart, StateStore, WorkerStart};
 use serde::{Deserialize, Serialize};
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -265,10 +266,14 @@ pub(super) fn write_manifest(store: &dyn StateStore, pattern: &Path) -> Result<(
     }
 }
 
-/// Replaces a manifest. The new file is named for its worker: workers in containers have the same process ids.
+/// Replaces a manifest. The new file is named for its worker: workers in containers have the same process ids. It is on the
+/// disk before it has its name, since an empty manifest is an error.
 fn replace(manifest: &Path, worker: &str, text: &[u8]) -> io::Result<()> {
     let new = manifest.with_extension(format!("{worker}.new"));
-    fs::write(&new, text).and_then(|()| fs::rename(&new, manifest))
+    let mut file = fs::File::create(&new)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    fs::rename(&new, manifest)
 }
 
 #[cfg(test)]
@@ -280,7 +285,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let manifest = dir.path().join(MANIFEST);
         let replaces =
-            |worker: &str| (0..2_000).try_for_each(|_| replace(&manifest, worker, worker.as_bytes()));
+            |worker: &str| (0..300).try_for_each(|_| replace(&manifest, worker, worker.as_bytes()));
         std::thread::scope(|scope| {
             let one = scope.spawn(|| replaces("one"));
             replaces("another").unwrap();
