@@ -455,10 +455,11 @@ fn header_with_the_text_of_a_short_page_is_kept() {
     };
     let content = extract(&page(&format!("<p>{text}</p>"))).content;
     assert!(content.contains("harbour office") && content.contains("Contact us"), "{content}");
-    let beside = extract(&format!("{}<div>{PROSE}</div>", page(&format!("<p>{text}</p>")))).content;
+    let twice = format!("{text} {text}");
+    let beside = extract(&format!("{}<div>{PROSE}</div>", page(&format!("<p>{twice}</p>")))).content;
     assert!(beside.contains("bicycles") && beside.contains("Contact us"), "{beside}");
     // A slogan or a menu is no part of it.
-    for inner in ["<p>Boats for all.</p>".to_owned(), format!("<a href=/d>{text}</a>")] {
+    for inner in ["<p>Boats for all.</p>".to_owned(), format!("<a href=/d>{twice}</a>")] {
         let content = extract(&format!("{}<div>{PROSE}</div>", page(&inner))).content;
         assert!(content.contains("bicycles") && !content.contains("Contact us"), "{content}");
     }
