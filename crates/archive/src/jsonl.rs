@@ -2,7 +2,7 @@
 
 use crate::{
     Body, Document, Item, ReadOptions, RecordError,
-    lines::{Line, next_line},
+    lines::{Line, next_line, replace_lone_surrogates, skip_byte_order_mark},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
@@ -16,12 +16,15 @@ pub(crate) fn read(
 ) -> ControlFlow<()> {
     let mut line = Vec::new();
     let mut number = 0;
+    if let Err(e) = skip_byte_order_mark(input) {
+        return each(Item::Unreadable { number: 1, error: crate::read_error(&e) });
+    }
     loop {
         number += 1;
         let item = match next_line(input, &mut line, options.max_record) {
             Ok(Line::End) => return ControlFlow::Continue(()),
             Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
-            Ok(Line::Whole) => match document(&line) {
+            Ok(Line::Whole) => match document(&mut line) {
                 Ok(mut document) => {
                     if options.keep_lines {
                         document.line = std::mem::take(&mut line);
@@ -43,8 +46,10 @@ pub(crate) fn read(
     }
 }
 
-/// Document of a line. `text` takes precedence over `content`, both over `html` and `html_base64`.
-fn document(line: &[u8]) -> Result<Document, RecordError> {
+/// Document of a line. `text` takes precedence over `content`, both over `html` and `html_base64`; an empty one
+/// only over a missing one.
+fn document(line: &mut [u8]) -> Result<Document, RecordError> {
+    replace_lone_surrogates(line);
     let record: Map<String, Value> =
         serde_json::from_slice(line).map_err(|e| RecordError::Json(e.to_string()))?;
     let own = |key: &str| record.get(key);
@@ -57,14 +62,16 @@ fn document(line: &[u8]) -> Result<Document, RecordError> {
     let first = |all: &[Option<&Value>]| {
         all.iter().map(|found| text(*found)).find(|text| !text.is_empty()).unwrap_or_default()
     };
-    let body = ["text", "content"].iter().find_map(|key| own(key).and_then(Value::as_str));
-    let body = match (body, own("html").and_then(Value::as_str), own("html_base64").and_then(Value::as_str)) {
-        (Some(text), ..) => Body::Text(text.to_owned()),
-        (None, Some(html), _) => Body::Html(html.as_bytes().to_vec()),
-        (None, None, Some(bytes)) => Body::Html(
+    let bodies =
+        ["text", "content", "html", "html_base64"].map(|key| (key, own(key).and_then(Value::as_str)));
+    let named = || bodies.iter().filter_map(|(key, value)| value.map(|value| (*key, value)));
+    let body = match named().find(|(_, value)| !value.is_empty()).or_else(|| named().next()) {
+        Some(("text" | "content", text)) => Body::Text(text.to_owned()),
+        Some(("html", html)) => Body::Html(html.as_bytes().to_vec()),
+        Some((_, bytes)) => Body::Html(
             BASE64_STANDARD.decode(bytes).map_err(|e| RecordError::Encoding(format!("html_base64: {e}")))?,
         ),
-        (None, None, None) => {
+        None => {
             return Err(RecordError::NoText("none of text, content, html, html_base64"));
         }
     };

@@ -26,7 +26,7 @@ pub use cell::guard_cell;
 pub use document::{ArchivedResponse, Body, Document, Item};
 pub use error::{ArchiveError, RecordError};
 pub use inputs::{Format, expand};
-pub use lines::{Line, next_line};
+pub use lines::{Line, next_line, replace_lone_surrogates, skip_byte_order_mark};
 pub use pages::{ArchiveKind, Archived, Revisits, read_pages, resolve_revisits};
 pub use parquet_write::{Column, ColumnKind, ParquetFile, ParquetTable, Value};
 pub use warc::{

@@ -15,7 +15,7 @@ use crate::{
     lines::{Line, next_line},
     read_error,
 };
-pub(crate) use document::of as document;
+pub(crate) use document::{is_no_page, of as document};
 use std::{
     io::{BufRead, Read, Seek},
     ops::ControlFlow,

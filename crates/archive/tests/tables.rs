@@ -72,6 +72,20 @@ fn jsonl_lines_are_read_or_reported() {
 }
 
 #[test]
+fn jsonl_of_other_programs_loses_no_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let lines = [
+        "\u{feff}{\"id\":\"mark\",\"text\":\"first\"}",
+        r#"{"id":"cut","text":"smile \ud83d"}"#,
+        r#"{"id":"empty","text":"","html":"<p>page"}"#,
+        r#"{"id":"none","text":"","content":""}"#,
+    ];
+    let (documents, bad) = read(&file(directory.path(), "in.jsonl", lines.join("\r\n")));
+    assert_eq!(texts(&documents), ["mark first", "cut smile \u{fffd}", "empty html <p>page", "none "]);
+    assert_eq!(bad, []);
+}
+
+#[test]
 fn gzip_is_detected_and_truncated_gzip_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let mut out = GzEncoder::new(Vec::new(), Compression::default());

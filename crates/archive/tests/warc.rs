@@ -1,11 +1,11 @@
 //! WARC files that are whole, truncated, damaged and hostile.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test that uses them")]
 
-use crawl_archive::{Body, Item, ReadOptions, WarcReader, read_file};
+use crawl_archive::{ArchiveKind, Body, Item, ReadOptions, Revisits, WarcReader, read_file, read_pages};
 use flate2::{Compression, write::GzEncoder};
 use std::{
     fs,
-    io::{Cursor, Write},
+    io::{Cursor, Seek, SeekFrom, Write},
     ops::ControlFlow,
     path::Path,
 };
@@ -273,4 +273,33 @@ fn decompression_bomb_is_read_in_bounded_memory() {
     // the kernel counts by thread, so its peak may fall by a few pages
     let more = peak().saturating_sub(before);
     assert!(more < 64 << 10, "{more} kB more than before");
+}
+
+/// A record with fields of its own in its header.
+fn with_fields(record: &[u8], fields: &str) -> Vec<u8> {
+    let text = String::from_utf8(record.to_vec()).unwrap();
+    text.replacen("WARC-Date", &format!("{fields}\r\nWARC-Date"), 1).into_bytes()
+}
+
+#[test]
+fn revisit_of_what_is_no_page_is_not_missed() {
+    let message = |status: &str, media: &str| format!("HTTP/1.1 {status}\r\nContent-Type: {media}\r\n\r\n");
+    let (http, digest) = ("application/http; msgtype=response", "WARC-Payload-Digest: sha1:AAA");
+    let image =
+        |kind, head: &str| with_fields(&record(kind, "http://a.test/i", http, head.as_bytes()), digest);
+    let open = |records: Vec<Vec<u8>>| {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&records.concat()).unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        let mut revisits = Revisits::default();
+        let each = &mut |_| ControlFlow::Continue(());
+        read_pages(ArchiveKind::Warc, file, MOST, &mut revisits, each).unwrap();
+        revisits.into_unresolved().count()
+    };
+    let png = message("200 OK", "image/png");
+    assert_eq!(open(vec![image("revisit", &png)]), 0, "its own header says so");
+    assert_eq!(open(vec![image("revisit", &message("301 Moved", "text/html"))]), 0);
+    assert_eq!(open(vec![image("response", &png), image("revisit", "")]), 0, "the capture says so");
+    assert_eq!(open(vec![image("revisit", &message("200 OK", "text/html"))]), 1);
+    assert_eq!(open(vec![image("revisit", &message("304 Not Modified", "text/html"))]), 1);
 }

@@ -66,6 +66,13 @@ impl Revisit {
     }
 }
 
+impl Revisit {
+    /// Returns true if it names an address only, which may have been captured several times.
+    const fn is_of_any_time(&self) -> bool {
+        self.record.is_empty() && self.digest.is_empty() && self.of_date.is_empty()
+    }
+}
+
 /// Returns true if two digests have one algorithm and one form.
 fn are_comparable(one: &str, other: &str) -> bool {
     let parts = |digest: &str| digest.split_once(':').map(|(name, value)| (name.to_owned(), value.len()));
@@ -104,7 +111,7 @@ impl Revisits {
     /// Its address, if there are too many.
     pub(super) fn note(&mut self, record: &WarcRecord) -> Result<(), String> {
         let url = record.target_uri();
-        if is_robots(&url) {
+        if is_robots(&url) || warc::is_no_page(record) {
             return Ok(());
         }
         self.add(Revisit::of(record, url, self.inputs.len().saturating_sub(1)))
@@ -148,7 +155,19 @@ impl Revisits {
             if found.is_empty() {
                 continue;
             }
-            let Ok(Some(original)) = warc::document(record, most) else { continue };
+            let is_exact =
+                |at: &usize| self.noted[*at].as_ref().is_some_and(|revisit| !revisit.is_of_any_time());
+            let original = match warc::document(record, most) {
+                Ok(Some(original)) => original,
+                // an image or a redirect, which is no page at the revisit either
+                Ok(None) => {
+                    for at in found.into_iter().filter(is_exact).collect::<Vec<_>>() {
+                        self.open -= usize::from(self.noted[at].take().is_some());
+                    }
+                    continue;
+                }
+                Err(_) => continue,
+            };
             for at in found {
                 let Some(Revisit { url, date, .. }) = self.noted[at].take() else { continue };
                 self.open -= 1;

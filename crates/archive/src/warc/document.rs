@@ -52,6 +52,15 @@ pub(crate) fn of(mut record: WarcRecord, most: usize) -> Result<Option<Document>
     }))
 }
 
+/// Returns true if the HTTP message in a record shows that it is no page: by its status or its content type.
+pub(crate) fn is_no_page(record: &WarcRecord) -> bool {
+    let message = Some(&record.block).filter(|block| record.is_http() && !block.is_empty());
+    let Some(message) = message.and_then(|block| Message::parse(block).ok()) else { return false };
+    // the answer that a page has not changed has none of the page's fields
+    let is_success = message.status().is_none_or(|status| (200..300).contains(&status) || status == 304);
+    !is_success || !is_page(message.field("Content-Type"))
+}
+
 /// Returns true for notes of a crawler about its work: a log of wget, a text or list of browsertrix.
 fn is_note(uri: &str) -> bool {
     uri.starts_with("metadata:") || uri.starts_with("urn:")

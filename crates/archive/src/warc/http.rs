@@ -109,25 +109,44 @@ fn chunk_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
     Some((size, bytes.get(end + 1..)?))
 }
 
+/// Undoes an encoding. A body that does not have it and looks like markup is unchanged: some crawlers decode a
+/// body and keep the name of its encoding, and some servers send a name that is none (`utf-8`, `none`).
 fn decoded(encoding: &str, body: Vec<u8>, most: usize) -> Result<Vec<u8>, RecordError> {
-    match encoding {
-        "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => all(MultiGzDecoder::new(&*body), most),
+    match undone(encoding, &body, most) {
+        Ok(Some(plain)) => Ok(plain),
+        Ok(None) => Ok(body),
+        Err(RecordError::Encoding(_)) if is_markup(&body) => Ok(body),
+        Err(error) => Err(error),
+    }
+}
+
+/// No brotli stream begins with `<` or with a byte order mark: each sets a bit that must be 0.
+fn is_markup(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    body.trim_ascii_start().starts_with(b"<")
+}
+
+/// Output of the decoder of an encoding; `None` if the body is unchanged.
+fn undone(encoding: &str, body: &[u8], most: usize) -> Result<Option<Vec<u8>>, RecordError> {
+    let plain = match encoding {
+        "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => all(MultiGzDecoder::new(body), most),
         // the standard requires zlib, some servers send raw deflate
-        "deflate" if body.first().is_some_and(|b| b & 0x0f == 8) => all(ZlibDecoder::new(&*body), most),
-        "deflate" if !body.is_empty() => all(DeflateDecoder::new(&*body), most),
-        "br" => all(brotli_decompressor::Decompressor::new(&*body, 4096), most),
+        "deflate" if body.first().is_some_and(|b| b & 0x0f == 8) => all(ZlibDecoder::new(body), most),
+        "deflate" if !body.is_empty() => all(DeflateDecoder::new(body), most),
+        "br" => all(brotli_decompressor::Decompressor::new(body, 4096), most),
         "zstd" if body.starts_with(&crate::ZSTD) => {
-            let decoder = zstd::stream::read::Decoder::new(&*body);
+            let decoder = zstd::stream::read::Decoder::new(body);
             all(decoder.map_err(|e| RecordError::Encoding(e.to_string()))?, most)
         }
         // crawlers that decode a body keep the encoding's name: a body that does not look encoded is taken
         // unchanged
-        "" | "identity" | "gzip" | "x-gzip" | "deflate" | "zstd" => Ok(body),
+        "" | "identity" | "gzip" | "x-gzip" | "deflate" | "zstd" => return Ok(None),
         other => Err(RecordError::Encoding(format!(
             "{:?} is not known",
             other.chars().take(40).collect::<String>()
         ))),
-    }
+    };
+    plain.map(Some)
 }
 
 /// Output of a decoder; partial output on failure, since a truncated page is still a page.
@@ -165,6 +184,12 @@ mod tests {
             (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n<p>not chunked", "<p>not chunked"),
             (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\ncut off", "cut off"),
             (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nplain", "plain"),
+            (b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n<p>decoded", "<p>decoded"),
+            (
+                b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n\xef\xbb\xbf\r\n<!doctype html><p>x",
+                "\u{feff}\r\n<!doctype html><p>x",
+            ),
+            (b"HTTP/1.1 200 OK\r\nContent-Encoding: UTF-8\r\n\r\n <p>no coding", " <p>no coding"),
             (b"GET / HTTP/1.1\r\nHost: x", ""),
         ] {
             assert_eq!(body(message).unwrap(), want);

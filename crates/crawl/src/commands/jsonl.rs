@@ -3,7 +3,7 @@
 use super::{line_input::open_lines, write_json};
 use crate::{cli::whole_url, logging::say};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use crawl_archive::next_line;
+use crawl_archive::{next_line, replace_lone_surrogates};
 use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::Input;
 use crawl_model::hide_userinfo;
@@ -97,6 +97,7 @@ impl Lines {
         let read = next_line(&mut *self.input, &mut line, MAX_LINE)
             .map_err(|e| Failure::usage(format!("{}: the input cannot be read: {e}", self.name)))?;
         self.number += 1;
+        replace_lone_surrogates(&mut line);
         Ok(match read {
             crawl_archive::Line::Whole => Some((self.number, Ok(line))),
             crawl_archive::Line::TooLong => Some((self.number, Err(too_long()))),

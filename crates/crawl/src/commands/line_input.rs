@@ -1,6 +1,7 @@
 //! Lines of a file or of standard input. gzip and zstd are undone, and another format is refused with its name.
 
 use super::{jsonl::input_name, open};
+use crawl_archive::skip_byte_order_mark;
 use crawl_engine::exit::Failure;
 use flate2::bufread::MultiGzDecoder;
 use std::{
@@ -51,11 +52,15 @@ fn begin(mut input: Box<dyn BufRead>) -> io::Result<(Vec<u8>, Box<dyn BufRead>)>
     Ok((head.clone(), Box::new(Cursor::new(head).chain(input))))
 }
 
-/// Returns the input, unless its first bytes are those of a format without lines.
-fn with_lines(name: &str, head: &[u8], input: Box<dyn BufRead>) -> Result<Box<dyn BufRead>, Failure> {
+/// Returns the input without a byte order mark, unless its first bytes are those of a format without lines.
+fn with_lines(name: &str, head: &[u8], mut input: Box<dyn BufRead>) -> Result<Box<dyn BufRead>, Failure> {
     match format_of(head) {
         Some(format) => Err(Failure::usage(format!("{name}: is {format}; lines of JSON are read here"))),
-        None => Ok(input),
+        None => {
+            // the head is in one piece
+            skip_byte_order_mark(&mut input).map_err(|e| Failure::input(Path::new(name), &e))?;
+            Ok(input)
+        }
     }
 }
 
@@ -123,7 +128,9 @@ mod tests {
         for packed in [bytes.to_vec(), gzip(bytes), zstd(bytes)] {
             assert_eq!(read(&packed).as_deref(), Ok(&*lines));
         }
-        assert_eq!(read(b"{}\n").as_deref(), Ok("{}\n"));
+        for marked in [&b"\xef\xbb\xbf{}\n"[..], &gzip(b"\xef\xbb\xbf{}\n"), b"{}\n"] {
+            assert_eq!(read(marked).as_deref(), Ok("{}\n"));
+        }
         for (packed, problem) in [
             (zstd(b"WARC/1.1\r\n"), "is WARC; lines"),
             (gzip(&gzip(bytes)), "is gzip; lines"),
