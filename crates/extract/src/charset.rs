@@ -55,26 +55,63 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
             overridden: false,
         };
     }
-    let declared = content_type
-        .and_then(header_charset)
-        .map(|e| (e, Source::Header))
-        .or_else(|| prescan(bytes).map(|e| (e, Source::Meta)));
+    let header = content_type.and_then(header_charset);
+    let declared = header.map(|e| (e, Source::Header)).or_else(|| Some((prescan(bytes)?, Source::Meta)));
     let valid_utf8 = std::str::from_utf8(bytes).is_ok();
-    let (encoding, source, overridden) = match declared {
-        Some((encoding, source)) if is_credible(encoding, bytes, valid_utf8) => (encoding, source, false),
-        Some(_) if valid_utf8 => (UTF_8, Source::Guess, true),
-        Some(_) => (guess(bytes), Source::Guess, true),
-        // Undeclared ASCII: the standard's fallback gives the same text.
-        None if bytes.is_ascii() => (WINDOWS_1252, Source::Guess, false),
-        None if valid_utf8 => (UTF_8, Source::Guess, false),
-        None => (guess(bytes), Source::Guess, false),
+    let credible = declared.filter(|(encoding, _)| is_credible(encoding, bytes, valid_utf8));
+    let (encoding, source, overridden) = match credible {
+        Some((encoding, source)) => (encoding, source, false),
+        None => {
+            let (encoding, source) = undeclared(bytes, valid_utf8, header.is_some());
+            (encoding, source, declared.is_some_and(|(other, _)| other != encoding))
+        }
     };
     let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
     Decoded { text, charset: encoding.name(), source, had_errors, overridden }
 }
 
+/// Charset of a page without a credible declaration, or with a wrong header, which servers send for all their pages:
+/// the page's own declaration may be right then.
+fn undeclared(bytes: &[u8], valid_utf8: bool, has_wrong_header: bool) -> (&'static Encoding, Source) {
+    if let Some(encoding) = utf16_without_bom(bytes) {
+        return (encoding, Source::Guess);
+    }
+    let own = || prescan(bytes).filter(|encoding| is_credible(encoding, bytes, valid_utf8));
+    match has_wrong_header.then(own).flatten() {
+        Some(encoding) => (encoding, Source::Meta),
+        // ISO-2022-JP, of which escapes are the only sign
+        None if bytes.is_ascii() && memchr::memchr(ESCAPE, bytes).is_some() => (guess(bytes), Source::Guess),
+        // undeclared ASCII: the standard's fallback gives the same text
+        None if bytes.is_ascii() => (WINDOWS_1252, Source::Guess),
+        None if valid_utf8 => (UTF_8, Source::Guess),
+        None => (guess(bytes), Source::Guess),
+    }
+}
+
+/// First byte of the sequences by which ISO-2022-JP changes its character set.
+const ESCAPE: u8 = 0x1b;
+
+/// UTF-16 whose markup shows the byte order: one byte of each of its first units is 0, the other is not. The
+/// standard knows such a page by an XML declaration only; read as any other charset it has no tags.
+fn utf16_without_bom(bytes: &[u8]) -> Option<&'static Encoding> {
+    let units = bytes.first_chunk::<UTF16_HEAD>()?.as_chunks::<2>().0;
+    if units.iter().all(|[low, high]| *low != 0 && *high == 0) {
+        Some(UTF_16LE)
+    } else if units.iter().all(|[high, low]| *low != 0 && *high == 0) {
+        Some(UTF_16BE)
+    } else {
+        None
+    }
+}
+
+/// Bytes by which UTF-16 is known; as many as `<!doctype html>` or `<html><head>` have.
+const UTF16_HEAD: usize = 24;
+
 /// Returns true if a declared charset is credible.
 fn is_credible(encoding: &'static Encoding, bytes: &[u8], valid_utf8: bool) -> bool {
+    if let Some(seen) = utf16_without_bom(bytes) {
+        return encoding == seen;
+    }
     if encoding == UTF_8 {
         return valid_utf8 || invalid_share_is_small(bytes);
     }
@@ -309,6 +346,35 @@ mod tests {
         let decoded = decode("<meta charset=iso-8859-1><p>naïve".as_bytes(), None);
         assert_eq!((decoded.charset, decoded.overridden), ("UTF-8", true));
         assert!(decoded.text.ends_with("naïve"));
+    }
+
+    #[test]
+    fn declaration_of_the_page_is_used_under_a_wrong_header() {
+        let decoded =
+            decode(b"<meta charset=windows-1257><p>\xd0urnal\xf8", Some("text/html; charset=utf-8"));
+        assert_eq!(
+            (decoded.charset, decoded.source, decoded.overridden),
+            ("windows-1257", Source::Meta, true)
+        );
+        let decoded =
+            decode("<meta charset=utf-8><p>naïve".as_bytes(), Some("text/html; charset=iso-8859-1"));
+        assert_eq!((decoded.charset, decoded.source), ("UTF-8", Source::Meta));
+    }
+
+    #[test]
+    fn utf_16_and_iso_2022_jp_are_known_without_a_declaration() {
+        let page = "<!doctype html><meta charset=utf-16><p>Привет";
+        let little: Vec<u8> = page.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = page.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for (bytes, name) in [(little, "UTF-16LE"), (big, "UTF-16BE")] {
+            for header in [None, Some("text/html; charset=utf-8")] {
+                let decoded = decode(&bytes, header);
+                assert_eq!((decoded.charset, &*decoded.text), (name, page));
+            }
+        }
+        let japanese = encoding_rs::ISO_2022_JP.encode("<p>これは日本語の文章です。").0;
+        assert_eq!(decode(&japanese, None).text, "<p>これは日本語の文章です。");
+        assert_eq!(decode(b"<p>\x1b[1m", None).text, "<p>\u{1b}[1m");
     }
 
     #[test]

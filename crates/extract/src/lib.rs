@@ -49,6 +49,7 @@ mod explain;
 mod explanation;
 mod extractor;
 mod invisible;
+mod json;
 mod last_pass;
 mod links;
 mod media;

@@ -1,6 +1,9 @@
 //! Positions and notations of data for scripts in a page.
 
-use crate::dom::{Dom, Tag};
+use crate::{
+    dom::{Dom, Tag},
+    json,
+};
 use html5ever::local_name;
 use serde_json::{Map, Value};
 
@@ -48,7 +51,8 @@ pub(super) fn of(dom: &Dom, id: u32) -> Vec<Data> {
 }
 
 fn json(text: &str) -> Option<Data> {
-    let value = serde_json::from_str(text).ok()?;
+    let value = serde_json::from_str(text).ok();
+    let value = value.or_else(|| json::has_surrogates(text).then(|| json::parse(text)).flatten())?;
     Some(Data { value: unflattened(&value, text.len()).unwrap_or(value), bytes: text.len(), assigned: false })
 }
 

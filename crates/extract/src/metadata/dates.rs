@@ -147,10 +147,13 @@ fn offset_of(time: &str) -> Option<jiff::tz::Offset> {
     let at = time.rfind(['+', '-'])?;
     let sign = if time.as_bytes()[at] == b'-' { -1 } else { 1 };
     let digits: String = time[at + 1..].chars().filter(char::is_ascii_digit).collect();
-    let hours: i32 = digits.get(..2)?.parse().ok()?;
+    let hours: i32 = digits.get(..2)?.parse().ok().filter(|hours| *hours < HOURS)?;
     let minutes: i32 = digits.get(2..4).unwrap_or("0").parse().ok()?;
     jiff::tz::Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).ok()
 }
+
+/// Hours of a day; an offset has fewer (RFC 3339).
+const HOURS: i32 = 24;
 
 fn valid(year: i16, month: i16, day: i16) -> Option<Date> {
     if !YEARS.contains(&year) {
@@ -336,6 +339,7 @@ mod tests {
             ("2024-03-05T10:20:30.5+02:00", "2024-03-05T10:20:30+02:00"),
             ("2024-03-05T10:20:30+0200", "2024-03-05T10:20:30+02:00"),
             ("2024-03-05 10:20", "2024-03-05"),
+            ("2024-03-05T10:20:30+25:00", "2024-03-05"),
             ("20240305", "2024-03-05"),
             ("March 5, 2024", "2024-03-05"),
             ("Published on Mar 5th, 2024 at noon", "2024-03-05"),

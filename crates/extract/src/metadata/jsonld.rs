@@ -1,6 +1,6 @@
 //! JSON-LD about the page itself.
 
-use crate::{dom::Tag, page::Page};
+use crate::{dom::Tag, json, page::Page};
 use html5ever::local_name;
 use serde_json::Value;
 
@@ -117,54 +117,12 @@ fn parse(script: &str) -> Option<Value> {
     if text.is_empty() || text.len() > MAX_SCRIPT {
         return None;
     }
-    let text =
-        text.trim_start_matches("<!--").trim_start_matches("<![CDATA[").trim_start_matches("//<![CDATA[");
-    let text = text
-        .trim_end_matches("-->")
-        .trim_end_matches("//]]>")
-        .trim_end_matches("]]>")
-        .trim()
-        .trim_end_matches(';');
-    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repair(text)).ok())
-}
-
-/// Repairs common errors: line breaks and tabs within strings, and commas before a closing bracket.
-fn repair(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let (mut in_string, mut escaped) = (false, false);
-    for c in text.chars() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if in_string => escaped = true,
-            '"' => in_string = !in_string,
-            _ => {}
-        }
-        if c.is_control() {
-            out.push(' ');
-            continue;
-        }
-        if !in_string && matches!(c, '}' | ']') {
-            let len = out.trim_end().len();
-            if out[..len].ends_with(',') {
-                out.truncate(len - 1);
-            }
-        }
-        out.push(c);
-    }
-    out
+    json::parse(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn common_json_ld_faults_are_repaired() {
-        let value = parse("<!-- {\"a\": \"x\ny\", \"b\": [1,2,],} -->").unwrap();
-        assert_eq!(value["a"], "x y");
-        assert_eq!(value["b"][1], 2);
-        assert!(parse("{nonsense").is_none());
-    }
 
     #[test]
     fn json_ld_types_lose_their_namespace() {

@@ -41,11 +41,15 @@ fn tag_of(text: &str) -> Option<String> {
         .replace('_', "-");
     let primary = tag.split('-').next()?;
     let fine = (2..=3).contains(&primary.len())
+        && !NO_LANGUAGE.contains(&primary)
         && primary.bytes().all(|b| b.is_ascii_lowercase())
         && tag.len() <= 35
         && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     fine.then(|| in_case(&tag))
 }
+
+/// Tags that name no language: undetermined, several, none, and one without a code.
+const NO_LANGUAGE: [&str; 4] = ["und", "mul", "zxx", "mis"];
 
 /// Tag in the case of RFC 5646 §2.1.1: regions in capitals (`en-US`), scripts with one capital (`zh-Hant`),
 /// the rest in lower case.
