@@ -95,7 +95,10 @@ fn document(columns: &Columns, values: Vec<(String, Field)>) -> Result<crate::Do
             Field::Null => {}
             Field::Str(text) => row.set(field, text.into_bytes()),
             Field::Bytes(bytes) => row.set(field, bytes.data().to_vec()),
-            // numbers and times, such as ids and dates
+            // numbers without an exponent, as other programs and JSON have them
+            Field::Float(number) => row.set(field, format!("{number:?}").into_bytes()),
+            Field::Double(number) => row.set(field, format!("{number:?}").into_bytes()),
+            // other numbers and times, such as ids and dates
             other => row.set(field, other.to_string().into_bytes()),
         }
     }
