@@ -9,6 +9,8 @@ pub(super) struct Table {
     rows: Vec<Vec<String>>,
     /// Remaining rows that a cell above spans, by column.
     spans: Vec<u32>,
+    /// Parent of the last row, at whose end spans end.
+    group: u32,
     /// A row was ended.
     ended: bool,
     /// True if the first row is in a head, even an empty one.
@@ -36,14 +38,18 @@ impl Table {
 
     /// Adds a cell. Positions that an earlier cell spans are empty.
     pub(super) fn push(&mut self, page: &Page<'_>, id: u32, text: String) {
-        let span = |name| {
+        let span = |name, of_zero: u32| {
             let value = page.dom.attr(id, name).and_then(|value| value.trim().parse::<u32>().ok());
-            value.unwrap_or(1).clamp(1, MAX_SPAN)
+            value.map_or(1, |value| if value == 0 { of_zero } else { value.min(MAX_SPAN) })
         };
         if self.rows.is_empty() || std::mem::take(&mut self.ended) {
             let head = page.dom.ancestors(id).take(2).any(|up| page.dom.tag(up) == Tag::Thead);
             self.head |= head && self.rows.is_empty();
             self.body_heads |= !head && page.dom.tag(id) == Tag::Th;
+            let group = page.dom.parent(page.dom.parent(id));
+            if std::mem::replace(&mut self.group, group) != group {
+                self.spans.clear();
+            }
             self.rows.push(Vec::new());
         }
         let Some(row) = self.rows.last_mut() else { return };
@@ -51,7 +57,7 @@ impl Table {
             *left -= 1;
             row.push(String::new());
         }
-        let (rows, columns) = (span(&local_name!("rowspan")), span(&local_name!("colspan")));
+        let (rows, columns) = (span(&local_name!("rowspan"), MAX_SPAN), span(&local_name!("colspan"), 1));
         let mut text = Some(text);
         for _ in 0..columns {
             let column = row.len();

@@ -13,6 +13,7 @@ mod maths;
 mod media;
 mod notes;
 mod once;
+mod ruby;
 mod sidenotes;
 mod styled;
 
@@ -76,6 +77,8 @@ struct Walk<'a> {
     /// Hidden note that is written, since a reader opens it.
     opened: Range<u32>,
     formulas: Formulas,
+    /// The open `rt` whose text is in brackets.
+    reading: Option<u32>,
     /// URL of the last image.
     last_image: Option<String>,
 }
@@ -102,6 +105,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         links: Links::of(page, style),
         formulas: if style.markdown { Formulas::of(page) } else { Formulas::default() },
         notes: if style.markdown { Notes::of(page, selection) } else { Notes::default() },
+        reading: None,
         last_image: None,
         opened: 0..0,
     };
@@ -218,7 +222,7 @@ impl Walk<'_> {
             }
             Tag::Img if self.style.markdown && self.emoji(id) => {}
             Tag::Img if self.style.images => self.image(id),
-            Tag::Rt if !self.inline.text.is_empty() => self.inline.text.push('('),
+            Tag::Rt => self.open_reading(id),
             Tag::Td | Tag::Th if self.table.is_some() => self.inline.newline(false),
             _ if self.table.is_some() && tag.is_block() => self.inline.space(),
             _ if tag.is_block() => self.enter_block(id, tag),
@@ -323,7 +327,7 @@ impl Walk<'_> {
         match tag {
             Tag::A => self.leave_link(id),
             Tag::Code | Tag::Kbd | Tag::Samp | Tag::Tt => self.leave_code(id),
-            Tag::Rt if !self.inline.text.is_empty() => self.inline.text.push(')'),
+            Tag::Rt => self.leave_reading(id),
             Tag::Td | Tag::Th | Tag::Tr | Tag::Table | Tag::Caption if self.table.is_some() => {
                 self.leave_cell(id, tag);
             }
@@ -366,22 +370,6 @@ impl Walk<'_> {
         let Some((range, Some(mark))) = self.inline.close(id) else { return };
         if self.style.markdown && range.len() <= MAX_MARKED && self.is_marked(&mark, &range) {
             self.inline.mark(range, mark);
-        }
-    }
-
-    /// Returns true if a mark is written: an ordinal's letters (1st) and signs such as a trademark need no
-    /// superscript.
-    fn is_marked(&self, mark: &Mark, range: &Range<usize>) -> bool {
-        let text = &self.inline.text;
-        let before = text[..range.start].chars().next_back();
-        match mark {
-            Mark::Sup => {
-                let inner = &text[range.clone()];
-                let ordinal =
-                    before.is_some_and(|c| c.is_ascii_digit()) && inner.chars().all(char::is_alphabetic);
-                !ordinal && inner.contains(char::is_alphanumeric)
-            }
-            _ => true,
         }
     }
 }

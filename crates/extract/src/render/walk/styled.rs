@@ -3,6 +3,7 @@
 use super::{super::inline::Mark, Walk};
 use crate::style;
 use html5ever::local_name;
+use std::ops::Range;
 
 /// Minimum weight of bold text (CSS Fonts: `bold` is 700, browsers show 600 as bold).
 const BOLD: u32 = 600;
@@ -23,6 +24,22 @@ impl Walk<'_> {
     /// text.
     pub(super) fn is_light(&self, id: u32) -> bool {
         self.page.dom.attr(id, &local_name!("style")).and_then(is_bold) == Some(false)
+    }
+
+    /// Returns true if a mark is written: an ordinal's letters (1st) and signs such as a trademark need no
+    /// superscript.
+    pub(super) fn is_marked(&self, mark: &Mark, range: &Range<usize>) -> bool {
+        let text = &self.inline.text;
+        let before = text[..range.start].chars().next_back();
+        match mark {
+            Mark::Sup => {
+                let inner = &text[range.clone()];
+                let ordinal =
+                    before.is_some_and(|c| c.is_ascii_digit()) && inner.chars().all(char::is_alphabetic);
+                !ordinal && inner.contains(char::is_alphanumeric)
+            }
+            _ => true,
+        }
     }
 }
 
