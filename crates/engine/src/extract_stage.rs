@@ -22,7 +22,7 @@ use crate::{
 use crawl_extract::Input;
 use crawl_model::{
     BodyHash, CrawlRequest, Directives, ExtractedPage, Extraction, FailedPage, FetchedPage, HostKey,
-    LeaseRef, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
+    LeaseRef, LinkKind, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
 };
 use pages::{Known, by_site, extracted_page};
 use std::sync::Arc;
@@ -205,6 +205,9 @@ fn follow(
 ) -> Result<Discovered, StoreError> {
     let obey = context.config.crawl.obey_robots;
     let follow = !(obey && directives.nofollow);
+    if follow && request.discovery.is_seed() {
+        extend_scope(context, extraction)?;
+    }
     let mut found = context.admission.links.discover(request, &extraction.links, follow, obey);
     // before the links, one of which may name the feed too
     if follow {
@@ -216,6 +219,13 @@ fn follow(
     }
     context.stats.changed.notify_one();
     Ok(found)
+}
+
+/// Takes the host of the page to which a seed leads at once into the scope, as that of a redirect.
+fn extend_scope(context: &Context, extraction: &Extraction) -> Result<(), StoreError> {
+    let mut targets = extraction.links.iter().filter(|link| link.kind == LinkKind::Refresh);
+    let target = targets.next().and_then(|link| Url::parse(&link.url).ok());
+    target.map_or(Ok(()), |url| context.extend_scope(&context.admission.links.canonical(&url)))
 }
 
 /// Returns the reason for which a page that was fetched is not written, by the name that it is counted by.
@@ -341,6 +351,27 @@ mod tests {
             unsettled: false,
             reserved_by_file: None,
             request,
+        }
+    }
+
+    #[test]
+    fn seed_that_leads_to_another_host_extends_the_scope() {
+        let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        let store = Arc::new(MemoryStore::new());
+        store.begin_round().unwrap();
+        let context = session::context(config, Arc::clone(&store) as Arc<dyn Store>).unwrap();
+        let home = Url::parse("https://new.test/home").unwrap();
+        for (host, discovery, follows) in
+            [("page.test", Discovery::Link, false), ("seed.test", Discovery::Seed, true)]
+        {
+            let url = Url::parse(&format!("https://{host}/")).unwrap();
+            store.enqueue(&[new_url(url.clone(), HostKey::of(&url).unwrap(), 0, discovery)]).unwrap();
+            let html =
+                format!("<meta http-equiv=refresh content='0; url={home}'><a href=https://other.test/>");
+            extract(&context, fetched(&context, &url, html)).unwrap();
+            assert_eq!(context.admission.links.in_scope(&home), follows, "{host}");
+            let other = Url::parse("https://other.test/").unwrap();
+            assert!(!context.admission.links.in_scope(&other));
         }
     }
 

@@ -1,5 +1,7 @@
 //! Links of a page and its own robots directives.
 
+mod refresh;
+
 use crate::{
     dom::Tag,
     page::{LinkUrls, Page},
@@ -44,18 +46,19 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
         if page.budget.is_over() {
             break;
         }
-        let (kind, attribute) = match dom.tag(id) {
-            Tag::A => (LinkKind::Anchor, local_name!("href")),
-            Tag::Area => (LinkKind::Area, local_name!("href")),
-            Tag::Frame | Tag::Iframe => (LinkKind::Frame, local_name!("src")),
+        let (kind, address) = match dom.tag(id) {
+            Tag::A => (LinkKind::Anchor, dom.attr(id, &local_name!("href"))),
+            Tag::Area => (LinkKind::Area, dom.attr(id, &local_name!("href"))),
+            Tag::Frame | Tag::Iframe => (LinkKind::Frame, dom.attr(id, &local_name!("src"))),
+            Tag::Meta => (LinkKind::Refresh, refresh::target_of(page, id)),
             _ => continue,
         };
-        let Some(address) = dom.attr(id, &attribute) else { continue };
+        let Some(address) = address else { continue };
         let Some(url) = page.resolve(address) else { continue };
         if kind == LinkKind::Anchor {
             urls.add(id, &url);
         }
-        let is_outbound = kind != LinkKind::Frame
+        let is_outbound = matches!(kind, LinkKind::Anchor | LinkKind::Area)
             && !is_own_origin(&url)
             && host.is_some_and(|own| host_of(&url).is_some_and(|other| other != own));
         outbound += usize::from(is_outbound);
@@ -137,4 +140,41 @@ pub(crate) fn directives(page: &Page<'_>, product_token: &str) -> Directives {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, Options, PageExtractor};
+    use crawl_model::{Link, LinkKind};
+
+    fn links(html: &str) -> Vec<Link> {
+        let url = url::Url::parse("https://a.test/b/c").unwrap();
+        let extractor = PageExtractor::new(Options::default()).unwrap();
+        extractor.extract(&Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html")).links
+    }
+
+    #[test]
+    fn refresh_is_a_link() {
+        let found = links("<meta http-equiv=Refresh content='0; URL=d'><a href=/e>e</a>");
+        let found: Vec<_> = found.iter().map(|link| (link.url.as_str(), link.kind)).collect();
+        let want = [("https://a.test/b/d", LinkKind::Refresh), ("https://a.test/e", LinkKind::Anchor)];
+        assert_eq!(found, want);
+        let refresh = "<meta http-equiv=refresh content='0; url=/d'>";
+        for html in [
+            format!("<noscript>{refresh}</noscript>"),
+            format!("<template>{refresh}</template>"),
+            refresh.replace("refresh", "other"),
+        ] {
+            assert!(links(&html).is_empty(), "{html}");
+        }
+    }
+
+    #[test]
+    fn base_without_paths_is_ignored() {
+        for base in ["javascript:void(0)", "data:text/html,x", "mailto:a@b.test", "https://[", ""] {
+            let found = links(&format!("<base href='{base}'><a href=d>d</a>"));
+            assert_eq!(found[0].url, "https://a.test/b/d", "{base}");
+        }
+        assert_eq!(links("<base target=_top><base href=/x/><a href=d>d</a>")[0].url, "https://a.test/x/d");
+    }
 }

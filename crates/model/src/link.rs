@@ -13,6 +13,8 @@ pub enum LinkKind {
     Area,
     /// `<frame src>` or `<iframe src>`.
     Frame,
+    /// `<meta http-equiv="refresh">` that leads to another page within seconds.
+    Refresh,
 }
 
 /// A link of the page, resolved against its base, without its fragment. Each URL occurs once per page.

@@ -325,14 +325,20 @@ fn base_of(dom: &Dom, url: Option<&Url>) -> Option<Url> {
         .find_all(0..dom.len(), Tag::Base)
         .find_map(|id| dom.attr(id, &local_name!("href")))
         .filter(|href| href.len() <= MAX_BASE);
+    let is_base = |base: &Url| base.as_str().len() <= MAX_BASE && has_paths(base);
     let mut base = match (href, url) {
         (Some(href), Some(url)) => {
             let joined = url.join(href.trim()).ok();
-            joined.filter(|base| base.as_str().len() <= MAX_BASE).or_else(|| Some(url.clone()))
+            joined.filter(is_base).or_else(|| Some(url.clone()))
         }
-        (Some(href), None) => Url::parse(href.trim()).ok().filter(|base| base.as_str().len() <= MAX_BASE),
+        (Some(href), None) => Url::parse(href.trim()).ok().filter(is_base),
         (None, url) => url.cloned(),
     }?;
     strip_userinfo(&mut base);
     Some(base)
+}
+
+/// Returns false for a URL to which no other is relative (`javascript:void(0)`, `data:`, `mailto:`). Browsers ignore such a base.
+fn has_paths(base: &Url) -> bool {
+    !base.cannot_be_a_base() && !matches!(base.scheme(), "javascript" | "data")
 }
