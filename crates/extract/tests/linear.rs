@@ -45,7 +45,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 19] = [
+const KINDS: [Kind; 21] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -100,6 +100,11 @@ const KINDS: [Kind; 19] = [
         let layers = numbered(n / 4, |i| format!("a{i},"));
         format!("<style>@layer {}{{@layer {layers}b;}}</style><p>some text", "x".repeat(10 * n))
     }),
+    ("titles above links to other sites", |n| {
+        let boxes = |i| format!("<p>Related articles<p><a href=//b.test/{i}>A link to another site</a>");
+        numbered(n / 4, boxes) + &"<p>Some sentences, of which none is the same.".repeat(n / 4)
+    }),
+    ("titles on lines of their own", |n| "<span>Related articles</span><br>some text".repeat(n)),
     ("rules for any element", |n| {
         let rules = numbered(n, |i| format!("[a{i}]{{display:none}}"));
         format!("<style>{rules}</style>{}", "<p>some text".repeat(n))

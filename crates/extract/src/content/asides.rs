@@ -8,7 +8,11 @@ use crate::{
     rules::Boilerplate,
 };
 use html5ever::local_name;
-use std::ops::{Range, RangeInclusive};
+use std::{
+    borrow::Cow,
+    cell::OnceCell,
+    ops::{Range, RangeInclusive},
+};
 use url::Url;
 
 /// Length of a title (characters).
@@ -23,6 +27,9 @@ const MAX_COMMENTS: f32 = 0.8;
 const MIN_LEFT: u32 = 250;
 /// Minimum share of links in text that leads elsewhere.
 const LINKED: f32 = 0.5;
+/// Maximum siblings after a title that are its box. A page may have thousands of titles, and each would read all that
+/// follows.
+const MAX_SIBLINGS: usize = 200;
 /// Minimum characters of an independent text without links.
 const MIN_PROSE_CHARS: u32 = 60;
 
@@ -39,6 +46,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], comments: bool) -> Vec<u3
     let dom = &page.dom;
     let mut found = Vec::new();
     let mut whole = None;
+    let own_links = OwnLinks::default();
     let mut link_end = 0;
     let mut buffer = String::new();
     let mut id = page.body + 1;
@@ -57,7 +65,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], comments: bool) -> Vec<u3
             && (kind == Kind::Aside || !comments)
         {
             let whole = *whole.get_or_insert_with(|| prune::kept(page, page.body, mask).prose);
-            for id in boxes(page, mask, id, kind, whole) {
+            for id in boxes(page, mask, id, (kind, whole, &own_links)) {
                 mask[id as usize] = true;
                 page.trace.mark(id, "a box whose title leads away from the article");
                 found.push(id);
@@ -93,8 +101,13 @@ fn kind(text: &str, rules: &Boilerplate, buffer: &mut String) -> Option<Kind> {
     rules.comment_titles.contains(buffer.as_str()).then_some(Kind::Comments)
 }
 
-/// The box that begins with a title, and its parts after it.
-fn boxes(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, whole: u32) -> Vec<u32> {
+/// The box that begins with a title of a kind, and its parts after it; `whole` is the prose of the page.
+fn boxes(
+    page: &Page<'_>,
+    mask: &[bool],
+    text: u32,
+    (kind, whole, own_links): (Kind, u32, &OwnLinks),
+) -> Vec<u32> {
     let dom = &page.dom;
     let share = if kind == Kind::Comments { MAX_COMMENTS } else { MAX_SHARE };
     let most = ((whole as f32 * share) as u32).min(whole.saturating_sub(MIN_LEFT));
@@ -113,7 +126,7 @@ fn boxes(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, whole: u32) -> V
     }
     let nodes = found..boxes.last().map_or(found, |last| dom.end(*last));
     let leads_out =
-        kind == Kind::Aside && page.amount_in(nodes.clone()).links > 0 && !leads_within(page, nodes);
+        kind == Kind::Aside && page.amount_in(nodes.clone()).links > 0 && !own_links.any_in(page, nodes);
     if leads_out { Vec::new() } else { boxes }
 }
 
@@ -143,7 +156,7 @@ fn largest(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, most: u32) -> 
 fn add_siblings(page: &Page<'_>, mask: &[bool], boxes: &mut Vec<u32>, kind: Kind, mut most: u32) {
     let dom = &page.dom;
     let Some(&title) = boxes.first() else { return };
-    for next in siblings_behind(page, title) {
+    for next in siblings_behind(page, title).take(MAX_SIBLINGS) {
         if mask[next as usize] || !page.is_visible(next) {
             continue;
         }
@@ -167,7 +180,7 @@ fn is_on_own_line(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let is_border = |node: u32| dom.tag(node) == Tag::Br || dom.tag(node).is_block();
     let says = |node: &u32| page.amount(*node).chars > 0 || is_border(*node);
-    let before = dom.children(dom.parent(id)).take_while(|child| *child < id).filter(says).last();
+    let before = siblings_before(page, id).find(says);
     let behind = siblings_behind(page, id).find(says);
     before.is_none_or(is_border)
         && behind.is_none_or(|next| is_border(next) || page.amount(next).link_density() > LINKED)
@@ -194,16 +207,31 @@ fn leads_elsewhere(page: &Page<'_>, nodes: Range<u32>) -> bool {
     amount.link_density() >= LINKED || begins_with_link()
 }
 
-/// Returns true if a link leads to another page of the site. Links to other sites below such a title are
-/// references of the text.
-fn leads_within(page: &Page<'_>, nodes: Range<u32>) -> bool {
-    let Some(own) = page.url.and_then(Url::host_str) else { return true };
-    let mut links = nodes.filter(|node| page.dom.tag(*node) == Tag::A && page.amount(*node).chars > 0);
-    links.any(|link| {
-        let address = page.dom.attr(link, &local_name!("href")).and_then(|href| page.resolve(href));
+/// Links that lead to another page of the site, in order; read on first use. Links to other sites below a title of a
+/// box are references of the text.
+#[derive(Default)]
+struct OwnLinks(OnceCell<Vec<u32>>);
+
+impl OwnLinks {
+    /// Returns true if there is one among the nodes, or the site is unknown.
+    fn any_in(&self, page: &Page<'_>, nodes: Range<u32>) -> bool {
+        let Some(own) = page.url.and_then(Url::host_str) else { return true };
+        let links = self.0.get_or_init(|| own_links(page, own));
+        links.get(links.partition_point(|link| *link < nodes.start)).is_some_and(|link| *link < nodes.end)
+    }
+}
+
+/// Links with text to the site of a host.
+fn own_links(page: &Page<'_>, own: &str) -> Vec<u32> {
+    let own = registrable_domain(own);
+    let leads_within = |link: &u32| {
+        let resolved = || page.resolve(page.dom.attr(*link, &local_name!("href"))?).map(Cow::Owned);
+        let address = page.link_urls.get(*link).map(Cow::Borrowed).or_else(resolved);
         let host = address.as_deref().and_then(|address| address.split('/').nth(2));
-        host.is_some_and(|host| registrable_domain(host) == registrable_domain(own))
-    })
+        host.is_some_and(|host| registrable_domain(host) == own)
+    };
+    let links = page.dom.find_all(page.within_body(), Tag::A).filter(|link| page.amount(*link).chars > 0);
+    links.take_while(|_| !page.budget.is_over()).filter(leads_within).collect()
 }
 
 /// Registrable domain of a host; a public suffix or an address is returned unchanged.
@@ -221,5 +249,27 @@ fn is_one_of_many(page: &Page<'_>, text: u32) -> bool {
 
 /// The siblings after an element.
 fn siblings_behind<'a>(page: &'a Page<'_>, id: u32) -> impl Iterator<Item = u32> + 'a {
-    page.dom.children(page.dom.parent(id)).filter(move |child| *child > id)
+    let dom = &page.dom;
+    let (mut at, end) = (dom.end(id), dom.end(dom.parent(id)));
+    std::iter::from_fn(move || {
+        let sibling = Some(at).filter(|at| *at < end)?;
+        at = dom.end(sibling);
+        Some(sibling)
+    })
+}
+
+/// The siblings before an element, the nearest first.
+fn siblings_before<'a>(page: &'a Page<'_>, id: u32) -> impl Iterator<Item = u32> + 'a {
+    let dom = &page.dom;
+    let parent = dom.parent(id);
+    let mut at = id;
+    std::iter::from_fn(move || {
+        // the last node before an element is its parent, or the end of the sibling before it
+        let mut sibling = Some(at - 1).filter(|last| *last > parent)?;
+        while dom.parent(sibling) != parent {
+            sibling = dom.parent(sibling);
+        }
+        at = sibling;
+        Some(sibling)
+    })
 }
