@@ -156,7 +156,7 @@ fn largest(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, most: u32) -> 
 fn add_siblings(page: &Page<'_>, mask: &[bool], boxes: &mut Vec<u32>, kind: Kind, mut most: u32) {
     let dom = &page.dom;
     let Some(&title) = boxes.first() else { return };
-    for next in siblings_behind(page, title).take(MAX_SIBLINGS) {
+    for next in dom.siblings_after(title).take(MAX_SIBLINGS) {
         if mask[next as usize] || !page.is_visible(next) {
             continue;
         }
@@ -180,8 +180,8 @@ fn is_on_own_line(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let is_border = |node: u32| dom.tag(node) == Tag::Br || dom.tag(node).is_block();
     let says = |node: &u32| page.amount(*node).chars > 0 || is_border(*node);
-    let before = siblings_before(page, id).find(says);
-    let behind = siblings_behind(page, id).find(says);
+    let before = dom.siblings_before(id).find(says);
+    let behind = dom.siblings_after(id).find(says);
     before.is_none_or(is_border)
         && behind.is_none_or(|next| is_border(next) || page.amount(next).link_density() > LINKED)
 }
@@ -243,33 +243,5 @@ fn registrable_domain(host: &str) -> &str {
 fn is_one_of_many(page: &Page<'_>, text: u32) -> bool {
     let dom = &page.dom;
     let heading = dom.ancestors(text).take(3).find(|up| dom.tag(*up).heading_level().is_some());
-    heading
-        .is_some_and(|heading| siblings_behind(page, heading).any(|next| dom.tag(next) == dom.tag(heading)))
-}
-
-/// The siblings after an element.
-fn siblings_behind<'a>(page: &'a Page<'_>, id: u32) -> impl Iterator<Item = u32> + 'a {
-    let dom = &page.dom;
-    let (mut at, end) = (dom.end(id), dom.end(dom.parent(id)));
-    std::iter::from_fn(move || {
-        let sibling = Some(at).filter(|at| *at < end)?;
-        at = dom.end(sibling);
-        Some(sibling)
-    })
-}
-
-/// The siblings before an element, the nearest first.
-fn siblings_before<'a>(page: &'a Page<'_>, id: u32) -> impl Iterator<Item = u32> + 'a {
-    let dom = &page.dom;
-    let parent = dom.parent(id);
-    let mut at = id;
-    std::iter::from_fn(move || {
-        // the last node before an element is its parent, or the end of the sibling before it
-        let mut sibling = Some(at - 1).filter(|last| *last > parent)?;
-        while dom.parent(sibling) != parent {
-            sibling = dom.parent(sibling);
-        }
-        at = sibling;
-        Some(sibling)
-    })
+    heading.is_some_and(|heading| dom.siblings_after(heading).any(|next| dom.tag(next) == dom.tag(heading)))
 }

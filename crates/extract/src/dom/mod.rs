@@ -248,6 +248,31 @@ impl Dom {
         })
     }
 
+    /// The siblings after a node that has a parent, in order.
+    pub(crate) fn siblings_after(&self, id: u32) -> impl Iterator<Item = u32> {
+        let (mut at, end) = (self.end(id), self.end(self.parent(id)));
+        std::iter::from_fn(move || {
+            let sibling = Some(at).filter(|at| *at < end)?;
+            at = self.end(sibling);
+            Some(sibling)
+        })
+    }
+
+    /// The siblings before a node that has a parent, the nearest first.
+    pub(crate) fn siblings_before(&self, id: u32) -> impl Iterator<Item = u32> {
+        let parent = self.parent(id);
+        let mut at = id;
+        std::iter::from_fn(move || {
+            // The last node before it is its parent, or in the sibling before it.
+            let mut sibling = Some(at - 1).filter(|last| *last > parent)?;
+            while self.parent(sibling) != parent {
+                sibling = self.parent(sibling);
+            }
+            at = sibling;
+            Some(sibling)
+        })
+    }
+
     /// Raw text of a whole subtree, including scripts.
     pub(crate) fn raw_text(&self, id: u32) -> String {
         (id..self.end(id)).map(|node| self.text(node)).collect()

@@ -166,11 +166,8 @@ pub(super) fn signature(s: &Sources<'_>) -> Option<String> {
     };
     let mut paragraphs = dom.find_all(page.within_body(), Tag::P).filter(signs);
     paragraphs.find_map(|id| {
-        let siblings: Vec<u32> =
-            dom.children(dom.parent(id)).filter(|id| dom.tag(*id) != Tag::Text).collect();
-        let at = siblings.iter().position(|sibling| *sibling == id)?;
-        let closes =
-            at > 0 && is_prose(siblings[at - 1]) && !siblings[at + 1..].iter().any(|id| is_prose(*id));
+        let before = dom.siblings_before(id).find(|id| dom.tag(*id) != Tag::Text);
+        let closes = before.is_some_and(is_prose) && !dom.siblings_after(id).any(is_prose);
         let name = closes.then(|| clean(s, &page.visible_text(id)))??;
         (is_name(s, &name) && !near::is_inside_role(page, id, FOREIGN_ROLES)).then_some(name)
     })

@@ -74,8 +74,11 @@ pub(super) fn by_attributes(dom: &Dom, id: u32) -> (HiddenReason, &str, &str) {
 /// Roles of parts that open on a click and are no content: menus, dialogs, searches.
 const OVERLAY_ROLES: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).and(Roles::SIDEBAR);
 
-/// Hides the children beside a shadow root that have no slot in it.
+/// Hides the children beside a shadow root that have no slot in it. Of several roots the first one counts.
 pub(super) fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [HiddenReason]) {
+    if dom.siblings_before(root).any(|before| is_shadow(dom, before)) {
+        return;
+    }
     if dom.find(root..dom.end(root), Tag::Slot).is_some() {
         return;
     }
