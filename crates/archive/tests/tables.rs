@@ -160,6 +160,18 @@ fn written_parquet_tables_are_read_back() {
 
 /// Lists that state more elements than the file has bytes: the library counts them without reading any.
 #[test]
+fn floating_point_ids_have_no_exponent() {
+    let directory = tempfile::tempdir().unwrap();
+    let columns = [("id", ColumnKind::Float), ("text", ColumnKind::Text)];
+    let mut table = ParquetTable::new(Vec::new(), &columns).unwrap();
+    for id in [0.0, 1_234_567.0, 0.5] {
+        table.push([Value::Float(id), Value::Text("x".into())]).unwrap();
+    }
+    let (documents, _) = read(&file(directory.path(), "in.parquet", table.finish().unwrap()));
+    assert_eq!(texts(&documents), ["0.0 x", "1234567.0 x", "0.5 x"]);
+}
+
+#[test]
 fn lists_longer_than_a_parquet_file_are_errors_at_once() {
     let directory = tempfile::tempdir().unwrap();
     // found by fuzzing: the first page header holds a list of UUIDs that extends far beyond the end

@@ -45,7 +45,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 23] = [
+const KINDS: [Kind; 24] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -105,6 +105,7 @@ const KINDS: [Kind; 23] = [
         numbered(n / 4, boxes) + &"<p>Some sentences, of which none is the same.".repeat(n / 4)
     }),
     ("shadow roots of one element", |n| "<template shadowrootmode=open>a b</template><p>c d".repeat(n)),
+    ("copyright signs", |n| "<p>© Ann Bell<p>some text".repeat(n)),
     ("names in brackets", |n| "<p>(Ann Bell)<p>some text".repeat(n)),
     ("titles on lines of their own", |n| "<span>Related articles</span><br>some text".repeat(n)),
     ("rules for any element", |n| {

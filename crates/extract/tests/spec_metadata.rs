@@ -22,6 +22,7 @@ fn language_comes_from_the_first_declaring_source() {
     let all = format!("{NAME}{EQUIV}{JSON}{LOCALE}");
     assert_eq!(language("lang=de", &all).as_deref(), Some("de"));
     assert_eq!(language("", &all).as_deref(), Some("fr"));
+    assert_eq!(language("lang=und", &all).as_deref(), Some("fr"), "no language");
     assert_eq!(language("", &format!("{NAME}{EQUIV}{JSON}")).as_deref(), Some("es"));
     assert_eq!(language("", EQUIV).as_deref(), Some("it"));
     assert_eq!(language("", NAME).as_deref(), Some("pt"));
