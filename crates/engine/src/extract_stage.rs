@@ -22,7 +22,7 @@ use crate::{
 use crawl_extract::Input;
 use crawl_model::{
     BodyHash, CrawlRequest, Directives, ExtractedPage, Extraction, FailedPage, FetchedPage, HostKey,
-    LeaseRef, LinkKind, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
+    LeaseRef, Link, LinkKind, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
 };
 use pages::{Known, by_site, extracted_page};
 use std::sync::Arc;
@@ -221,6 +221,20 @@ fn follow(
     Ok(found)
 }
 
+/// Adds the URL of a `Refresh` header, which browsers obey as the meta element of that name.
+fn add_refresh(page: &FetchedPage, extraction: &mut Extraction) {
+    let target = page.headers.get("refresh").and_then(crawl_extract::refresh_target);
+    let Some(url) = target.and_then(|target| page.final_url.join(target).ok()).map(|mut url| {
+        url.set_fragment(None);
+        url.to_string()
+    }) else {
+        return;
+    };
+    if extraction.links.iter().all(|link| link.url != url) {
+        extraction.links.push(Link { url, kind: LinkKind::Refresh, nofollow: false });
+    }
+}
+
 /// Takes the host of the page to which a seed leads at once into the scope, as that of a redirect.
 fn extend_scope(context: &Context, extraction: &Extraction) -> Result<(), StoreError> {
     let mut targets = extraction.links.iter().filter(|link| link.kind == LinkKind::Refresh);
@@ -288,6 +302,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     if page.body.truncated || page.unsettled {
         extraction.warnings.push(Warning::PartialContent);
     }
+    add_refresh(&page, &mut extraction);
     let before = partial.as_ref().map(|partial| partial.directives).unwrap_or_default();
     let directives = extraction
         .directives

@@ -76,6 +76,7 @@ mod words;
 pub use dom::parse_only;
 pub use explanation::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, Source, Span};
 pub use extractor::{Input, PageExtractor, is_html};
+pub use links::refresh_target;
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{ConsentBanners, ListReport, Rules, RulesError};
 pub use site::{

@@ -2,6 +2,8 @@
 
 mod refresh;
 
+pub use refresh::target as refresh_target;
+
 use crate::{
     dom::Tag,
     page::{LinkUrls, Page},
@@ -37,6 +39,7 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
             .and_then(|own| url.strip_prefix(own))
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
+    let is_bare = refresh::is_bare(page);
     let (mut outbound, mut outbound_distinct) = (0, 0);
     let mut links: Vec<Link> = Vec::new();
     let mut urls = LinkUrls::default();
@@ -51,6 +54,8 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
             Tag::Area => (LinkKind::Area, dom.attr(id, &local_name!("href"))),
             Tag::Frame | Tag::Iframe => (LinkKind::Frame, dom.attr(id, &local_name!("src"))),
             Tag::Meta => (LinkKind::Refresh, refresh::target_of(page, id)),
+            Tag::Script if is_bare => (LinkKind::Script, refresh::target_of_script(page, id)),
+            Tag::Link => (LinkKind::Paging, paging(page, id)),
             _ => continue,
         };
         let Some(address) = address else { continue };
@@ -76,6 +81,12 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
         }
     }
     Links { distinct: links, outbound, outbound_distinct, urls }
+}
+
+/// URL of a `link` element that leads to the next or the previous page of a series (HTML standard, "Sequential link types").
+fn paging<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
+    let rel = page.dom.attr(id, &local_name!("rel"))?;
+    has_token(rel, &["next", "prev"]).then(|| page.dom.attr(id, &local_name!("href")))?
 }
 
 /// Host of a resolved URL.
@@ -167,6 +178,25 @@ mod tests {
         ] {
             assert!(links(&html).is_empty(), "{html}");
         }
+    }
+
+    #[test]
+    fn next_and_previous_pages_are_links() {
+        let found = links("<link rel=next href=2><link rel='prev x' href=0><link rel=stylesheet href=s>");
+        let found: Vec<_> = found.iter().map(|link| (link.url.as_str(), link.kind)).collect();
+        assert_eq!(
+            found,
+            [("https://a.test/b/2", LinkKind::Paging), ("https://a.test/b/0", LinkKind::Paging)]
+        );
+    }
+
+    #[test]
+    fn script_of_a_page_without_text_leads_on() {
+        let script = "<script>window.location.replace('/d')</script>";
+        let found = links(&format!("<title>t</title>{script}<body><p>Redirecting</p>"));
+        assert_eq!((found[0].url.as_str(), found[0].kind), ("https://a.test/d", LinkKind::Script));
+        let text = "<p>A page with a text of its own may offer a script.</p>".repeat(3);
+        assert!(links(&format!("{script}{text}")).is_empty());
     }
 
     #[test]

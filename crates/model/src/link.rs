@@ -13,8 +13,12 @@ pub enum LinkKind {
     Area,
     /// `<frame src>` or `<iframe src>`.
     Frame,
-    /// `<meta http-equiv="refresh">` that leads to another page within seconds.
+    /// `<meta http-equiv="refresh">`, or a `Refresh` header, that leads to another page within seconds.
     Refresh,
+    /// The inline script of a page without text, which leads to another page.
+    Script,
+    /// `<link rel="next">` or `<link rel="prev">`.
+    Paging,
 }
 
 /// A link of the page, resolved against its base, without its fragment. Each URL occurs once per page.

@@ -1,6 +1,6 @@
-//! Pages that lead to another page by a meta element.
+//! Pages that lead to another page by a meta element, a header or a script.
 
-use crate::{dom::Tag, page::Page};
+use crate::{dom::Tag, page::Page, text};
 use html5ever::local_name;
 
 /// Maximum delay in seconds: a page that shows itself for longer is one of its own, as a ticker that loads itself again.
@@ -20,8 +20,55 @@ pub(super) fn target_of<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
     target(dom.attr(id, &local_name!("content"))?)
 }
 
-/// URL of a declarative refresh (HTML standard, "shared declarative refresh steps").
-fn target(content: &str) -> Option<&str> {
+/// Maximum words of a page that exists only for its script.
+const MAX_WORDS: u32 = 20;
+
+/// Returns true for a page with hardly any text, whose script may lead to the page meant.
+pub(super) fn is_bare(page: &Page<'_>) -> bool {
+    page.amount(page.body).words <= MAX_WORDS
+}
+
+/// URL that an inline script assigns to the location of the page, as text without a variable.
+pub(super) fn target_of_script<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
+    let texts = (id + 1..page.dom.end(id)).map(|text| page.dom.text(text));
+    let mut heads = texts.map(|code| text::head(code, MAX_SCRIPT));
+    heads.find_map(location)
+}
+
+/// Maximum bytes of a script that are searched: such scripts are short.
+const MAX_SCRIPT: usize = 4096;
+
+/// The text that code assigns to `location`, `location.href`, or passes to `location.replace` or `location.assign`.
+fn location(code: &str) -> Option<&str> {
+    code.match_indices("location").find_map(|(at, name)| {
+        let before = code[..at].trim_end_matches(is_of_name);
+        let object = &code[before.len()..at];
+        if !matches!(object, "" | "window." | "document." | "self." | "top." | "parent." | "window.top.") {
+            return None;
+        }
+        let rest = &code[at + name.len()..];
+        let called = rest.strip_prefix(".replace").or_else(|| rest.strip_prefix(".assign"));
+        let value = match called {
+            Some(rest) => rest.trim_ascii_start().strip_prefix('(')?,
+            None => rest.strip_prefix(".href").unwrap_or(rest).trim_ascii_start().strip_prefix('=')?,
+        };
+        let value = value.trim_ascii_start();
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let (url, behind) = value[1..].split_once(quote)?;
+        // What is added to the text is not known.
+        let is_whole = !behind.trim_ascii_start().starts_with(['+', '.', ',']);
+        (is_whole && !url.is_empty() && !url.contains(['\\', '\n'])).then_some(url)
+    })
+}
+
+const fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.')
+}
+
+/// URL of a declarative refresh in a meta element or a `Refresh` header, unless it is later than 30 s (HTML standard, "shared
+/// declarative refresh steps").
+#[must_use]
+pub fn target(content: &str) -> Option<&str> {
     let content = content.trim_ascii_start();
     let seconds = content.len() - content.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     if !content.starts_with('.') && content[..seconds].parse::<u32>().ok()? > MAX_DELAY {
@@ -44,6 +91,28 @@ fn target(content: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn location_of_a_script_is_a_text() {
+        for (code, want) in [
+            ("window.location = \"/a\";", Some("/a")),
+            ("location.href='/a'", Some("/a")),
+            ("if (top == self) { top.location.replace ( '/a' ) }", Some("/a")),
+            ("document.location.assign(\"/a\")", Some("/a")),
+            ("var x = location; location = '/b'", Some("/b")),
+            ("location = '/a' + x", None),
+            ("location = base + '/a'", None),
+            ("location == '/a'", None),
+            ("mylocation = '/a'", None),
+            ("x.location = '/a'", None),
+            ("location.hash = '#a'", None),
+            ("location = ''", None),
+            ("location.href = 'é\\u0020'", None),
+            ("location", None),
+        ] {
+            assert_eq!(location(code), want, "{code}");
+        }
+    }
 
     #[test]
     fn refresh_url_is_read_as_browsers_do() {
