@@ -326,3 +326,26 @@ fn filters_do_not_apply_to_seed_redirects_or_sitemaps() {
     run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--include", "/docs/"])).expect(0);
     assert_eq!(paths(&sandbox), set(&["home.html", "docs/a.html"]));
 }
+
+/// Pages that are reached by no link of a text: by a header, by the script of a page without text, by `rel=next`.
+#[test]
+fn pages_behind_headers_scripts_and_series_are_followed() {
+    let handler = |request: &Request| match request.path() {
+        "/" => Response::html(
+            page("/", &["/header", "/script", "/notes.md"].map(String::from))
+                .replace("</head>", "<link rel=next href=/2></head>"),
+        ),
+        "/header" => Response::html("<title>h</title>").header("Refresh", "0; url=/by-header"),
+        "/script" => Response::html("<script>location.href = '/by-script'</script>"),
+        "/notes.md" => Response::new(200, "text/markdown", "# Notes\n\nA *text* with [a link](by-markdown).\n"),
+        _ => Response::html(page(request.path(), &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"])).expect(0);
+    let found = ["", "header", "by-header", "script", "by-script", "notes.md", "by-markdown", "2"];
+    assert_eq!(paths(&sandbox), set(&found));
+    let records = sandbox.records("out.jsonl");
+    let notes = records.iter().find(|record| record["url"].as_str().unwrap().ends_with(".md")).unwrap();
+    assert_eq!(notes["text"], "# Notes\n\nA *text* with [a link](by-markdown).");
+    assert_eq!(notes["metadata"]["title"], "Notes");
+}

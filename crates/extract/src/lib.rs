@@ -52,6 +52,7 @@ mod invisible;
 mod json;
 mod last_pass;
 mod links;
+mod markdown_document;
 mod media;
 mod metadata;
 mod options;

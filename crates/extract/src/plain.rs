@@ -5,7 +5,7 @@ use crate::{invisible, render};
 /// Returns true for plain text: declared as such, or undeclared and without a tag.
 pub(crate) fn is_plain(content_type: Option<&str>, text: &str) -> bool {
     match content_type.map(essence).as_deref() {
-        Some("text/plain") => !looks_like_html(text),
+        Some("text/plain" | "text/markdown" | "text/x-markdown") => !looks_like_html(text),
         Some("text/html" | "application/xhtml+xml") => false,
         _ => !has_tag(text),
     }
@@ -95,6 +95,7 @@ mod tests {
     #[test]
     fn plain_text_is_recognised_and_normalised() {
         assert!(is_plain(Some("text/plain; charset=utf-8"), "a <b> c"));
+        assert!(is_plain(Some("text/markdown; variant=GFM"), "a <b>c</b>"));
         assert!(!is_plain(Some("text/plain"), "<!DOCTYPE html><p>x"));
         assert!(is_plain(None, "1 < 2 and 3 > 2"));
         assert!(!is_plain(None, "<p>x</p>"));

@@ -66,8 +66,11 @@ fn is_note(uri: &str) -> bool {
     uri.starts_with("metadata:") || uri.starts_with("urn:")
 }
 
-/// Returns true for HTML, XHTML and plain text, and without a declared type, since extraction detects it.
+/// Returns true for HTML, XHTML, plain text and Markdown, and without a declared type, since extraction detects it.
 fn is_page(content_type: &str) -> bool {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    matches!(media.as_str(), "" | "text/html" | "application/xhtml+xml" | "text/plain")
+    matches!(
+        media.as_str(),
+        "" | "text/html" | "application/xhtml+xml" | "text/plain" | "text/markdown" | "text/x-markdown"
+    )
 }

@@ -10,7 +10,7 @@ use crate::{
     content::{self, Chosen},
     dom, embedded, explain,
     explanation::Explanation,
-    last_pass, links, media,
+    last_pass, links, markdown_document, media,
     metadata::{self, JsonLd},
     options::{Format, Options},
     page::{Page, Reveal},
@@ -181,7 +181,7 @@ impl PageExtractor {
             warnings.push(Warning::InvalidBytes);
         }
         let (mut extraction, explanation) = if plain::is_plain(input.content_type, &decoded.text) {
-            (extract_plain(&decoded.text, &self.options, &mut warnings), None)
+            (extract_plain(&decoded.text, input, &self.options, &mut warnings), None)
         } else {
             self.extract_html(&decoded.text, input.url, &mut warnings, trace, budget, site)
         };
@@ -404,18 +404,23 @@ fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static s
     None
 }
 
-/// Extracts plain text, which is its own content with paragraphs as blocks.
-fn extract_plain(raw: &str, options: &Options, warnings: &mut Vec<Warning>) -> Extraction {
+/// Extracts plain text, which is its own content with paragraphs as blocks. Markdown stays as it is.
+fn extract_plain(raw: &str, input: &Input<'_>, options: &Options, warnings: &mut Vec<Warning>) -> Extraction {
     let mut content = plain::normalise(raw);
     let words = words::count_words(&content);
     let blocks = if options.blocks { blocks::of_plain(&content) } else { Vec::new() };
     if words == 0 && !content.trim().is_empty() {
         warnings.push(Warning::AllBoilerplate);
     }
-    if options.format == Format::Markdown {
+    let is_markdown = markdown_document::is_markdown(input.content_type, input.url);
+    let title = if is_markdown { markdown_document::title(&content) } else { None };
+    let links = if is_markdown { markdown_document::links(&content, input.url) } else { Vec::new() };
+    if options.format == Format::Markdown && !is_markdown {
         content = plain::to_markdown(&content);
     }
     let mut extraction = Extraction::without_content("plain text");
+    extraction.metadata.title = title;
+    extraction.links = links;
     extraction.extractor = if content.is_empty() { Extractor::None } else { Extractor::PlainText };
     extraction.content = content;
     extraction.blocks = blocks;
@@ -440,7 +445,9 @@ pub fn is_html(content_type: Option<&str>, bytes: &[u8]) -> bool {
             || head.contains(&0) && !head.starts_with(b"\xff\xfe") && !head.starts_with(b"\xfe\xff")
     };
     match content_type.map(plain::essence).as_deref() {
-        Some("text/html" | "application/xhtml+xml" | "text/plain") => !binary(),
+        Some("text/html" | "application/xhtml+xml" | "text/plain" | "text/markdown" | "text/x-markdown") => {
+            !binary()
+        }
         Some("application/xml" | "text/xml") => {
             let text = String::from_utf8_lossy(head);
             text.contains("<html") || text.contains("xhtml")

@@ -192,6 +192,17 @@ pub struct HttpSettings {
     pub max_connections: usize,
 }
 
+/// Media types of pages that are read.
+const ACCEPT_TYPES: [&str; 7] = [
+    "text/html",
+    "application/xhtml+xml",
+    "text/plain",
+    "text/markdown",
+    "text/x-markdown",
+    "application/xml",
+    "text/xml",
+];
+
 impl Default for HttpSettings {
     fn default() -> Self {
         Self {
@@ -202,9 +213,7 @@ impl Default for HttpSettings {
             total_timeout: Duration::from_secs(60),
             min_rate_bytes: MIN_RATE_BYTES,
             max_body_bytes: 10 << 20,
-            accept_types: ["text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml"]
-                .map(String::from)
-                .to_vec(),
+            accept_types: ACCEPT_TYPES.map(String::from).to_vec(),
             resolve: Vec::new(),
             addresses: AddressPolicy::default(),
             headers: Vec::new(),
