@@ -10,7 +10,7 @@ use crate::{
 use html5ever::local_name;
 use std::{
     borrow::Cow,
-    cell::OnceCell,
+    cell::{Cell, OnceCell},
     ops::{Range, RangeInclusive},
 };
 use url::Url;
@@ -27,9 +27,9 @@ const MAX_COMMENTS: f32 = 0.8;
 const MIN_LEFT: u32 = 250;
 /// Minimum share of links in text that leads elsewhere.
 const LINKED: f32 = 0.5;
-/// Maximum siblings after a title that are its box. A page may have thousands of titles, and each would read all that
-/// follows.
-const MAX_SIBLINGS: usize = 200;
+/// Maximum siblings that are read behind all titles of a page, as a multiple of its nodes. A page may have thousands of titles,
+/// and each would read all that follows.
+const MAX_SIBLINGS: u32 = 4;
 /// Minimum characters of an independent text without links.
 const MIN_PROSE_CHARS: u32 = 60;
 
@@ -47,6 +47,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], comments: bool) -> Vec<u3
     let mut found = Vec::new();
     let mut whole = None;
     let own_links = OwnLinks::default();
+    let siblings = Cell::new(dom.len().saturating_mul(MAX_SIBLINGS));
     let mut link_end = 0;
     let mut buffer = String::new();
     let mut id = page.body + 1;
@@ -65,7 +66,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], comments: bool) -> Vec<u3
             && (kind == Kind::Aside || !comments)
         {
             let whole = *whole.get_or_insert_with(|| prune::kept(page, page.body, mask).prose);
-            for id in boxes(page, mask, id, (kind, whole, &own_links)) {
+            for id in boxes(page, mask, id, (kind, whole), (&own_links, &siblings)) {
                 mask[id as usize] = true;
                 page.trace.mark(id, "a box whose title leads away from the article");
                 found.push(id);
@@ -101,12 +102,14 @@ fn kind(text: &str, rules: &Boilerplate, buffer: &mut String) -> Option<Kind> {
     rules.comment_titles.contains(buffer.as_str()).then_some(Kind::Comments)
 }
 
-/// The box that begins with a title of a kind, and its parts after it; `whole` is the prose of the page.
+/// The box that begins with a title of a kind, and its parts after it; `whole` is the prose of the page, `siblings` the number of
+/// siblings that may still be read.
 fn boxes(
     page: &Page<'_>,
     mask: &[bool],
     text: u32,
-    (kind, whole, own_links): (Kind, u32, &OwnLinks),
+    (kind, whole): (Kind, u32),
+    (own_links, siblings): (&OwnLinks, &Cell<u32>),
 ) -> Vec<u32> {
     let dom = &page.dom;
     let share = if kind == Kind::Comments { MAX_COMMENTS } else { MAX_SHARE };
@@ -118,7 +121,7 @@ fn boxes(
     }
     let mut boxes = vec![found];
     if page.amount(found).chars <= page.amount(text).chars + MAX_BESIDE {
-        add_siblings(page, mask, &mut boxes, kind, most.saturating_sub(prose));
+        add_siblings(page, mask, &mut boxes, (kind, most.saturating_sub(prose)), siblings);
         // A title without a box is left to the last pass, which knows the text below it.
         if boxes.len() == 1 {
             return Vec::new();
@@ -153,10 +156,20 @@ fn largest(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, most: u32) -> 
 }
 
 /// Adds the siblings after the title, up to a heading or an element outside of the box.
-fn add_siblings(page: &Page<'_>, mask: &[bool], boxes: &mut Vec<u32>, kind: Kind, mut most: u32) {
+fn add_siblings(
+    page: &Page<'_>,
+    mask: &[bool],
+    boxes: &mut Vec<u32>,
+    (kind, mut most): (Kind, u32),
+    left: &Cell<u32>,
+) {
     let dom = &page.dom;
     let Some(&title) = boxes.first() else { return };
-    for next in dom.siblings_after(title).take(MAX_SIBLINGS) {
+    for next in dom.siblings_after(title) {
+        if left.get() == 0 {
+            break;
+        }
+        left.set(left.get() - 1);
         if mask[next as usize] || !page.is_visible(next) {
             continue;
         }
