@@ -76,7 +76,11 @@ fn undeclared(bytes: &[u8], valid_utf8: bool, has_wrong_header: bool) -> (&'stat
     if let Some(encoding) = utf16_without_bom(bytes) {
         return (encoding, Source::Guess);
     }
-    let own = || prescan(bytes).filter(|encoding| is_credible(encoding, bytes, valid_utf8));
+    // Templates name windows-1252 without thought, and any bytes are credible as that: the guess decides.
+    let own = || {
+        let encoding = prescan(bytes).filter(|encoding| is_credible(encoding, bytes, valid_utf8))?;
+        (encoding != WINDOWS_1252 || guess(bytes) == WINDOWS_1252).then_some(encoding)
+    };
     match has_wrong_header.then(own).flatten() {
         Some(encoding) => (encoding, Source::Meta),
         // ISO-2022-JP, of which escapes are the only sign
@@ -347,6 +351,16 @@ mod tests {
         assert_eq!((decoded.charset, decoded.overridden), ("UTF-8", true));
         assert!(decoded.text.ends_with("naïve"));
     }
+
+    #[test]
+    fn template_that_names_windows_1252_does_not_beat_the_guess() {
+        let bytes = [b"<meta charset=iso-8859-1><p>".as_slice(), &RUSSIAN.repeat(3)].concat();
+        let decoded = decode(&bytes, Some("text/html; charset=utf-8"));
+        assert_eq!((decoded.charset, decoded.source), ("windows-1251", Source::Guess));
+    }
+
+    /// "План работы на неделю " in windows-1251.
+    const RUSSIAN: [u8; 22] = *b"\xcf\xeb\xe0\xed \xf0\xe0\xe1\xee\xf2\xfb \xed\xe0 \xed\xe5\xe4\xe5\xeb\xfe ";
 
     #[test]
     fn declaration_of_the_page_is_used_under_a_wrong_header() {
