@@ -65,7 +65,8 @@ fn document(line: &mut [u8]) -> Result<Document, RecordError> {
     let bodies =
         ["text", "content", "html", "html_base64"].map(|key| (key, own(key).and_then(Value::as_str)));
     let named = || bodies.iter().filter_map(|(key, value)| value.map(|value| (*key, value)));
-    let body = match named().find(|(_, value)| !value.is_empty()).or_else(|| named().next()) {
+    let found = named().find(|(_, value)| !value.is_empty()).or_else(|| named().next());
+    let body = match found {
         Some(("text" | "content", text)) => Body::Text(text.to_owned()),
         Some(("html", html)) => Body::Html(html.as_bytes().to_vec()),
         Some((_, bytes)) => Body::Html(
@@ -76,7 +77,7 @@ fn document(line: &mut [u8]) -> Result<Document, RecordError> {
         }
     };
     let content_type = first(&[own("content_type"), said("contentType")]);
-    let is_html = matches!(body, Body::Html(_)) && own("html").is_some();
+    let is_html = found.is_some_and(|(key, _)| key == "html");
     Ok(Document {
         id: first(&[own("id"), own("url")]),
         url: first(&[own("url"), said("sourceURL")]),

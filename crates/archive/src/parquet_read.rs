@@ -87,6 +87,11 @@ fn open(file: File) -> Result<(BoundedReader, Type, Columns), RecordError> {
     Ok((BoundedReader(reader), projection, columns))
 }
 
+/// A floating-point number with a point and without an exponent.
+fn decimal(number: &dyn std::fmt::Display, is_whole: bool) -> String {
+    if is_whole { format!("{number}.0") } else { number.to_string() }
+}
+
 fn document(columns: &Columns, values: Vec<(String, Field)>) -> Result<crate::Document, RecordError> {
     let mut row = Row::default();
     for (at, (_, value)) in values.into_iter().enumerate() {
@@ -96,8 +101,8 @@ fn document(columns: &Columns, values: Vec<(String, Field)>) -> Result<crate::Do
             Field::Str(text) => row.set(field, text.into_bytes()),
             Field::Bytes(bytes) => row.set(field, bytes.data().to_vec()),
             // numbers without an exponent, as other programs and JSON have them
-            Field::Float(number) => row.set(field, format!("{number:?}").into_bytes()),
-            Field::Double(number) => row.set(field, format!("{number:?}").into_bytes()),
+            Field::Float(number) => row.set(field, decimal(&number, number.fract() == 0.0).into_bytes()),
+            Field::Double(number) => row.set(field, decimal(&number, number.fract() == 0.0).into_bytes()),
             // other numbers and times, such as ids and dates
             other => row.set(field, other.to_string().into_bytes()),
         }

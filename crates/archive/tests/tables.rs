@@ -158,19 +158,29 @@ fn written_parquet_tables_are_read_back() {
     assert_eq!(read(&file(directory.path(), "short.parquet", &bytes[..bytes.len() / 2])).1.len(), 1);
 }
 
-/// Lists that state more elements than the file has bytes: the library counts them without reading any.
 #[test]
 fn floating_point_ids_have_no_exponent() {
     let directory = tempfile::tempdir().unwrap();
     let columns = [("id", ColumnKind::Float), ("text", ColumnKind::Text)];
     let mut table = ParquetTable::new(Vec::new(), &columns).unwrap();
-    for id in [0.0, 1_234_567.0, 0.5] {
+    for id in [0.0, 1_234_567.0, 0.5, -1.0, 1e18, 1_234_567_890_123_456_789.0, 1e20, 1e-5] {
         table.push([Value::Float(id), Value::Text("x".into())]).unwrap();
     }
     let (documents, _) = read(&file(directory.path(), "in.parquet", table.finish().unwrap()));
-    assert_eq!(texts(&documents), ["0.0 x", "1234567.0 x", "0.5 x"]);
+    let ids = [
+        "0.0",
+        "1234567.0",
+        "0.5",
+        "-1.0",
+        "1000000000000000000.0",
+        "1234567890123456800.0",
+        "100000000000000000000.0",
+        "0.00001",
+    ];
+    assert_eq!(texts(&documents), ids.map(|id| format!("{id} x")));
 }
 
+/// Lists that state more elements than the file has bytes: the library counts them without reading any.
 #[test]
 fn lists_longer_than_a_parquet_file_are_errors_at_once() {
     let directory = tempfile::tempdir().unwrap();
