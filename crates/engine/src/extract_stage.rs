@@ -1,6 +1,7 @@
 //! The extract stage: bodies in, text and links out. The body is dropped here, and its memory freed.
 
 mod pages;
+mod refresh;
 
 pub use pages::{again, reclassify};
 
@@ -22,7 +23,7 @@ use crate::{
 use crawl_extract::Input;
 use crawl_model::{
     BodyHash, CrawlRequest, Directives, ExtractedPage, Extraction, FailedPage, FetchedPage, HostKey,
-    LeaseRef, Link, LinkKind, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
+    LeaseRef, Outcome, PageHistory, Stage, StoreError, Strategy, Warning,
 };
 use pages::{Known, by_site, extracted_page};
 use std::sync::Arc;
@@ -205,8 +206,8 @@ fn follow(
 ) -> Result<Discovered, StoreError> {
     let obey = context.config.crawl.obey_robots;
     let follow = !(obey && directives.nofollow);
-    if follow && request.discovery.is_seed() {
-        extend_scope(context, extraction)?;
+    if let Some(target) = refresh::of_seed(request, extraction).filter(|_| follow) {
+        context.extend_scope(&context.admission.links.canonical(&target))?;
     }
     let mut found = context.admission.links.discover(request, &extraction.links, follow, obey);
     // before the links, one of which may name the feed too
@@ -219,27 +220,6 @@ fn follow(
     }
     context.stats.changed.notify_one();
     Ok(found)
-}
-
-/// Adds the URL of a `Refresh` header, which browsers obey as the meta element of that name.
-fn add_refresh(page: &FetchedPage, extraction: &mut Extraction) {
-    let target = page.headers.get("refresh").and_then(crawl_extract::refresh_target);
-    let Some(url) = target.and_then(|target| page.final_url.join(target).ok()).map(|mut url| {
-        url.set_fragment(None);
-        url.to_string()
-    }) else {
-        return;
-    };
-    if extraction.links.iter().all(|link| link.url != url) {
-        extraction.links.push(Link { url, kind: LinkKind::Refresh, nofollow: false });
-    }
-}
-
-/// Takes the host of the page to which a seed leads at once into the scope, as that of a redirect.
-fn extend_scope(context: &Context, extraction: &Extraction) -> Result<(), StoreError> {
-    let mut targets = extraction.links.iter().filter(|link| link.kind == LinkKind::Refresh);
-    let target = targets.next().and_then(|link| Url::parse(&link.url).ok());
-    target.map_or(Ok(()), |url| context.extend_scope(&context.admission.links.canonical(&url)))
 }
 
 /// Returns the reason for which a page that was fetched is not written, by the name that it is counted by.
@@ -284,7 +264,7 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     }
 }
 
-fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Result<Extracted, StoreError> {
+fn read(context: &Context, mut page: FetchedPage, body_hash: Option<BodyHash>) -> Result<Extracted, StoreError> {
     let content_type = page.headers.get("content-type");
     let partial = strategies::partial_result(context, &page.request)?;
     let known_as = known_as(context, &page);
@@ -302,7 +282,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     if page.body.truncated || page.unsettled {
         extraction.warnings.push(Warning::PartialContent);
     }
-    add_refresh(&page, &mut extraction);
+    refresh::add(&page, &mut extraction);
     let before = partial.as_ref().map(|partial| partial.directives).unwrap_or_default();
     let directives = extraction
         .directives
@@ -333,6 +313,7 @@ fn read(context: &Context, page: FetchedPage, body_hash: Option<BodyHash>) -> Re
     if !ai_opt_out.is_empty() && !opt_outs::is_reserved(&ai_opt_out) {
         extraction.warnings.push(Warning::OptOutUnknown);
     }
+    let body_hash = body_hash.filter(|_| !refresh::forget_validators(&mut page, &extraction));
     let known = Known { url: known_as, body_hash, ai_opt_out, found, kept_body };
     let extracted = extracted_page(context, page, extraction, known);
     if probe {

@@ -3,10 +3,10 @@
 use crate::{dom::Tag, page::Page, text};
 use html5ever::local_name;
 
-/// Maximum delay in seconds: a page that shows itself for longer is one of its own, as a ticker that loads itself again.
-const MAX_DELAY: u32 = 30;
+/// Maximum delay in seconds. A page that stays longer has a text of its own, as an advertisement before a portal.
+const MAX_DELAY: u32 = 10;
 
-/// URL of a `meta` element to which a browser with scripts goes on at once, or after a note for the reader.
+/// Returns the URL to which a meta refresh leads within [`MAX_DELAY`] seconds.
 pub(super) fn target_of<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
     let dom = &page.dom;
     let kind = dom.attr(id, &local_name!("http-equiv"))?;
@@ -65,7 +65,7 @@ const fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.')
 }
 
-/// URL of a declarative refresh in a meta element or a `Refresh` header, unless it is later than 30 s (HTML standard, "shared
+/// URL of a declarative refresh in a meta element or a `Refresh` header, unless it is later than 10 s (HTML standard, "shared
 /// declarative refresh steps").
 #[must_use]
 pub fn target(content: &str) -> Option<&str> {
@@ -124,7 +124,8 @@ mod tests {
             (".5;urls", Some("urls")),
             ("0;url=", None),
             ("0", None),
-            ("600;url=/a", None),
+            ("10;url=/a", Some("/a")),
+            ("11;url=/a", None),
             ("99999999999;url=/a", None),
             ("url=/a", None),
             ("0x;url=/a", None),
