@@ -21,7 +21,15 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool]) {
         let named = page.roles[id as usize].has(Roles::CAPTION)
             && matches!(
                 tag,
-                Tag::Div | Tag::P | Tag::Span | Tag::Dd | Tag::Li | Tag::Small | Tag::Em | Tag::Section
+                Tag::Div
+                    | Tag::CustomBlock
+                    | Tag::P
+                    | Tag::Span
+                    | Tag::Dd
+                    | Tag::Li
+                    | Tag::Small
+                    | Tag::Em
+                    | Tag::Section
             );
         if (tag == Tag::Figcaption || named) && is_caption(page, id, &mut seen) {
             chars += page.amount(id).chars;

@@ -74,6 +74,7 @@ fn is_box(page: &Page<'_>, id: u32) -> bool {
     matches!(
         dom.tag(id),
         Tag::Div
+            | Tag::CustomBlock
             | Tag::Section
             | Tag::Article
             | Tag::Li

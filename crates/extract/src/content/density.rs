@@ -43,7 +43,10 @@ fn density(page: &Page<'_>, mask: &[bool]) -> Option<Chosen> {
     let words = Words::of(page, mask);
     let mut best: Option<(f32, u32)> = None;
     for id in page.body..dom.end(page.body) {
-        if !matches!(dom.tag(id), Tag::Div | Tag::Section) || !page.is_visible(id) || mask[id as usize] {
+        if !matches!(dom.tag(id), Tag::Div | Tag::CustomBlock | Tag::Section)
+            || !page.is_visible(id)
+            || mask[id as usize]
+        {
             continue;
         }
         let (all, in_paragraphs) = words.in_subtree(page, id);

@@ -136,7 +136,15 @@ fn is_lead(page: &Page<'_>, id: u32, description: Option<&str>) -> bool {
     let amount = page.amount(id);
     let block = matches!(
         tag,
-        Tag::P | Tag::Div | Tag::Section | Tag::H2 | Tag::H3 | Tag::H4 | Tag::Span | Tag::Header
+        Tag::P
+            | Tag::Div
+            | Tag::CustomBlock
+            | Tag::Section
+            | Tag::H2
+            | Tag::H3
+            | Tag::H4
+            | Tag::Span
+            | Tag::Header
     );
     if !block
         || dom.ancestors(id).any(|up| dom.tag(up) == Tag::Form)

@@ -52,7 +52,7 @@ fn repeated(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
 }
 
 const fn is_box(tag: Tag) -> bool {
-    matches!(tag, Tag::Article | Tag::Li | Tag::Div | Tag::Section)
+    matches!(tag, Tag::Article | Tag::Li | Tag::Div | Tag::CustomBlock | Tag::Section)
 }
 
 /// Returns true for a short box with one heading and a link to a page of the host that no earlier box links

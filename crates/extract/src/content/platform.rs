@@ -176,7 +176,17 @@ const fn is_quote(tag: Tag) -> bool {
 
 /// Returns true for elements in which programs show a copy of a post, such as a quote or a preview.
 const fn is_box(tag: Tag) -> bool {
-    matches!(tag, Tag::Div | Tag::Section | Tag::Article | Tag::Fieldset | Tag::Table | Tag::Td | Tag::Li)
+    matches!(
+        tag,
+        Tag::Div
+            | Tag::CustomBlock
+            | Tag::Section
+            | Tag::Article
+            | Tag::Fieldset
+            | Tag::Table
+            | Tag::Td
+            | Tag::Li
+    )
 }
 
 /// Cumulative text of a post outside of its quotes by node, so that a box is checked in one step, however many

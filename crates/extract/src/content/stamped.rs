@@ -154,7 +154,16 @@ fn boxes(page: &Page<'_>, parent: u32, mask: &[bool], stamps: &Stamps) -> Vec<u3
 const fn is_box(tag: Tag) -> bool {
     matches!(
         tag,
-        Tag::Div | Tag::Li | Tag::Article | Tag::Section | Tag::Dd | Tag::P | Tag::Dl | Tag::Table | Tag::Tr
+        Tag::Div
+            | Tag::CustomBlock
+            | Tag::Li
+            | Tag::Article
+            | Tag::Section
+            | Tag::Dd
+            | Tag::P
+            | Tag::Dl
+            | Tag::Table
+            | Tag::Tr
     )
 }
 

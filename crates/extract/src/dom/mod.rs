@@ -98,7 +98,7 @@ pub(crate) struct Dom {
     text: String,
     attrs: Vec<Attr>,
     attr_text: String,
-    /// Names of [`Tag::Other`] elements, by node, in order.
+    /// Names of [`Tag::Other`] and [`Tag::CustomBlock`] elements, by node, in order.
     custom: Vec<(u32, LocalName)>,
     /// Removed invisible characters that can carry a text.
     pub(crate) carriers: u32,
@@ -219,7 +219,7 @@ impl Dom {
     /// Any element's name; empty for text and document.
     pub(crate) fn name(&self, id: u32) -> &str {
         match self.tag(id) {
-            Tag::Other => match self.custom.binary_search_by_key(&id, |(node, _)| *node) {
+            Tag::Other | Tag::CustomBlock => match self.custom.binary_search_by_key(&id, |(node, _)| *node) {
                 Ok(at) => &self.custom[at].1,
                 Err(_) => "",
             },

@@ -1,5 +1,6 @@
 //! Sink of html5ever's tree builder: linked nodes in one vector, converted to a [`Dom`] in document order.
 
+mod custom;
 mod spare;
 mod streamed;
 
@@ -433,6 +434,9 @@ fn flatten(inner: Inner<'_>) -> Dom {
         let id = nodes.len() as u32;
         if link.tag == Tag::Other {
             custom.push((id, inner.names[link.name as usize].local.clone()));
+        }
+        if link.tag.makes_block() {
+            custom::make_blocks(&mut tags, &nodes, parent);
         }
         tags.push(link.tag);
         nodes.push(Node { parent, end: id + 1, start: link.start, len: link.len });

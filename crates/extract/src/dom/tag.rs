@@ -17,6 +17,8 @@ macro_rules! tags {
             Document,
             /// An element of any other name.
             Other,
+            /// An element of any other name that holds a block. Browsers lay it out as a block.
+            CustomBlock,
             $(#[doc = $name] $variant),+
         }
 
@@ -32,7 +34,7 @@ macro_rules! tags {
             /// The name; empty for text, document and unknown elements.
             pub(crate) const fn name(self) -> &'static str {
                 match self {
-                    Self::Text | Self::Document | Self::Other => "",
+                    Self::Text | Self::Document | Self::Other | Self::CustomBlock => "",
                     $(Self::$variant => $name),+
                 }
             }
@@ -64,11 +66,13 @@ tags! {
 }
 
 impl Tag {
-    /// Returns true if the element starts and ends a block of text. Unknown (custom) elements do not.
+    /// Returns true if the element starts and ends a block of text. Unknown (custom) elements do so if they
+    /// hold a block.
     pub(crate) const fn is_block(self) -> bool {
         matches!(
             self,
             Self::Document
+                | Self::CustomBlock
                 | Self::Html
                 | Self::Body
                 | Self::Address
@@ -123,6 +127,11 @@ impl Tag {
                 | Self::Option
                 | Self::Optgroup
         )
+    }
+
+    /// Returns true if an inline element around this one is laid out as a block.
+    pub(super) const fn makes_block(self) -> bool {
+        self.is_block() && !matches!(self, Self::Noscript | Self::Template | Self::Option | Self::Optgroup)
     }
 
     /// Level 1 to 6 of `h1` to `h6`.

@@ -20,7 +20,7 @@ pub(super) fn names_topic(dom: &Dom, id: u32, own_id: &str) -> bool {
     let inside = || id + 1..dom.end(id);
     let heading = match dom.tag(id) {
         Tag::P => return dom.raw_text(id).trim().len() >= MIN_PROSE as usize,
-        Tag::Section | Tag::Div | Tag::Article => {
+        Tag::Section | Tag::Div | Tag::CustomBlock | Tag::Article => {
             inside().take(HEADING_WITHIN).find(|node| is_heading(*node))
         }
         _ => Some(id).filter(|node| is_heading(*node)),

@@ -71,10 +71,12 @@ impl Name {
         match self {
             // Elements outside of the HTML namespace may have the same name.
             Self::Known(tag) => match dom.tag(element) {
-                Tag::Other => dom.name(element) == tag.name(),
+                Tag::Other | Tag::CustomBlock => dom.name(element) == tag.name(),
                 other => other == *tag,
             },
-            Self::Custom(name) => dom.tag(element) == Tag::Other && dom.name(element) == name,
+            Self::Custom(name) => {
+                matches!(dom.tag(element), Tag::Other | Tag::CustomBlock) && dom.name(element) == name
+            }
         }
     }
 }
@@ -273,7 +275,7 @@ impl<T: Copy> SelectorSet<T> {
             return;
         }
         let of_tag = match dom.tag(element) {
-            Tag::Other => self.by_name.get(dom.name(element)),
+            Tag::Other | Tag::CustomBlock => self.by_name.get(dom.name(element)),
             tag => self.by_tag.get(tag as usize),
         };
         check(of_tag.map_or(&[], Vec::as_slice), None, pass.as_deref().map(|pass| &pass.seen));

@@ -85,7 +85,7 @@ impl Walk<'_> {
                 clean(&dom.raw_text(id), kind.contains("display"))
             }
             Tag::Img => self.of_image(id),
-            Tag::Span | Tag::Div | Tag::Other if is_named(self.page, id) => {
+            Tag::Span | Tag::Div | Tag::CustomBlock | Tag::Other if is_named(self.page, id) => {
                 // The script's output precedes the source.
                 let next = dom.end(id);
                 let sources = [next, next + 1].into_iter().filter(|next| *next < dom.len());
