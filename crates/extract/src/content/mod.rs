@@ -8,6 +8,7 @@ mod comments;
 mod copies;
 pub(crate) mod declared;
 mod density;
+mod footer;
 mod imprint;
 mod lead;
 mod listing;
@@ -47,6 +48,8 @@ pub(crate) struct PruneSettings {
     listed: bool,
     /// Its data call it a product.
     product: bool,
+    /// Node at which the text of the page ends; after it only the frame follows.
+    text_end: u32,
     /// True if the page is so similar to an article that the larger candidate may not consist of links.
     guarded: bool,
 }
@@ -67,6 +70,7 @@ impl PruneSettings {
             listed: has_type(metadata, &rules.listed_types),
             product: has_type(metadata, &rules.product_types)
                 || metadata.og_type.as_deref().is_some_and(|t| t.starts_with("product")),
+            text_end: footer::text_end(page),
             guarded: likeness >= rules.guarded_score && !is_collection(page, metadata),
         }
     }

@@ -1,7 +1,7 @@
 //! Pruning of the content: boilerplate by name, and by its composition.
 
 use super::{
-    PruneSettings, captions,
+    PruneSettings, captions, footer,
     opening::{introduces, wraps_heading},
     teasers,
     terms::{is_in_sentence, is_word_of_paragraph},
@@ -154,25 +154,7 @@ fn is_behind_text(page: &Page<'_>, id: u32, how: PruneSettings) -> bool {
     let prose = |nodes: Range<u32>| page.amount_in(nodes).prose;
     page.roles[id as usize].has(if how.article && !how.product { BEHIND_ARTICLE } else { Roles::FOOTER })
         && prose(page.body..id) > prose(id..page.dom.end(page.body))
-        || is_page_footer(page, id)
-}
-
-/// Returns true for a footer by its tag, role or names that ends the page and follows the text below the
-/// page's heading. Legal notices and lists of places are longer there than the text.
-fn is_page_footer(page: &Page<'_>, id: u32) -> bool {
-    let dom = &page.dom;
-    let is_named = dom.tag(id) == Tag::Footer
-        || page.roles[id as usize].has(Roles::FOOTER)
-        || dom.attr(id, &local_name!("role")) == Some("contentinfo");
-    let Some(heading) = page.heading.filter(|heading| is_named && dom.end(*heading) <= id) else {
-        return false;
-    };
-    let limits = &page.rules.extraction;
-    let text = page.amount_in(dom.end(heading)..id);
-    page.amount_in(dom.end(id)..dom.end(page.body)).words < limits.words.dom
-        && text.words >= limits.words.readability
-        && text.link_density() < limits.prune.link_density
-        && !in_content(page, id)
+        || footer::is_of_page(page, id, how.text_end)
 }
 
 /// Drops forms that ask for input from an article's content. On other pages a form may frame a product or the
@@ -274,7 +256,7 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     false
 }
 
-fn in_content(page: &Page<'_>, id: u32) -> bool {
+pub(super) fn in_content(page: &Page<'_>, id: u32) -> bool {
     page.dom.ancestors(id).any(|up| matches!(page.dom.tag(up), Tag::Article | Tag::Main))
 }
 
@@ -331,7 +313,7 @@ pub(super) fn drop_link_lists(page: &Page<'_>, roots: &[u32], drop: &mut [bool],
 fn is_link_list(page: &Page<'_>, id: u32, density: f32, link_chars: u32) -> bool {
     let block = matches!(
         page.dom.tag(id),
-        Tag::Ul | Tag::Ol | Tag::Div | Tag::Section | Tag::Table | Tag::P | Tag::Dl
+        Tag::Ul | Tag::Ol | Tag::Div | Tag::CustomBlock | Tag::Section | Tag::Table | Tag::P | Tag::Dl
     );
     if !block {
         return false;

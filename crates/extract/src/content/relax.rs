@@ -49,7 +49,7 @@ fn root(page: &Page<'_>) -> u32 {
 
 /// Navigation, frame of the page and forms, by node. In the body names count as well, since it holds the
 /// frame.
-fn frame(page: &Page<'_>, root: u32) -> Vec<bool> {
+pub(super) fn frame(page: &Page<'_>, root: u32) -> Vec<bool> {
     let dom = &page.dom;
     let mut drop = vec![false; dom.len() as usize];
     let mut id = root + 1;
