@@ -22,6 +22,7 @@ mod mutated;
 mod ratchet;
 mod score;
 mod signals;
+mod source_changes;
 mod spec_cleaner;
 mod spec_content;
 mod spec_metadata;

@@ -77,17 +77,19 @@ fn is_paragraph(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     match dom.tag(id) {
         Tag::P | Tag::Pre | Tag::Td | Tag::Blockquote => true,
-        Tag::Div | Tag::Section | Tag::Article | Tag::Dd => !(id + 1..dom.end(id)).any(|down| {
-            let tag = dom.tag(down);
-            tag.is_block() && tag != Tag::Li
-        }),
+        Tag::Div | Tag::CustomBlock | Tag::Section | Tag::Article | Tag::Dd => {
+            !(id + 1..dom.end(id)).any(|down| {
+                let tag = dom.tag(down);
+                tag.is_block() && tag != Tag::Li
+            })
+        }
         _ => false,
     }
 }
 
 fn initial(page: &Page<'_>, id: u32) -> f32 {
     let tag = match page.dom.tag(id) {
-        Tag::Div | Tag::Article | Tag::Main => 5.0,
+        Tag::Div | Tag::CustomBlock | Tag::Article | Tag::Main => 5.0,
         Tag::Pre | Tag::Td | Tag::Blockquote => 3.0,
         Tag::Address | Tag::Ol | Tag::Ul | Tag::Dl | Tag::Dd | Tag::Dt | Tag::Li | Tag::Form => -3.0,
         Tag::H1 | Tag::H2 | Tag::H3 | Tag::H4 | Tag::H5 | Tag::H6 | Tag::Th => -5.0,

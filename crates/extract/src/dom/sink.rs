@@ -435,9 +435,6 @@ fn flatten(inner: Inner<'_>) -> Dom {
         if link.tag == Tag::Other {
             custom.push((id, inner.names[link.name as usize].local.clone()));
         }
-        if link.tag.makes_block() {
-            custom::make_blocks(&mut tags, &nodes, parent);
-        }
         tags.push(link.tag);
         nodes.push(Node { parent, end: id + 1, start: link.start, len: link.len });
         if link.first != NONE {
@@ -447,7 +444,7 @@ fn flatten(inner: Inner<'_>) -> Dom {
         // Climbs to the next sibling; each node left behind is complete.
         loop {
             if at == 0 {
-                return Dom {
+                let mut dom = Dom {
                     tags,
                     nodes,
                     text: inner.text,
@@ -456,6 +453,8 @@ fn flatten(inner: Inner<'_>) -> Dom {
                     custom,
                     carriers: 0,
                 };
+                custom::make_blocks(&mut dom);
+                return dom;
             }
             let link = &links[at as usize];
             if link.next != NONE {

@@ -17,7 +17,7 @@ macro_rules! tags {
             Document,
             /// An element of any other name.
             Other,
-            /// An element of any other name that holds a block. Browsers lay it out as a block.
+            /// An element of any other name that holds a block, stands in one, and has no text beside it.
             CustomBlock,
             $(#[doc = $name] $variant),+
         }
