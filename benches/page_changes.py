@@ -217,7 +217,9 @@ def encoded(charset, name):
     """The page's bytes in a charset, with a `meta` that names it; text without a code becomes an entity"""
     def change(tokens, _):
         out = []
-        for t in meta_free(tokens):
+        for t in tokens:
+            if t.kind == 'open' and t.name == 'meta' and re.search(r'charset\s*=', t.text, re.I):
+                continue
             fallback = 'xmlcharrefreplace' if t.kind != 'frozen' or t.name in ('title', 'textarea') else 'jsreplace'
             out.append(t.text.encode(charset, fallback) if charset != 'utf-16-le' else t.text.encode(charset, 'replace'))
         at = next((i + 1 for i, t in enumerate(tokens) if t.kind == 'open' and t.name == 'head'), None)
@@ -228,10 +230,6 @@ def encoded(charset, name):
     return change
 
 
-def meta_free(tokens):
-    return [t._replace(text='') if t.kind == 'open' and t.name == 'meta' and re.search(r'charset\s*=', t.text, re.I) else t for t in tokens]
-
-
 def sentences(text):
     parts = re.split(r'(?<=[.!?])(\s+)', text)
     return ''.join(p if i % 2 or not p.strip() else f'<span>{p}</span>' for i, p in enumerate(parts))
@@ -240,10 +238,6 @@ def sentences(text):
 def unquoted(name, value):
     bare = value and value.strip('"\'')
     return name, bare if bare and not re.search(r'[\s"\'=<>`&/]', bare) else value
-
-
-def hashed(name):
-    return 'a' + hashlib.md5(name.encode()).hexdigest()[:5]
 
 
 def items(count, text):
@@ -286,7 +280,7 @@ CHANGES = {
     'paragraphs in div': of_paragraphs(lambda tag: '<div>' + tag, '</p></div>'),
     'paragraphs to div': of_paragraphs(lambda tag: '<div' + tag[2:], '</div>'),
     'paragraphs to br br': of_paragraphs(lambda tag: '', '<br><br>'),
-    'classes hashed': of_names(hashed),
+    'classes hashed': of_names(lambda name: 'a' + hashlib.md5(name.encode()).hexdigest()[:5]),
     'classes prefixed': of_names(lambda name: 'theme-' + name),
     'no classes, ids': without('class', 'id'),
     'no data-*': without(prefix='data-'),
