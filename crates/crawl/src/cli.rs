@@ -4,6 +4,7 @@ mod address;
 mod duplicates;
 mod jobs;
 mod operate;
+mod other_names;
 mod overrides;
 mod projects;
 mod quality;
@@ -180,6 +181,7 @@ impl Cli {
         }
         let matches = command
             .try_get_matches_from_mut(arguments)
+            .map_err(|error| other_names::explain(error, arguments, &command))
             .map_err(|error| removed::explain(error, arguments, &mut command))?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }

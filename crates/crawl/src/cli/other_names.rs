@@ -1,0 +1,160 @@
+//! Flags of other crawlers and extractors. One that is given here is an error that names what `crawl` has in its place.
+
+use clap::{
+    Command, Error,
+    builder::StyledStr,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use std::ffi::OsString;
+
+/// What a flag that `crawl extract` and a crawl lack is called here.
+const FOR_BOTH: &[(&[&str], &str)] = &[
+    (&["language", "lang", "target-language"], "records have metadata.language: filter the output by it"),
+    (
+        &["timeout", "connect-timeout", "read-timeout", "retries", "tries", "max-retries"],
+        "time limits and retries are settings of [fetch]: crawl config --default > crawl.toml, then --config crawl.toml",
+    ),
+    (
+        &["user", "auth", "basic-auth", "token", "cookie", "cookie-file", "load-cookies"],
+        "credentials and cookies of a site are entries of fetch.auth in --config FILE (docs/commands.md)",
+    ),
+    (&["verbose", "v", "debug"], "a crawl with --log-level info names each failed URL"),
+];
+
+/// Flags of crawls.
+const FOR_CRAWLS: &[(&[&str], &str)] = &[
+    (&["max-depth", "level", "depth-limit"], "--depth N limits the links from the nearest seed"),
+    (&["max-pages", "max-urls", "max-results"], "--limit N stops after N records"),
+    (
+        &["rate-limit", "crawl-delay", "download-delay", "wait", "throttle"],
+        "--delay TIME is the least time between two requests to one host",
+    ),
+    (
+        &["threads", "jobs", "workers", "parallel", "concurrent-requests"],
+        "-c N bounds requests in flight over all hosts, --host-concurrency N those to one host",
+    ),
+    (&["resume", "continue"], "the same command again resumes; it needs no flag"),
+    (&["restart", "force", "clean"], "--fresh forgets the saved state and starts over"),
+    (
+        &["format", "output-format", "json", "jsonl", "markdown", "csv", "parquet"],
+        "the name of the output selects its format: -o pages.jsonl, -o pages.parquet, -o pages/ (Markdown)",
+    ),
+    (
+        &["allowed-domains", "domains", "domain", "allow-subdomains", "include-subdomains", "span-hosts"],
+        "--scope subdomains, domain or any follows links to other hosts; --include REGEX limits them",
+    ),
+    (&["no-robots", "robots"], "robots.txt is obeyed; --ignore-robots is for sites of your own"),
+    (
+        &["sitemap", "sitemaps"],
+        "the sitemaps of robots.txt are read; --depth 1 fetches their pages and follows no further links",
+    ),
+];
+
+/// Flags of `crawl extract`.
+const FOR_EXTRACT: &[(&[&str], &str)] = &[
+    (
+        &["o", "O", "output", "output-file", "output-dir", "out", "outdir"],
+        "the result goes to standard output: crawl extract … > FILE",
+    ),
+    (
+        &["threads", "jobs", "workers", "parallel"],
+        "all cores are used; RAYON_NUM_THREADS=N bounds the threads",
+    ),
+    (
+        &[
+            "header",
+            "user-agent",
+            "contact",
+            "cookies",
+            "proxy",
+            "resolve",
+            "strategy",
+            "chrome",
+            "chrome-no-sandbox",
+            "ignore-robots",
+        ],
+        "a crawl has this flag: crawl URL --depth 0; with crawl extract it is a setting of --config FILE, and robots.txt is always obeyed",
+    ),
+    (&["precision"], "--favor precision"),
+    (&["recall"], "--favor recall"),
+    (&["include-links", "no-links"], "--links keep, once, strip or reference"),
+    (&["include-comments"], "--comments keeps the comments below an article"),
+    (&["include-images"], "--images keeps images"),
+    (&["with-metadata", "json", "markdown", "output-format"], "--format json, markdown or text"),
+];
+
+/// Puts the name of today in the place of clap's tip. Where none is known the tip stays if it names a similar flag.
+pub(super) fn explain(mut error: Error, arguments: &[OsString], command: &Command) -> Error {
+    let given = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(given)) if error.kind() == ErrorKind::UnknownArgument => given.clone(),
+        _ => return error,
+    };
+    let job =
+        arguments.get(1).and_then(|job| job.to_str()).filter(|job| command.find_subcommand(job).is_some());
+    let of_job = match job {
+        None | Some("retry-errors") => FOR_CRAWLS,
+        Some("extract") => FOR_EXTRACT,
+        Some(_) => return error,
+    };
+    let name = given.split('=').next().unwrap_or_default().trim_start_matches('-');
+    let mut known = of_job.iter().chain(FOR_BOTH);
+    let tip = known.find(|(names, _)| names.contains(&name)).map(|(_, tip)| StyledStr::from(*tip));
+    if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    } else if error.get(ContextKind::SuggestedArg).is_none() {
+        // clap's advice to pass an unknown flag as a value
+        error.remove(ContextKind::Suggested);
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+
+    fn message(words: &[&str]) -> String {
+        let words: Vec<OsString> = ["crawl"].iter().chain(words).map(OsString::from).collect();
+        Cli::parse_from(&words).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn flags_of_other_tools_name_ours() {
+        for (words, tip) in [
+            (&["a.example", "--max-depth", "3"][..], "--depth N"),
+            (&["a.example", "--allowed-domains=b.example"], "--scope subdomains"),
+            (&["a.example", "--resume"], "the same command again"),
+            (&["a.example", "-v"], "--log-level info"),
+            (&["retry-errors", "a.example", "--crawl-delay", "1s"], "--delay TIME"),
+            (&["extract", "a.html", "-o", "b.json"], "crawl extract … > FILE"),
+            (&["extract", "https://a.example/", "--header", "a: b"], "--config FILE"),
+            (&["extract", "a.html", "--timeout", "3"], "[fetch]"),
+        ] {
+            let told = message(words);
+            assert!(
+                told.contains(tip) && told.starts_with("error: unexpected argument"),
+                "{words:?}: {told}"
+            );
+            assert!(!told.contains("similar argument") && !told.contains("as a value"), "{words:?}: {told}");
+        }
+    }
+
+    #[test]
+    fn similar_flags_are_still_named() {
+        assert!(message(&["a.example", "--concurency", "3"]).contains("'--concurrency'"));
+        assert!(!message(&["a.example", "--zzz"]).contains("tip"));
+    }
+
+    /// A flag that is added later leaves the tables.
+    #[test]
+    fn no_table_has_a_flag_of_ours() {
+        let command = <Cli as clap::CommandFactory>::command();
+        let extract = command.find_subcommand("extract").unwrap();
+        for (command, tables) in [(&command, [FOR_CRAWLS, FOR_BOTH]), (extract, [FOR_EXTRACT, FOR_BOTH])] {
+            let ours = |name: &&str| command.get_arguments().any(|flag| flag.get_long() == Some(name));
+            let both = tables.iter().flat_map(|table| table.iter()).flat_map(|(names, _)| names.iter());
+            assert_eq!(both.copied().filter(ours).collect::<Vec<_>>(), Vec::<&str>::new());
+        }
+    }
+}
