@@ -23,6 +23,7 @@ use std::{
     time::Duration,
 };
 use support::server::{Request, Response, Server};
+use tokio_util::sync::CancellationToken;
 
 /// A page that its script fills with the text of `/api` and of other resources that it requests.
 fn shell(others: &[&str]) -> String {
@@ -160,7 +161,10 @@ fn slow_render_falls_back_to_the_static_page() {
     let visitor = Visitor::new(config, Duration::from_secs(8));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let url = server.url("/slow").parse().unwrap();
-    let record = serde_json::to_value(runtime.block_on(visitor.visit(url, None, None)).unwrap()).unwrap();
+    let record = serde_json::to_value(
+        runtime.block_on(visitor.visit(url, None, None, &CancellationToken::new())).unwrap(),
+    )
+    .unwrap();
     assert!(record["text"].as_str().unwrap().contains("Loading the tide tables"), "{record}");
     assert_eq!(tried(&record), [("static", None), ("chrome", Some("renderer_closed"))]);
     assert!(record["warnings"].as_array().unwrap().iter().any(|w| w == "partial_content"), "{record}");

@@ -34,6 +34,7 @@ fn site(request: &Request) -> Response {
         "/old" => Response::redirect(301, "/sheet"),
         "/sheet" | "/secret" => Response::html(page("the sheet", &["/next".into()])),
         "/slow" => Response::html(page("slow", &[])).after(Duration::from_millis(300)),
+        "/stuck" => Response::html(page("stuck", &[])).after(Duration::from_secs(60)),
         _ => Response::status(404),
     }
 }
@@ -173,6 +174,44 @@ fn mcp_fetches_of_one_host_keep_its_delay() {
     assert_eq!(asked.iter().filter(|r| r.target == "/robots.txt").count(), 1, "it is remembered");
     let gaps: Vec<Duration> = asked.windows(2).map(|two| two[1].at.duration_since(two[0].at)).collect();
     assert!(gaps.iter().all(|gap| *gap >= Duration::from_millis(390)), "{gaps:?}");
+}
+
+/// The next part of a long page comes from memory. Empty metadata is no part of an answer.
+#[test]
+fn parts_of_a_fetched_page_need_one_fetch() {
+    let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
+    let mut client = Client::start(&sandbox, &QUICK);
+    let url = server.url("/sheet");
+    let whole = client.call("crawl_url", &json!({ "url": url })).unwrap();
+    assert!(whole["metadata"].as_object().unwrap().values().all(|v| !v.is_null() && *v != json!([])));
+    let fetches = || server.targets().iter().filter(|target| *target == "/sheet").count();
+    let (before, mut text, mut offset) = (fetches(), String::new(), json!(0));
+    while !offset.is_null() {
+        let asked = json!({"url": url, "max_chars": 100, "offset": offset});
+        let part = client.call("crawl_url", &asked).unwrap();
+        text += part["text"].as_str().unwrap();
+        offset = part["next_offset"].clone();
+    }
+    assert_eq!(whole["text"], text);
+    assert_eq!(fetches(), before + 1);
+    client.close();
+}
+
+/// A cancelled call frees its place for the next page. Neither it nor the end of the input waits for the host.
+#[test]
+fn a_cancelled_fetch_makes_room_for_the_next() {
+    let (server, sandbox) = (Server::start(0, site).unwrap(), Sandbox::new());
+    let other = Server::start(0, site).unwrap();
+    let mut client = Client::start(&sandbox, &QUICK);
+    let stuck = json!({"name": "crawl_url", "arguments": {"url": server.url("/stuck")}});
+    client.send(&json!({"jsonrpc": "2.0", "id": "stuck", "method": "tools/call", "params": stuck}));
+    eventually("the page is requested", || server.targets().contains(&"/stuck".to_owned()));
+    let cancel = json!({"requestId": "stuck"});
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}));
+    let start = std::time::Instant::now();
+    client.call("crawl_url", &json!({"url": other.url("/sheet")})).unwrap();
+    client.close();
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 #[test]

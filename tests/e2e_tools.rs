@@ -178,6 +178,8 @@ fn extract_fetches_a_url() {
     let server = Server::start(0, |request: &Request| match request.path() {
         "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /secret\n"),
         "/page" | "/secret" => Response::html(page("the sheet", &["/next".into()])),
+        "/agent" => Response::html(page(request.header("user-agent").unwrap_or_default(), &[])),
+        "/image" => Response::new(200, "image/png", "no page"),
         _ => Response::status(404),
     })
     .unwrap();
@@ -194,7 +196,21 @@ fn extract_fetches_a_url() {
     assert_eq!(record["url"], url);
     let refused = extract(&[&server.url("/secret")]).expect(4);
     assert!(refused.stderr.contains("robots_disallowed"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("only a crawl"),
+        "a flag that extract lacks is no advice: {}",
+        refused.stderr
+    );
     assert!(!server.targets().iter().any(|target| target == "/secret" || target == "/next"));
+    let image = extract(&[&server.url("/image")]).expect(4);
+    assert!(image.stderr.contains("content_type: its Content-Type is neither HTML"), "{}", image.stderr);
+    let config = sandbox.write("crawl.toml", "[fetch]\nuser_agent = \"settled/1\"\n");
+    let config = config.to_str().unwrap();
+    let lean = extract(&[&server.url("/agent"), "--config", config, "--lean"]).expect(0).stdout;
+    let lean: Value = serde_json::from_str(&lean).unwrap();
+    assert!(lean["text"].as_str().unwrap().contains("settled/1"), "{lean}");
+    let file = extract(&["page.html", "--config", config]).expect(2);
+    assert!(file.stderr.contains("--config needs a URL"), "{}", file.stderr);
     let flag = extract(&[&url, "--select", "p"]).expect(2);
     assert!(flag.stderr.contains("--select needs the page in a file"), "{}", flag.stderr);
 }
@@ -442,6 +458,30 @@ fn check_url_fails_for_an_invalid_url() {
     assert_eq!(mixed.stdout.lines().count(), 2, "the others are canonicalised all the same");
     let batch = sandbox.write("urls.jsonl", "{\"id\":1,\"in\":\"no url\"}\n");
     run(sandbox.bare().args(["check", "url", "--jsonl"]).arg(batch)).expect(0);
+}
+
+/// Fields are chosen as in a crawl: of a page, of lines with ids of their own, and of a folder.
+#[test]
+fn extract_writes_chosen_fields() {
+    let sandbox = Sandbox::new();
+    let html = "<html lang=en><title>T</title><main><h1>T</h1><p>Some words of a page.</p></main>";
+    fs::create_dir(sandbox.path("folder")).unwrap();
+    let page = sandbox.write("folder/page.html", html);
+    sandbox.write("folder/picture.png", b"\x89PNG\r\n\x1a\n");
+    let lean = run(sandbox.bare().arg("extract").arg(&page).arg("--lean")).expect(0).stdout;
+    assert_eq!(lean.lines().count(), 1);
+    assert!(lean.starts_with("{\"id\":") && lean.contains("\"language\":\"en\""), "{lean}");
+    let line = |id: &str| format!("{}\n", serde_json::json!({"id": id, "html": html}));
+    let input = sandbox.write("in.jsonl", line("a") + &line("b").replace("\"b\"", "7"));
+    let fields = ["--fields", "id,metadata.title"];
+    let chosen = run(sandbox.bare().args(["extract", "--jsonl"]).arg(&input).args(fields)).expect(0);
+    let wanted = "{\"id\":\"a\",\"metadata\":{\"title\":\"T\"}}\n{\"id\":7,\"metadata\":{\"title\":\"T\"}}\n";
+    assert_eq!(chosen.stdout, wanted);
+    let folder = run(sandbox.bare().args(["extract", "folder", "--fields", "text"])).expect(0);
+    assert_eq!(folder.stdout, "{\"text\":\"# T\\n\\nSome words of a page.\"}\n");
+    assert!(folder.stderr.contains("folder: 1 file without HTML left out"), "{}", folder.stderr);
+    let unknown = run(sandbox.bare().arg("extract").arg(&page).args(["--fields", "titel"])).expect(2);
+    assert!(unknown.stderr.contains("--fields: a record has no field \"titel\""), "{}", unknown.stderr);
 }
 
 /// A file that is no page is refused by its format, not read as a page.

@@ -22,8 +22,9 @@ use std::{
 };
 use tokio::{
     sync::Mutex,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep_until},
 };
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 /// Share of a visit's time after which no browser is waited for. The rest is time to return the page without
@@ -44,6 +45,9 @@ pub enum VisitError {
     /// The visit took too long.
     #[error("no answer within {0:?}")]
     TooLong(Duration),
+    /// The caller has ended the visit.
+    #[error("the visit was cancelled")]
+    Cancelled,
     /// A setting cannot be used, or something is out of order here.
     #[error("{0}")]
     Failed(String),
@@ -105,7 +109,14 @@ impl Visitor {
         Self { config, patience, kept: Mutex::new(kept) }
     }
 
+    /// Waits until no visit runs.
+    pub async fn idle(&self) {
+        drop(self.kept.lock().await);
+    }
+
     /// Fetches and extracts a page, and keeps it in a project if there is a keeper.
+    ///
+    /// `stop` ends the visit and gives its place to the next one.
     ///
     /// # Errors
     /// When there is no page, with the reason and the remedy.
@@ -114,8 +125,12 @@ impl Visitor {
         url: Url,
         keeper: Option<Keeper>,
         group: Option<&str>,
+        stop: &CancellationToken,
     ) -> Result<Record, VisitError> {
-        let mut kept = self.kept.lock().await;
+        let mut kept = tokio::select! {
+            kept = self.kept.lock() => kept,
+            () = stop.cancelled() => return Err(VisitError::Cancelled),
+        };
         kept.begin_visit();
         let store = Arc::clone(&kept.store);
         let mut context = context(self.config.clone(), Arc::clone(&store) as Arc<dyn Store>)?;
@@ -134,10 +149,11 @@ impl Visitor {
         let run = pipeline::run(Arc::clone(&context), Box::new(lines), Box::new(errors.clone()));
         tokio::pin!(run);
         let start = Instant::now();
-        let mut done = timeout_at(start + self.patience.mul_f64(FOR_BROWSERS), &mut run).await.ok();
-        if done.is_none() {
-            context.control.skip_render.cancel();
-            done = timeout_at(start + self.patience, &mut run).await.ok();
+        let skip_render = &context.control.skip_render;
+        let mut done = until(start + self.patience.mul_f64(FOR_BROWSERS), stop, &mut run).await;
+        if done.is_none() && !stop.is_cancelled() {
+            skip_render.cancel();
+            done = until(start + self.patience, stop, &mut run).await;
         }
         let in_time = done.is_some();
         let outcome = match done {
@@ -151,11 +167,39 @@ impl Visitor {
         outcome.map_err(|e: StageError| VisitError::Failed(e.to_string()))?;
         match records.first::<Record>() {
             Some(record) => record.map_err(VisitError::Failed),
+            None if stop.is_cancelled() => Err(VisitError::Cancelled),
             None if !in_time => Err(VisitError::TooLong(self.patience)),
             None => Err(VisitError::NoPage(why(&errors, &context.stats.kinds()))),
         }
     }
 }
+
+/// Waits for a run, until a time and until `stop`. None: it has not ended by then.
+async fn until<T>(
+    time: Instant,
+    stop: &CancellationToken,
+    run: &mut (impl Future<Output = T> + Unpin),
+) -> Option<T> {
+    tokio::select! {
+        done = run => Some(done),
+        () = stop.cancelled() => None,
+        () = sleep_until(time) => None,
+    }
+}
+
+/// Reasons for which a page has no record and no line in the error log.
+const LEFT_OUT: [(&str, &str); 6] = [
+    ("content_type", "its Content-Type is neither HTML nor plain text"),
+    ("sniffed_type", "its content is neither HTML nor plain text"),
+    ("attachment", "the server sends it as a download"),
+    ("no_content", "its body is empty"),
+    ("noindex", "it asks not to be indexed"),
+    ("ai_optout", "its site has opted out of mining; see crawl.respect_ai_optout"),
+];
+/// Kinds of errors that no setting of a visit can change.
+const OF_ROBOTS: [&str; 3] = ["robots_disallowed", "robots_unreachable", "crawl_delay"];
+const ROBOTS_HINT: &str =
+    "robots.txt holds for single pages; only a crawl, of a site of your own, takes --ignore-robots";
 
 /// A line of the error log, as far as it is reported.
 #[derive(Deserialize)]
@@ -168,9 +212,16 @@ struct ErrorSummary {
 /// Describes the reason why there is no record.
 fn why(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
     match errors.first::<ErrorSummary>() {
-        Some(Ok(ErrorSummary { kind, message, hint })) => format!("{kind}: {message} ({hint})"),
+        Some(Ok(ErrorSummary { kind, message, hint })) => {
+            let hint = if OF_ROBOTS.contains(&kind.as_str()) { ROBOTS_HINT } else { &hint };
+            format!("{kind}: {message} ({hint})")
+        }
         _ => {
-            let kinds: Vec<&str> = kinds.keys().copied().collect();
+            let reason = |kind: &&str| match LEFT_OUT.iter().find(|(of, _)| of == kind) {
+                Some((_, reason)) => format!("{kind}: {reason}"),
+                None => (*kind).to_owned(),
+            };
+            let kinds: Vec<String> = kinds.keys().map(reason).collect();
             format!("the page was left out: {}", kinds.join(", "))
         }
     }

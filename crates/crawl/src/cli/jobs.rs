@@ -61,6 +61,15 @@ pub struct ExtractArgs {
     /// every line is a record, and markdown or text is the form of its `text`. With --explain text is the default and json is for programs
     #[arg(long, value_enum)]
     pub format: Option<TextFormat>,
+    /// Write these fields of a record alone, as id,text,metadata.title (crawl schema names all), a record a line
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "explain")]
+    pub fields: Vec<String>,
+    /// Write six keys of a record alone, a record a line: id, url, text, title, published, language
+    #[arg(long, conflicts_with_all = ["fields", "explain"])]
+    pub lean: bool,
+    /// For a URL: file of settings of a crawl, for credentials, headers, proxy and browser. The text follows the flags
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Explain the result: candidates, choice, what was removed and by which rule, sources of the metadata.
     /// As =html one page for a browser, which shows the source page with dropped parts greyed
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]

@@ -21,8 +21,9 @@ use crawl_engine::{
 };
 use crawl_extract::{Format, Input, Options, PageExtractor, SiteEvidence};
 use crawl_model::{Record, Warning};
+use crawl_output::Fields;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use std::borrow::Cow;
 use tracing::Level;
 use url::Url;
@@ -32,14 +33,28 @@ use url::Url;
 #[serde(untagged)]
 enum Line {
     Text(Box<Record>),
+    /// The chosen fields.
+    Chosen(Box<RawValue>),
     /// The id is not a string: it goes back as it came.
     Other(serde_json::Map<String, Value>),
 }
 
 pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
+    let fields = match args.lean {
+        true => Some(Fields::lean()),
+        false => Fields::of(&args.fields).map_err(|e| Failure::usage(format!("--fields: {e}")))?,
+    };
     if let Some(url) = of_url::named(args)? {
-        return of_url::run(args, url);
+        return of_url::run(args, url, fields.as_ref());
     }
+    if args.config.is_some() {
+        return Err(Failure::usage("--config needs a URL: a file is read without settings"));
+    }
+    of_files(args, fields.as_ref())
+}
+
+/// Reads a file, an archive, a folder or standard input.
+fn of_files(args: &ExtractArgs, fields: Option<&Fields>) -> Result<Exit, Failure> {
     let options = Options::default()
         .with_favor(args.favor)
         .with_format(if args.format == Some(TextFormat::Text) { Format::Text } else { Format::Markdown })
@@ -62,7 +77,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage("--explain and --content-type need one page: the input has many"));
         }
         captures::Input::Many(inputs) => {
-            return captures::run(args, &extractor, select.as_ref(), &inputs);
+            return captures::run(args, &extractor, select.as_ref(), &inputs, fields);
         }
         captures::Input::One(Some(_)) if args.explain.is_some() => {
             return Err(Failure::usage("--explain needs the page unpacked: write it to a file"));
@@ -73,7 +88,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         return explain::run(args, form, &extractor);
     }
     if args.by_site {
-        return by_site::run(&extractor, args.file.as_deref());
+        return by_site::run(&extractor, args.file.as_deref(), fields);
     }
     if args.jsonl {
         return jsonl::each(jsonl::Lines::open(args.file.as_deref())?, |mut page| {
@@ -81,10 +96,10 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
                 page.bytes = Cow::Owned(select.mark(&page.input()));
                 page.content_type = Some(Cow::Borrowed(select::CONTENT_TYPE));
             }
-            line(&extractor, page, None)
+            line(&extractor, page, None, fields)
         });
     }
-    one_page(args, &extractor, select.as_ref(), bytes)
+    one_page(args, &extractor, select.as_ref(), bytes, fields)
 }
 
 /// Prints one page. `bytes` are those that were read from standard input.
@@ -93,6 +108,7 @@ fn one_page(
     extractor: &PageExtractor,
     select: Option<&Select>,
     bytes: Option<Vec<u8>>,
+    fields: Option<&Fields>,
 ) -> Result<Exit, Failure> {
     let bytes = match bytes {
         Some(bytes) => page_file::page_of(bytes)
@@ -110,12 +126,25 @@ fn one_page(
         let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
         args.url.as_ref().map(Url::to_string).or_else(|| Some(file?.display().to_string()))
     });
-    match args.format.unwrap_or(TextFormat::Json) {
-        TextFormat::Json => {
-            let json = serde_json::to_string_pretty(&record);
-            write_json((json.map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n").as_bytes())?;
+    print(&record, args.format.unwrap_or(TextFormat::Json), fields)
+}
+
+/// Prints one record, or its text. Chosen fields are a line of JSON.
+fn print(record: &Record, format: TextFormat, fields: Option<&Fields>) -> Result<Exit, Failure> {
+    let internal = |e: serde_json::Error| Failure::new(Exit::Internal, e.to_string());
+    match (format, fields) {
+        (_, Some(fields)) => {
+            let mut out = Vec::new();
+            fields.write(record, &mut out).map_err(internal)?;
+            out.push(b'\n');
+            write_json(&out)?;
         }
-        TextFormat::Markdown | TextFormat::Text => write_out((record.text + "\n").as_bytes())?,
+        (TextFormat::Json, None) => {
+            write_json((serde_json::to_string_pretty(record).map_err(internal)? + "\n").as_bytes())?;
+        }
+        (TextFormat::Markdown | TextFormat::Text, None) => {
+            write_out(format!("{}\n", record.text).as_bytes())?
+        }
     }
     Ok(Exit::Done)
 }
@@ -141,7 +170,12 @@ fn extract(extractor: &PageExtractor, input: &Input<'_>, evidence: Option<&SiteE
     page_record(extraction, text, input.url)
 }
 
-fn line(extractor: &PageExtractor, page: jsonl::Page<'_>, evidence: Option<&SiteEvidence>) -> Line {
+fn line(
+    extractor: &PageExtractor,
+    page: jsonl::Page<'_>,
+    evidence: Option<&SiteEvidence>,
+    fields: Option<&Fields>,
+) -> Line {
     let mut record = extract(extractor, &page.input(), evidence);
     warn_if_empty(extractor, &record, || {
         page.url.as_ref().map(Url::to_string).or_else(|| match &page.id {
@@ -150,18 +184,38 @@ fn line(extractor: &PageExtractor, page: jsonl::Page<'_>, evidence: Option<&Site
             id => Some(id.to_string()),
         })
     });
-    match page.id {
+    let id = match page.id {
         Value::String(id) => {
             record.id = id;
-            Line::Text(Box::new(record))
+            None
         }
-        id => match serde_json::to_value(&record) {
-            Ok(Value::Object(mut map)) => {
-                map.insert("id".into(), id);
-                Line::Other(map)
+        id => Some(id),
+    };
+    shaped(record, id, fields)
+}
+
+/// A record with the caller's id and the chosen fields.
+fn shaped(record: Record, id: Option<Value>, fields: Option<&Fields>) -> Line {
+    let chosen = fields.and_then(|fields| {
+        let mut out = Vec::new();
+        fields.write(&record, &mut out).ok()?;
+        RawValue::from_string(String::from_utf8(out).ok()?).ok()
+    });
+    let Some(id) = id else {
+        return chosen.map_or_else(|| Line::Text(Box::new(record)), Line::Chosen);
+    };
+    let object = match &chosen {
+        Some(chosen) => serde_json::from_str(chosen.get()),
+        None => serde_json::to_value(&record),
+    };
+    match object {
+        Ok(Value::Object(mut map)) => {
+            if let Some(place) = map.get_mut("id") {
+                *place = id;
             }
-            // a record is an object; were it not, its own id would still name it
-            _ => Line::Text(Box::new(record)),
-        },
+            Line::Other(map)
+        }
+        // a record is an object; were it not, its own id would still name it
+        _ => Line::Text(Box::new(record)),
     }
 }

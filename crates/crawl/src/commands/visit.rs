@@ -8,6 +8,7 @@ use crawl_engine::{
 };
 use crawl_model::Record;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 /// Time limit of a visit.
@@ -23,6 +24,6 @@ pub fn page(url: Url, config: Config) -> Result<Record, Failure> {
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     let name = url.to_string();
     runtime
-        .block_on(Visitor::new(config, PATIENCE).visit(url, None, None))
+        .block_on(Visitor::new(config, PATIENCE).visit(url, None, None, &CancellationToken::new()))
         .map_err(|error| Failure::new(Exit::NoSeed, format!("{name}: {error}")))
 }

@@ -1,6 +1,7 @@
 //! Tools for agents, over the Model Context Protocol on standard input and output. Standard error is for logs.
 
 mod parameters;
+mod recent;
 mod tools;
 mod types;
 
@@ -17,6 +18,9 @@ use std::time::Duration;
 /// Time for which a read of standard input, which cannot be aborted, may delay the end.
 const LAST_READ: Duration = Duration::from_millis(100);
 
+/// Time for the end of a running visit.
+const LAST_VISIT: Duration = Duration::from_secs(5);
+
 /// Serves until the client closes standard input, or SIGINT or SIGTERM comes.
 ///
 /// # Errors
@@ -29,7 +33,12 @@ pub fn run(settings: Config) -> Result<Exit, Failure> {
         .worker_threads(2)
         .build()
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
-    let done = runtime.block_on(serve(tools));
+    let done = runtime.block_on(async {
+        let done = serve(tools.clone()).await;
+        // a visit whose client has gone still has threads of its own
+        let _ = tokio::time::timeout(LAST_VISIT, tools.stop()).await;
+        done
+    });
     runtime.shutdown_timeout(LAST_READ);
     done
 }

@@ -2,6 +2,7 @@
 //! extractor.
 
 use super::parameters::Parameters;
+use super::recent::RecentPages;
 use super::types::{
     AnalyzeArgs, CrawlArgs, ExtractArgs, ListArgs, PageView, Part, ProjectsView, SourceArgs, StatsArgs,
     StatsView, TextFormat, web_url,
@@ -25,6 +26,7 @@ use rmcp::{
     tool, tool_handler, tool_router,
 };
 use std::{path::Path, sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
 
 /// Time limit for one page with all that it needs: robots.txt, redirects, pauses, retries.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -45,6 +47,8 @@ reads a page. Long texts come in parts: pass next_offset as offset.";
 pub struct Tools {
     projects: Projects,
     visitor: Arc<Visitor>,
+    recent: RecentPages,
+    stop: CancellationToken,
     markdown: Arc<PageExtractor>,
     text: Arc<PageExtractor>,
     pool: CpuPool,
@@ -79,8 +83,16 @@ impl Tools {
                 .map_err(|e| Failure::new(Exit::Internal, e.to_string()))?,
             tool_router: Self::tool_router(),
             visitor: Arc::new(Visitor::new(config, PATIENCE)),
+            recent: RecentPages::default(),
+            stop: CancellationToken::new(),
             projects,
         })
+    }
+
+    /// Ends running visits and waits for their end.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.visitor.idle().await;
     }
 
     /// Runs something that holds a CPU or waits for the database, away from the threads that answer.
@@ -168,11 +180,21 @@ impl Tools {
     }
 
     /// Fetch one page from the web and take its main content as Markdown with title, authors, dates and language. Obeys
-    /// robots.txt, leaves time between requests to one host, refuses addresses that are not public.
+    /// robots.txt, leaves time between requests to one host, refuses addresses that are not public. Pages are fetched one
+    /// after the other. The next part of a long text needs no second fetch, as long as the page is one of the last four.
     #[tool(annotations(read_only_hint = false, destructive_hint = false, open_world_hint = true))]
-    async fn crawl_url(&self, Parameters(asked): Parameters<CrawlArgs>) -> Result<Json<PageView>, String> {
+    async fn crawl_url(
+        &self,
+        Parameters(asked): Parameters<CrawlArgs>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Json<PageView>, String> {
         let url = web_url("url", &asked.url)?;
-        let part = Part::of(None, asked.max_chars)?;
+        let part = Part::of(asked.offset, asked.max_chars)?;
+        if let Some(record) =
+            asked.offset.filter(|offset| *offset > 0).and_then(|_| self.recent.find(&asked.url))
+        {
+            return Ok(Json(PageView::of_record(record, part)));
+        }
         let keeper = match asked.project_id {
             None if asked.source_group.is_some() => return Err("source_group: needs a project_id".into()),
             None => None,
@@ -181,13 +203,26 @@ impl Tools {
                     .await?,
             ),
         };
-        let visitor = Arc::clone(&self.visitor);
-        // a visit runs to its end even after the client has cancelled the call
-        let visit = tokio::spawn(async move {
-            visitor.visit(url, keeper, asked.source_group.as_deref()).await.map_err(|e| e.to_string())
+        let (visitor, stop) = (Arc::clone(&self.visitor), self.stop.child_token());
+        let stopped = stop.clone();
+        // a task of its own: a visit that is dropped in the middle would not give its leases back
+        let mut visit = tokio::spawn(async move {
+            let group = asked.source_group.as_deref();
+            visitor.visit(url, keeper, group, &stopped).await.map_err(|e| e.to_string())
         });
-        let record = visit.await.map_err(|e| format!("internal error: {e}"))??;
-        Ok(Json(PageView::of_record(record, part)))
+        let done = tokio::select! {
+            done = &mut visit => done,
+            () = context.ct.cancelled() => {
+                stop.cancel();
+                visit.await
+            }
+        };
+        let record = done.map_err(|e| format!("internal error: {e}"))??;
+        let view = PageView::of_record(record.clone(), part);
+        if view.next_offset.is_some() {
+            self.recent.keep(&asked.url, &record);
+        }
+        Ok(Json(view))
     }
 
     /// Take the main content of a page whose HTML you have: text, title, authors, dates, language. Nothing is fetched.

@@ -142,6 +142,9 @@ pub struct CrawlArgs {
     /// Label of the page within the project.
     #[serde(default)]
     pub source_group: Option<String>,
+    /// Characters to leave out: `next_offset` of the answer before.
+    #[serde(default)]
+    pub offset: Option<u32>,
     /// Characters of text at most (default 20000).
     #[serde(default)]
     #[schemars(range(min = 1, max = 200_000))]
@@ -213,7 +216,7 @@ pub struct PageView {
     pub total_chars: u64,
     /// Start of the next part; null at the end.
     pub next_offset: Option<u32>,
-    /// Further metadata: authors, dates, language, status, …
+    /// Further metadata: authors, dates, language, status, … Fields without a value are left out.
     pub metadata: Map<String, Value>,
     /// Warnings for a reader, as `body_truncated`, `soft_not_found`.
     pub warnings: Vec<String>,
@@ -249,7 +252,7 @@ impl PageView {
             title: record.metadata.title.clone(),
             warnings: serde_json::to_value(&record.warnings).map_or_else(|_| Vec::new(), strings),
             metadata: match serde_json::to_value(record.metadata) {
-                Ok(Value::Object(metadata)) => metadata,
+                Ok(Value::Object(metadata)) => with_values(metadata),
                 _ => Map::new(),
             },
             ..Self::new(&record.text, part)
@@ -264,10 +267,16 @@ impl PageView {
             id: source.id,
             url: source.url,
             title: source.metadata.get("title").and_then(Value::as_str).map(str::to_owned),
-            metadata: source.metadata,
+            metadata: with_values(source.metadata),
             ..Self::new(cleaned.as_ref().unwrap_or(&source.content), part)
         }
     }
+}
+
+/// Metadata without empty fields: an agent pays for each word.
+fn with_values(mut metadata: Map<String, Value>) -> Map<String, Value> {
+    metadata.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty()));
+    metadata
 }
 
 /// Parses a URL of a page.

@@ -6,9 +6,10 @@ use crate::commands::{jsonl, kept::Kept, line_input::open_lines};
 use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::{PageExtractor, SiteEvidence};
 use crawl_model::HostKey;
+use crawl_output::Fields;
 use std::{collections::HashMap, io::BufReader, path::Path};
 
-pub fn run(extractor: &PageExtractor, file: Option<&Path>) -> Result<Exit, Failure> {
+pub fn run(extractor: &PageExtractor, file: Option<&Path>, fields: Option<&Fields>) -> Result<Exit, Failure> {
     let lines = Lines::of(file)?;
     let mut sites: HashMap<Option<HostKey>, SiteEvidence> = HashMap::new();
     let counted = |page: jsonl::Page<'_>| (host(&page), extractor.count_blocks(&page.input()));
@@ -18,7 +19,7 @@ pub fn run(extractor: &PageExtractor, file: Option<&Path>) -> Result<Exit, Failu
     sites.values_mut().for_each(SiteEvidence::settle);
     jsonl::each(lines.reader()?, |page| {
         let evidence = sites.get(&host(&page));
-        line(extractor, page, evidence)
+        line(extractor, page, evidence, fields)
     })
 }
 

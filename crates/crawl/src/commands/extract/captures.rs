@@ -17,6 +17,7 @@ use crawl_engine::{
 };
 use crawl_extract::PageExtractor;
 use crawl_model::{Record, Warning};
+use crawl_output::Fields;
 use rayon::prelude::*;
 use std::{
     io::{self, BufRead, Read},
@@ -79,10 +80,13 @@ pub(super) fn run(
     extractor: &PageExtractor,
     select: Option<&Select>,
     inputs: &[CaptureInput],
+    fields: Option<&Fields>,
 ) -> Result<Exit, Failure> {
-    let mut batch = Batch { extractor, select, pages: Vec::new(), bytes: 0 };
+    let mut batch = Batch { extractor, select, fields, pages: Vec::new(), bytes: 0 };
+    let mut named = 0;
     for path in inputs.iter().filter_map(empty_archive) {
         say_as(Level::WARN, &format!("{}: is empty", path.display()));
+        named += 1;
     }
     let mut each = |capture: Capture| batch.add(capture);
     let tally = CaptureReader::new(args.url.as_ref(), MAX_PAGE, &say, &mut each).read(inputs)?;
@@ -90,6 +94,11 @@ pub(super) fn run(
     batch.write()?;
     if tally.bodiless > 0 {
         say(&format!("{name}: {} revisits without their page left out", tally.bodiless));
+    }
+    // without a page the error says the same
+    let others = tally.others.saturating_sub(named);
+    if others > 0 && tally.pages > 0 {
+        say(&format!("{name}: {} without HTML left out", files(others)));
     }
     match tally.damage() {
         Some(damage) => Err(Failure::new(
@@ -99,6 +108,11 @@ pub(super) fn run(
         None if tally.pages == 0 => Err(Failure::usage(format!("{name}: no page of HTML or text in it"))),
         None => Ok(Exit::Done),
     }
+}
+
+/// A number of files in words.
+fn files(count: u64) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 /// The path of an empty archive, for which the reader has no message.
@@ -112,6 +126,7 @@ fn empty_archive(input: &CaptureInput) -> Option<&Path> {
 struct Batch<'a> {
     extractor: &'a PageExtractor,
     select: Option<&'a Select>,
+    fields: Option<&'a Fields>,
     pages: Vec<Capture>,
     bytes: usize,
 }
@@ -129,8 +144,11 @@ impl Batch<'_> {
         let records: Vec<Record> = pages.par_iter().map(|capture| self.record(capture)).collect();
         let mut out = Vec::new();
         for record in &records {
-            serde_json::to_writer(&mut out, record)
-                .map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
+            let written = match self.fields {
+                Some(fields) => fields.write(record, &mut out),
+                None => serde_json::to_writer(&mut out, record),
+            };
+            written.map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
             out.push(b'\n');
         }
         write_json(&out)

@@ -1,6 +1,6 @@
 //! `crawl extract URL`: one page from the web.
 
-use super::super::{visit, write_json, write_out};
+use super::{super::visit, print};
 use crate::{
     cli::{ExtractArgs, TextFormat},
     logging,
@@ -11,6 +11,7 @@ use crawl_engine::{
     seeds,
 };
 use crawl_fetch::parse_seed_line;
+use crawl_output::Fields;
 use url::Url;
 
 /// The URL in place of a file, if there is one.
@@ -38,17 +39,11 @@ pub(super) fn named(args: &ExtractArgs) -> Result<Option<Url>, Failure> {
 }
 
 /// Fetches a page and prints its text, or its record with `--format json`.
-pub(super) fn run(args: &ExtractArgs, url: Url) -> Result<Exit, Failure> {
-    let config = config::load(None, config::environment()?, overrides(args))?;
+pub(super) fn run(args: &ExtractArgs, url: Url, fields: Option<&Fields>) -> Result<Exit, Failure> {
+    let config = config::load(args.config.as_deref(), config::environment()?, overrides(args))?;
     logging::start(&config.log)?;
     let record = visit::page(url, config)?;
-    if args.format == Some(TextFormat::Json) {
-        let json = serde_json::to_string_pretty(&record);
-        write_json((json.map_err(|e| Failure::new(Exit::Internal, e.to_string()))? + "\n").as_bytes())?;
-    } else {
-        write_out((record.text + "\n").as_bytes())?;
-    }
-    Ok(Exit::Done)
+    print(&record, args.format.unwrap_or(TextFormat::Markdown), fields)
 }
 
 /// The flags as settings of a crawl.
@@ -69,6 +64,8 @@ fn overrides(args: &ExtractArgs) -> Vec<Override> {
         set("--allow-address", "fetch.allow_addresses", args.allow_address.clone().into());
     }
     let lists: Vec<String> = args.rules.consent_list.iter().map(text).collect();
-    set("--consent-list", "extract.consent_lists", lists.into());
+    if !lists.is_empty() {
+        set("--consent-list", "extract.consent_lists", lists.into());
+    }
     out
 }
