@@ -182,7 +182,9 @@ fn foreign_hosts_and_origins_are_refused() {
 #[test]
 fn every_error_is_a_problem_document() {
     let (_sandbox, served) = started();
-    assert_eq!(served.ask("GET", "/nothing").status, 404);
+    let nothing = served.ask("GET", "/nothing");
+    assert!(nothing.body["detail"].as_str().unwrap().contains("/api/v1/openapi.json"), "{}", nothing.body);
+    assert_eq!(nothing.status, 404);
     let answer = served.ask("PUT", "/api/v1/projects");
     assert_eq!((answer.status, answer.headers["allow"].as_str()), (405, "GET,HEAD,POST"));
     assert_eq!(served.create("{").status, 400);
@@ -234,6 +236,12 @@ fn unusable_parameters_are_named() {
     named(served.ask("GET", "/api/v1/jobs/xyz"), "id");
     named(served.ask("POST", &format!("{project}/analyze-boilerplate?mode=fuzzy")), "mode");
     named(served.ask("POST", &format!("{project}/analyze-boilerplate?min_pages=2.5")), "min_pages");
+    named(served.create(r#"["a"]"#), "body");
+    named(served.post(&format!("{project}/analyze-boilerplate"), &[], r#"{"mode":"exact"}"#), "body");
+    assert_eq!(served.post(&format!("{project}/analyze-boilerplate"), &[], "{}").status, 200);
+    let detail = |path: &str| served.ask("GET", path).body["errors"][0]["detail"].clone();
+    assert_eq!(detail("/api/v1/projects?limit=many"), "is not a whole number");
+    assert_eq!(detail("/api/v1/projects?limit=1&limit=2"), "may be given once");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::rest::{
     app::App,
-    input::{Body, Id, Query, parse_id},
+    input::{Body, Id, NoBody, Query, parse_id},
     jobs::Job,
     problem::Problem,
 };
@@ -192,14 +192,14 @@ async fn boilerplate_stats(
 }
 
 /// Finds what the domains of a project repeat and cleans its pages of it. Answers when it is done; with
-/// `Prefer: respond-async` at once (with `wait=N` too, after N seconds at the latest). The job at `Location`
-/// tells the rest.
+/// `Prefer: respond-async` at once, and with `Prefer: respond-async, wait=N` after N seconds at the latest. The job at
+/// `Location` has the progress and the result. The parameters stand in the query; a body is refused.
 #[utoipa::path(post, path = "/api/v1/projects/{id}/analyze-boilerplate", tag = "boilerplate",
     params(("id" = Uuid, Path), AnalysisParams,
         ("Prefer" = Option<String>, Header, description = "`respond-async`, `wait=N` (RFC 7240)")),
     responses(
         (status = 200, body = ProjectAnalysisResult),
-        (status = 202, body = Job, description = "Under way", headers(("Location" = String, description = "The job"))),
+        (status = 202, body = Job, description = "The analysis runs or waits", headers(("Location" = String, description = "The job"))),
         (status = 409, description = "Another analysis of the project runs or waits", body = Problem,
             content_type = "application/problem+json"),
     ))]
@@ -208,6 +208,7 @@ async fn analyze_boilerplate(
     Id(id): Id,
     Query(asked): Query<AnalysisParams>,
     headers: HeaderMap,
+    _: NoBody,
 ) -> Result<Response, Problem> {
     let analysis = app.work(move |projects| projects.analysis(id, &asked)).await?;
     let job = app.jobs.start(&app.projects, analysis)?;

@@ -164,7 +164,7 @@ pub async fn as_problem(request: Request, next: Next) -> Response {
         return response;
     }
     let detail = match status {
-        StatusCode::NOT_FOUND => "there is nothing at this path",
+        StatusCode::NOT_FOUND => "there is nothing at this path; /api/v1/openapi.json lists all paths",
         StatusCode::METHOD_NOT_ALLOWED => "the Allow header names the methods of this path",
         _ => "the request cannot be answered",
     };

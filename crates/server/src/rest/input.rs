@@ -37,6 +37,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
         }
         let bytes = Bytes::from_request(request, state).await.map_err(|e| unread(&e))?;
+        // serde reads a list as the fields of an object
+        if bytes.trim_ascii_start().starts_with(b"[") {
+            return Err(Problem::field("body", "is a list; send an object"));
+        }
         let mut read = serde_json::Deserializer::from_slice(&bytes);
         let value = serde_path_to_error::deserialize(&mut read).map_err(|e| {
             if e.inner().is_data() {
@@ -54,6 +58,23 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 /// A body that was too long, or that broke off.
 fn unread(error: &BytesRejection) -> Problem {
     Problem::new(error.status(), error.body_text())
+}
+
+/// A request whose parameters stand in the query. A body other than `{}` is refused, since it would change nothing.
+pub struct NoBody;
+
+impl<S: Sync> FromRequestParts<S> for NoBody {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+        match length.and_then(|length| length.parse::<u64>().ok()) {
+            None | Some(0..=2) => Ok(Self),
+            Some(_) => {
+                Err(Problem::field("body", "is not read: the parameters stand in the query, as ?mode=exact"))
+            }
+        }
+    }
 }
 
 /// `{id}` of the path.
@@ -75,11 +96,25 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 /// # Errors
 /// 422 if it is no UUID.
 pub fn parse_id(text: &str) -> Result<Uuid, Problem> {
-    Uuid::try_parse(text).map_err(|_| Problem::field("id", "is not a UUID"))
+    Uuid::try_parse(text).map_err(|_| {
+        Problem::field("id", "is not a UUID; a project is named by its id here, not by its name")
+    })
+}
+
+/// An error of a parser in words for a caller.
+fn in_words(said: String) -> String {
+    let words = match said.as_str() {
+        "invalid digit found in string" | "cannot parse integer from empty string" => "is not a whole number",
+        "number too large to fit in target type" => "is too large",
+        "invalid float literal" | "cannot parse float from empty string" => "is not a number",
+        "unsupported value" => "may be given once",
+        _ => return said,
+    };
+    words.to_owned()
 }
 
 fn field_problem<E: std::fmt::Display>(error: &serde_path_to_error::Error<E>) -> Problem {
-    let said = error.inner().to_string();
+    let said = in_words(error.inner().to_string());
     let path = error.path().to_string();
     let named =
         said.split('`').nth(1).filter(|_| said.starts_with("unknown field") || said.starts_with("missing"));
