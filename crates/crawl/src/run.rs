@@ -34,6 +34,7 @@ use crawl_server::{
     notify::{Changes, Notifier, RunEnd, Totals},
 };
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -460,12 +461,23 @@ fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Res
     }
     if exit == Exit::NoSeed {
         let failures = match context.stats.first_failures() {
-            none if none.is_empty() => "all pages of the last round are gone".to_owned(),
+            none if none.is_empty() => without_failures(&context.stats.kinds()),
             failures => failures.join("; "),
         };
         return Err(Failure::new(exit, format!("no seed could be fetched: {failures}")));
     }
     Ok(exit)
+}
+
+/// The reason of a run without pages and without failures.
+fn without_failures(kinds: &BTreeMap<&'static str, u64>) -> String {
+    const NO_PAGES: [&str; 4] = ["content_type", "sniffed_type", "attachment", "no_content"];
+    match kinds.keys().find(|kind| NO_PAGES.contains(*kind)) {
+        Some(kind) => format!(
+            "no seed is HTML or plain text ({kind}); of a sitemap or feed, name the site: its robots.txt and pages lead there"
+        ),
+        None => "all pages of the last round are gone".to_owned(),
+    }
 }
 
 /// Reports how the state directory affects this run.
