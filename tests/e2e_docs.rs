@@ -89,6 +89,7 @@ fn sandbox(server: &Server) -> Sandbox {
     }
     fs::create_dir(sandbox.path("mirror")).unwrap();
     fs::copy(harbour().join("about/index.html"), sandbox.path("mirror/index.html")).unwrap();
+    sandbox.write("html.jsonl", "{\"url\":\"https://docs.example.org/\",\"html\":\"<p>Words of a page.\"}\n");
     sandbox.write("easylist-cookie.txt", "! a list\n##.cookie-banner\nexample.org###consent\n");
     sandbox.write("crawl.toml", "[crawl]\nscope = \"domain\"\n");
     fs::create_dir(sandbox.path("my-rules")).unwrap();
@@ -196,6 +197,11 @@ fn commands_and_flags() {
 #[test]
 fn firecrawl() {
     works("docs/firecrawl.md", &CRAWLED);
+}
+
+#[test]
+fn scrapy() {
+    works("docs/scrapy.md", &CRAWLED);
 }
 
 #[test]
