@@ -7,7 +7,7 @@ use clap::{
 };
 use std::ffi::OsString;
 
-/// What a flag that `crawl extract` and a crawl lack is called here.
+/// Flags that neither a crawl nor `crawl extract` has.
 const FOR_BOTH: &[(&[&str], &str)] = &[
     (&["language", "lang", "target-language"], "records have metadata.language: filter the output by it"),
     (
