@@ -143,7 +143,7 @@ fn print(record: &Record, format: TextFormat, fields: Option<&Fields>) -> Result
             write_json((serde_json::to_string_pretty(record).map_err(internal)? + "\n").as_bytes())?;
         }
         (TextFormat::Markdown | TextFormat::Text, None) => {
-            write_out(format!("{}\n", record.text).as_bytes())?
+            write_out(format!("{}\n", record.text).as_bytes())?;
         }
     }
     Ok(Exit::Done)
