@@ -424,3 +424,15 @@ fn stalled_pipe_reader_does_not_delay_the_exit() {
     let rest = run(&mut crawl()).expect(0);
     assert!(run::lines(&rest.stdout).len() + asked > 200);
 }
+
+/// The file of a sitemap is no page, and no page of an earlier round is gone.
+#[test]
+fn seed_that_is_no_page_is_named_with_its_kind() {
+    let handler = |request: &Request| match request.path() {
+        "/sitemap.xml" => Response::new(200, "application/xml", "<?xml version=\"1.0\"?><urlset></urlset>"),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let done = run(&mut sandbox.crawl(&[server.url("/sitemap.xml")], &["-O", "out.jsonl"])).expect(4);
+    assert!(done.stderr.contains("no seed is HTML or plain text"), "{}", done.stderr);
+}
