@@ -238,8 +238,12 @@ fn unusable_parameters_are_named() {
     named(served.ask("POST", &format!("{project}/analyze-boilerplate?min_pages=2.5")), "min_pages");
     named(served.create(r#"["a"]"#), "body");
     named(served.post(&format!("{project}/analyze-boilerplate"), &[], r#"{"mode":"exact"}"#), "body");
-    assert_eq!(served.post(&format!("{project}/analyze-boilerplate"), &[], "{}").status, 200);
+    for nothing in ["", "{}", "{ }\n", "null", "\"\""] {
+        let answer = served.post(&format!("{project}/analyze-boilerplate"), &[], nothing);
+        assert_eq!(answer.status, 200, "{nothing:?}: {}", answer.body);
+    }
     let detail = |path: &str| served.ask("GET", path).body["errors"][0]["detail"].clone();
+    assert_eq!(detail("/api/v1/jobs/xyz"), "is not a UUID");
     assert_eq!(detail("/api/v1/projects?limit=many"), "is not a whole number");
     assert_eq!(detail("/api/v1/projects?limit=1&limit=2"), "may be given once");
 }

@@ -193,7 +193,7 @@ async fn boilerplate_stats(
 
 /// Finds what the domains of a project repeat and cleans its pages of it. Answers when it is done; with
 /// `Prefer: respond-async` at once, and with `Prefer: respond-async, wait=N` after N seconds at the latest. The job at
-/// `Location` has the progress and the result. The parameters stand in the query; a body is refused.
+/// `Location` has the progress and the result. The parameters stand in the query; a body with keys is refused.
 #[utoipa::path(post, path = "/api/v1/projects/{id}/analyze-boilerplate", tag = "boilerplate",
     params(("id" = Uuid, Path), AnalysisParams,
         ("Prefer" = Option<String>, Header, description = "`respond-async`, `wait=N` (RFC 7240)")),

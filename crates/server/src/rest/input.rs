@@ -60,19 +60,20 @@ fn unread(error: &BytesRejection) -> Problem {
     Problem::new(error.status(), error.body_text())
 }
 
-/// A request whose parameters stand in the query. A body other than `{}` is refused, since it would change nothing.
+/// A request whose parameters stand in the query. An object with keys as its body is refused, since the keys would change
+/// nothing. Other bodies, as `null` and `{}`, are ignored.
 pub struct NoBody;
 
-impl<S: Sync> FromRequestParts<S> for NoBody {
+impl<S: Send + Sync> FromRequest<S> for NoBody {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        match length.and_then(|length| length.parse::<u64>().ok()) {
-            None | Some(0..=2) => Ok(Self),
-            Some(_) => {
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let bytes = Bytes::from_request(request, state).await.map_err(|e| unread(&e))?;
+        match serde_json::from_slice::<serde_json::Map<_, _>>(&bytes) {
+            Ok(keys) if !keys.is_empty() => {
                 Err(Problem::field("body", "is not read: the parameters stand in the query, as ?mode=exact"))
             }
+            _ => Ok(Self),
         }
     }
 }
@@ -87,11 +88,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
         let Path(text) = Path::<String>::from_request_parts(parts, state)
             .await
             .map_err(|e| Problem::new(e.into_response().status(), "the path cannot be read"))?;
+        if parts.uri.path().starts_with("/api/v1/jobs/") {
+            return Uuid::try_parse(&text).map(Self).map_err(|_| Problem::field("id", "is not a UUID"));
+        }
         parse_id(&text).map(Self)
     }
 }
 
-/// A project's or job's id.
+/// A project's id.
 ///
 /// # Errors
 /// 422 if it is no UUID.
