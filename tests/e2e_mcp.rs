@@ -16,7 +16,16 @@ use mcp::Client;
 use run::{Sandbox, eventually};
 use scripted::{SHELL, common};
 use serde_json::{Value, json};
-use std::{ffi::OsString, fs::DirEntry, path::Path, sync::mpsc, time::Duration};
+use std::{
+    ffi::OsString,
+    fs::DirEntry,
+    path::Path,
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
 use support::{
     made::page,
     server::{Request, Response, Server},
@@ -197,6 +206,36 @@ fn parts_of_a_fetched_page_need_one_fetch() {
     client.close();
 }
 
+/// The memory answers for the same call only: never past a project, and never with a page as it was before.
+#[test]
+fn parts_from_memory_are_of_the_same_call() {
+    let visits = AtomicUsize::new(0);
+    let (server, sandbox) = (
+        Server::start(0, move |request: &Request| match request.path() {
+            "/page" if visits.fetch_add(1, Ordering::SeqCst) == 0 => {
+                Response::html(page("the old sheet", &[]))
+            }
+            "/page" => Response::html("<title>New</title><main><h1>New</h1><p>A few new words.</p></main>"),
+            _ => Response::status(404),
+        })
+        .unwrap(),
+        Sandbox::new(),
+    );
+    let mut client = Client::start(&sandbox, &QUICK);
+    let url = server.url("/page");
+    let first = client.call("crawl_url", &json!({ "url": url, "max_chars": 50 })).unwrap();
+    assert_eq!(first["next_offset"], 50);
+    let unknown = json!({ "url": url, "offset": 50, "project_id": "nowhere" });
+    assert!(client.call("crawl_url", &unknown).is_err());
+    let group = json!({ "url": url, "offset": 50, "source_group": "g" });
+    assert!(client.call("crawl_url", &group).unwrap_err().contains("needs a project_id"));
+    let fresh = client.call("crawl_url", &json!({ "url": url })).unwrap();
+    assert!(fresh["text"].as_str().unwrap().contains("A few new words"), "{fresh}");
+    let rest = client.call("crawl_url", &json!({ "url": url, "offset": 5 })).unwrap();
+    assert_eq!(rest["total_chars"], fresh["total_chars"]);
+    client.close();
+}
+
 /// A cancelled call frees its place for the next page. Neither it nor the end of the input waits for the host.
 #[test]
 fn a_cancelled_fetch_makes_room_for_the_next() {
@@ -208,6 +247,7 @@ fn a_cancelled_fetch_makes_room_for_the_next() {
     eventually("the page is requested", || server.targets().contains(&"/stuck".to_owned()));
     let cancel = json!({"requestId": "stuck"});
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}));
+    // the page of `/stuck` comes after 60 s
     let start = std::time::Instant::now();
     client.call("crawl_url", &json!({"url": other.url("/sheet")})).unwrap();
     client.close();

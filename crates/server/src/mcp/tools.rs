@@ -2,7 +2,7 @@
 //! extractor.
 
 use super::parameters::Parameters;
-use super::recent::RecentPages;
+use super::recent::{Asked, RecentPages};
 use super::types::{
     AnalyzeArgs, CrawlArgs, ExtractArgs, ListArgs, PageView, Part, ProjectsView, SourceArgs, StatsArgs,
     StatsView, TextFormat, web_url,
@@ -181,7 +181,7 @@ impl Tools {
 
     /// Fetch one page from the web and take its main content as Markdown with title, authors, dates and language. Obeys
     /// robots.txt, leaves time between requests to one host, refuses addresses that are not public. Pages are fetched one
-    /// after the other. The next part of a long text needs no second fetch, as long as the page is one of the last four.
+    /// after the other. The next part of a long text, asked for soon with the same arguments, needs no second fetch.
     #[tool(annotations(read_only_hint = false, destructive_hint = false, open_world_hint = true))]
     async fn crawl_url(
         &self,
@@ -190,13 +190,12 @@ impl Tools {
     ) -> Result<Json<PageView>, String> {
         let url = web_url("url", &asked.url)?;
         let part = Part::of(asked.offset, asked.max_chars)?;
-        if let Some(record) =
-            asked.offset.filter(|offset| *offset > 0).and_then(|_| self.recent.find(&asked.url))
-        {
+        let call = Asked { url: asked.url, project: asked.project_id, group: asked.source_group };
+        if let Some(record) = (part.offset > 0).then(|| self.recent.find(&call)).flatten() {
             return Ok(Json(PageView::of_record(record, part)));
         }
-        let keeper = match asked.project_id {
-            None if asked.source_group.is_some() => return Err("source_group: needs a project_id".into()),
+        let keeper = match call.project.clone() {
+            None if call.group.is_some() => return Err("source_group: needs a project_id".into()),
             None => None,
             Some(project) => Some(
                 self.work(move |projects| projects.find(&project).map(|found| projects.keeper(found.id)))
@@ -204,11 +203,10 @@ impl Tools {
             ),
         };
         let (visitor, stop) = (Arc::clone(&self.visitor), self.stop.child_token());
-        let stopped = stop.clone();
+        let (stopped, group) = (stop.clone(), call.group.clone());
         // a task of its own: a visit that is dropped in the middle would not give its leases back
         let mut visit = tokio::spawn(async move {
-            let group = asked.source_group.as_deref();
-            visitor.visit(url, keeper, group, &stopped).await.map_err(|e| e.to_string())
+            visitor.visit(url, keeper, group.as_deref(), &stopped).await.map_err(|e| e.to_string())
         });
         let done = tokio::select! {
             done = &mut visit => done,
@@ -217,10 +215,12 @@ impl Tools {
                 visit.await
             }
         };
+        // a later part is never one of the page as it was before
+        self.recent.forget(&call.url);
         let record = done.map_err(|e| format!("internal error: {e}"))??;
         let view = PageView::of_record(record.clone(), part);
         if view.next_offset.is_some() {
-            self.recent.keep(&asked.url, &record);
+            self.recent.keep(&call, &record);
         }
         Ok(Json(view))
     }
