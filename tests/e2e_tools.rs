@@ -215,6 +215,31 @@ fn extract_fetches_a_url() {
     assert!(flag.stderr.contains("--select needs the page in a file"), "{}", flag.stderr);
 }
 
+/// Settings of extraction are those of the file, unless a flag is given. Without both all links are kept.
+#[test]
+fn extract_of_a_url_reads_settings_of_extraction() {
+    let server = Server::start(0, |request: &Request| match request.path() {
+        "/links" => {
+            let link = "<p>Ships that call at the harbour read <a href=/next>the next sheet</a> of the pilots first.</p>";
+            Response::html(format!("<title>Links</title><main><h1>Links</h1>{}</main>", link.repeat(5)))
+        }
+        _ => Response::status(404),
+    })
+    .unwrap();
+    let sandbox = Sandbox::new();
+    let extract =
+        |args: &[&str]| run(sandbox.bare().args(["extract", "--allow-address", "127.0.0.0/8"]).args(args));
+    let links = server.url("/links");
+    let strip = sandbox.write("strip.toml", "[extract]\nlinks = \"strip\"\n");
+    let strip = strip.to_str().unwrap();
+    assert_eq!(extract(&[&links]).expect(0).stdout.matches("](http").count(), 5, "the default is keep");
+    assert!(!extract(&[&links, "--config", strip]).expect(0).stdout.contains("](http"));
+    let kept = extract(&[&links, "--config", strip, "--links", "keep"]).expect(0).stdout;
+    assert!(kept.contains("](http"), "a flag goes before the file: {kept}");
+    let text = extract(&[&links, "--lean", "--format", "markdown"]).expect(2);
+    assert!(text.stderr.contains("--lean write JSON"), "{}", text.stderr);
+}
+
 /// Another attempt changes nothing for pages that robots.txt forbids.
 #[test]
 fn the_summary_offers_retries_only_where_they_may_help() {
@@ -477,6 +502,12 @@ fn extract_writes_chosen_fields() {
     let chosen = run(sandbox.bare().args(["extract", "--jsonl"]).arg(&input).args(fields)).expect(0);
     let wanted = "{\"id\":\"a\",\"metadata\":{\"title\":\"T\"}}\n{\"id\":7,\"metadata\":{\"title\":\"T\"}}\n";
     assert_eq!(chosen.stdout, wanted);
+    let fields = ["--fields", "url,text"];
+    let ordered = run(sandbox.bare().args(["extract", "--jsonl"]).arg(&input).args(fields)).expect(0).stdout;
+    let lines: Vec<&str> = ordered.lines().collect();
+    assert_eq!(lines[0], lines[1], "the order of keys does not depend on the id");
+    let form = run(sandbox.bare().args(["extract", "--lean", "--format", "text"]).arg(&page)).expect(2);
+    assert!(form.stderr.contains("--lean write JSON"), "{}", form.stderr);
     let folder = run(sandbox.bare().args(["extract", "folder", "--fields", "text"])).expect(0);
     assert_eq!(folder.stdout, "{\"text\":\"# T\\n\\nSome words of a page.\"}\n");
     assert!(folder.stderr.contains("folder: 1 file without HTML left out"), "{}", folder.stderr);

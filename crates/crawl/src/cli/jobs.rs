@@ -64,10 +64,10 @@ pub struct ExtractArgs {
     /// Write these fields of a record alone, as id,text,metadata.title (crawl schema names all), a record a line
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "explain")]
     pub fields: Vec<String>,
-    /// Write six keys of a record alone, a record a line: id, url, text, title, published, language
+    /// Write only id, url, text, title, published and language of a record, a record a line
     #[arg(long, conflicts_with_all = ["fields", "explain"])]
     pub lean: bool,
-    /// For a URL: file of settings of a crawl, for credentials, headers, proxy and browser. The text follows the flags
+    /// For a URL: file of settings of a crawl, for credentials, headers, proxy, browser and extraction. Flags take precedence
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Explain the result: candidates, choice, what was removed and by which rule, sources of the metadata.
@@ -80,12 +80,12 @@ pub struct ExtractArgs {
     /// Rules that decide
     #[command(flatten)]
     pub rules: RulesArgs,
-    /// Trade: precision, recall, balanced
-    #[arg(long, default_value = "balanced")]
-    pub favor: crawl_extract::Favor,
-    /// Links in the text: keep, once, strip, reference
-    #[arg(long, default_value = "keep")]
-    pub links: crawl_extract::LinkStyle,
+    /// Trade: precision, recall, balanced [default: balanced]
+    #[arg(long)]
+    pub favor: Option<crawl_extract::Favor>,
+    /// Links in the text: keep, once, strip, reference [default: keep]
+    #[arg(long)]
+    pub links: Option<crawl_extract::LinkStyle>,
     /// Keep images
     #[arg(long)]
     pub images: bool,

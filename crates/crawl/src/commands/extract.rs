@@ -33,10 +33,8 @@ use url::Url;
 #[serde(untagged)]
 enum Line {
     Text(Box<Record>),
-    /// The chosen fields.
-    Chosen(Box<RawValue>),
-    /// The id is not a string: it goes back as it came.
-    Other(serde_json::Map<String, Value>),
+    /// A record that is written already: its fields are chosen, or its id is no string.
+    Written(Box<RawValue>),
 }
 
 pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
@@ -45,6 +43,7 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         false => Fields::of(&args.fields).map_err(|e| Failure::usage(format!("--fields: {e}")))?,
     };
     if let Some(url) = of_url::named(args)? {
+        check_format(args, fields.as_ref())?;
         return of_url::run(args, url, fields.as_ref());
     }
     if args.config.is_some() {
@@ -56,9 +55,9 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
 /// Reads a file, an archive, a folder or standard input.
 fn of_files(args: &ExtractArgs, fields: Option<&Fields>) -> Result<Exit, Failure> {
     let options = Options::default()
-        .with_favor(args.favor)
+        .with_favor(args.favor.unwrap_or_default())
         .with_format(if args.format == Some(TextFormat::Text) { Format::Text } else { Format::Markdown })
-        .with_links(args.links)
+        .with_links(args.links.unwrap_or_default())
         .with_images(args.images)
         .with_tables(!args.no_tables)
         .with_comments(args.comments)
@@ -99,6 +98,7 @@ fn of_files(args: &ExtractArgs, fields: Option<&Fields>) -> Result<Exit, Failure
             line(&extractor, page, None, fields)
         });
     }
+    check_format(args, fields)?;
     one_page(args, &extractor, select.as_ref(), bytes, fields)
 }
 
@@ -194,28 +194,39 @@ fn line(
     shaped(record, id, fields)
 }
 
-/// A record with the caller's id and the chosen fields.
+/// A record with the caller's id and the chosen fields. An id that is no string goes back as it came.
 fn shaped(record: Record, id: Option<Value>, fields: Option<&Fields>) -> Line {
-    let chosen = fields.and_then(|fields| {
-        let mut out = Vec::new();
-        fields.write(&record, &mut out).ok()?;
-        RawValue::from_string(String::from_utf8(out).ok()?).ok()
-    });
-    let Some(id) = id else {
-        return chosen.map_or_else(|| Line::Text(Box::new(record)), Line::Chosen);
-    };
-    let object = match &chosen {
-        Some(chosen) => serde_json::from_str(chosen.get()),
-        None => serde_json::to_value(&record),
-    };
-    match object {
-        Ok(Value::Object(mut map)) => {
-            if let Some(place) = map.get_mut("id") {
-                *place = id;
-            }
-            Line::Other(map)
+    if id.is_none() && fields.is_none() {
+        return Line::Text(Box::new(record));
+    }
+    let written = match fields {
+        Some(fields) => {
+            let mut out = Vec::new();
+            fields.write(&record, &mut out).ok().and_then(|()| String::from_utf8(out).ok())
         }
-        // a record is an object; were it not, its own id would still name it
-        _ => Line::Text(Box::new(record)),
+        None => serde_json::to_string(&record).ok(),
+    };
+    let own = Value::from(record.id.as_str());
+    let with_id = written.map(|line| match id {
+        // no key before the record's id holds an object or a text
+        Some(id) if fields.is_none_or(|fields| fields.has("id")) => {
+            line.replacen(&format!("\"id\":{own}"), &format!("\"id\":{id}"), 1)
+        }
+        _ => line,
+    });
+    match with_id.and_then(|line| RawValue::from_string(line).ok()) {
+        Some(line) => Line::Written(line),
+        // a record is JSON; were it not, its own id would still name it
+        None => Line::Text(Box::new(record)),
+    }
+}
+
+/// Refuses a form of text beside chosen fields, which are JSON. Of many pages it is the form of `text`.
+fn check_format(args: &ExtractArgs, fields: Option<&Fields>) -> Result<(), Failure> {
+    match args.format {
+        Some(TextFormat::Markdown | TextFormat::Text) if fields.is_some() => Err(Failure::usage(
+            "--fields and --lean write JSON, --format markdown and text write the text alone: leave one of them out",
+        )),
+        _ => Ok(()),
     }
 }

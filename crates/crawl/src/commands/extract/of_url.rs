@@ -10,6 +10,7 @@ use crawl_engine::{
     exit::{Exit, Failure},
     seeds,
 };
+use crawl_extract::LinkStyle;
 use crawl_fetch::parse_seed_line;
 use crawl_output::Fields;
 use url::Url;
@@ -40,22 +41,37 @@ pub(super) fn named(args: &ExtractArgs) -> Result<Option<Url>, Failure> {
 
 /// Fetches a page and prints its text, or its record with `--format json`.
 pub(super) fn run(args: &ExtractArgs, url: Url, fields: Option<&Fields>) -> Result<Exit, Failure> {
-    let config = config::load(args.config.as_deref(), config::environment()?, overrides(args))?;
+    let settings =
+        config::load_with_sources(args.config.as_deref(), config::environment()?, overrides(args))?;
+    let mut config = settings.config;
+    // the default of a crawl is `once`, that of a single page keeps all links, as of a file
+    if settings.values.iter().any(|v| v.section == "extract" && v.key == "links" && v.place.is_none()) {
+        config.extract.links = LinkStyle::Keep;
+    }
     logging::start(&config.log)?;
     let record = visit::page(url, config)?;
     print(&record, args.format.unwrap_or(TextFormat::Markdown), fields)
 }
 
-/// The flags as settings of a crawl.
+/// The flags that are given, as settings of a crawl. Without one the file of settings decides.
 fn overrides(args: &ExtractArgs) -> Vec<Override> {
     let mut out = Vec::new();
     let mut set = |flag, key, value: toml::Value| out.push(Override::new(flag, key, value));
-    set("--favor", "extract.favor", args.favor.to_string().into());
-    set("--links", "extract.links", args.links.to_string().into());
-    set("--images", "extract.images", args.images.into());
-    set("--no-tables", "extract.tables", (!args.no_tables).into());
-    set("--comments", "extract.comments", args.comments.into());
-    set("--raw-metadata", "extract.raw_metadata", args.raw_metadata.into());
+    if let Some(favor) = args.favor {
+        set("--favor", "extract.favor", favor.to_string().into());
+    }
+    if let Some(links) = args.links {
+        set("--links", "extract.links", links.to_string().into());
+    }
+    let switches = [
+        (args.images, "--images", "extract.images", true),
+        (args.no_tables, "--no-tables", "extract.tables", false),
+        (args.comments, "--comments", "extract.comments", true),
+        (args.raw_metadata, "--raw-metadata", "extract.raw_metadata", true),
+    ];
+    for (_, flag, key, value) in switches.into_iter().filter(|(is_given, ..)| *is_given) {
+        set(flag, key, value.into());
+    }
     let text = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
     if let Some(rules) = &args.rules.rules {
         set("--rules", "extract.rules", text(rules).into());
