@@ -24,7 +24,7 @@ use crawl_engine::{
     stage_error::StageError,
     state::{self, SharedCrawl, State},
     stats::Stats,
-    threads,
+    threads, visit,
 };
 use crawl_fetch::{Seed, is_public};
 use crawl_model::{FrontierCounts, StoreError, hide_userinfo};
@@ -461,7 +461,9 @@ fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Res
     }
     if exit == Exit::NoSeed {
         let failures = match context.stats.first_failures() {
-            none if none.is_empty() => without_failures(&context.stats.kinds()),
+            none if none.is_empty() => {
+                without_failures(&context.stats.kinds(), context.stats.pages_gone.get())
+            }
             failures => failures.join("; "),
         };
         return Err(Failure::new(exit, format!("no seed could be fetched: {failures}")));
@@ -469,13 +471,15 @@ fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Res
     Ok(exit)
 }
 
-/// The reason of a run without pages and without failures.
-fn without_failures(kinds: &BTreeMap<&'static str, u64>) -> String {
+/// The reason of a run without pages and without failures. `gone` counts the pages that are gone.
+fn without_failures(kinds: &BTreeMap<&'static str, u64>, gone: u64) -> String {
     const NO_PAGES: [&str; 4] = ["content_type", "sniffed_type", "attachment", "no_content"];
-    match kinds.keys().find(|kind| NO_PAGES.contains(*kind)) {
-        Some(kind) => format!(
-            "no seed is HTML or plain text ({kind}); of a sitemap or feed, name the site: its robots.txt and pages lead there"
+    let left_out = kinds.keys().find_map(|kind| Some((*kind, visit::left_out(kind)?)));
+    match left_out.filter(|_| gone == 0) {
+        Some((kind, _)) if NO_PAGES.contains(&kind) => format!(
+            "no seed is HTML or plain text ({kind}); to crawl the pages of a sitemap or feed, name its site: crawl https://HOST/"
         ),
+        Some((kind, reason)) => format!("{kind}: {reason}"),
         None => "all pages of the last round are gone".to_owned(),
     }
 }

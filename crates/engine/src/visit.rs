@@ -196,6 +196,13 @@ const LEFT_OUT: [(&str, &str); 6] = [
     ("noindex", "it asks not to be indexed"),
     ("ai_optout", "its site has opted out of mining; see crawl.respect_ai_optout"),
 ];
+
+/// The reason of a kind in words, if it is one of a page that is left out without a line in the error log.
+#[must_use]
+pub fn left_out(kind: &str) -> Option<&'static str> {
+    LEFT_OUT.iter().find(|(of, _)| *of == kind).map(|(_, reason)| *reason)
+}
+
 /// Kinds of errors that no setting of a visit can change.
 const OF_ROBOTS: [&str; 3] = ["robots_disallowed", "robots_unreachable", "crawl_delay"];
 const ROBOTS_HINT: &str =
@@ -217,8 +224,8 @@ fn why(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
             format!("{kind}: {message} ({hint})")
         }
         _ => {
-            let reason = |kind: &&str| match LEFT_OUT.iter().find(|(of, _)| of == kind) {
-                Some((_, reason)) => format!("{kind}: {reason}"),
+            let reason = |kind: &&str| match left_out(kind) {
+                Some(reason) => format!("{kind}: {reason}"),
                 None => (*kind).to_owned(),
             };
             let kinds: Vec<String> = kinds.keys().map(reason).collect();
