@@ -71,9 +71,12 @@ const FOR_EXTRACT: &[(&[&str], &str)] = &[
             "strategy",
             "chrome",
             "chrome-no-sandbox",
-            "ignore-robots",
         ],
-        "a crawl has this flag: crawl URL --depth 0; with crawl extract it is a setting of --config FILE, and robots.txt is always obeyed",
+        "a crawl has this flag: crawl URL --depth 0; with crawl extract it is a setting of --config FILE",
+    ),
+    (
+        &["ignore-robots", "no-robots", "robots"],
+        "crawl extract always obeys robots.txt; only a crawl, of a site of your own, takes --ignore-robots",
     ),
     (&["precision"], "--favor precision"),
     (&["recall"], "--favor recall"),
@@ -83,7 +86,7 @@ const FOR_EXTRACT: &[(&[&str], &str)] = &[
     (&["with-metadata", "json", "markdown", "output-format"], "--format json, markdown or text"),
 ];
 
-/// Puts the name of today in the place of clap's tip. Where none is known the tip stays if it names a similar flag.
+/// Replaces clap's tip by our flag of the same purpose. For a flag of no table, clap's tip stays if it names a similar flag.
 pub(super) fn explain(mut error: Error, arguments: &[OsString], command: &Command) -> Error {
     let given = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(given)) if error.kind() == ErrorKind::UnknownArgument => given.clone(),
