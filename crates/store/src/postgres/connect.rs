@@ -9,17 +9,22 @@ use super::{
 use crawl_model::StoreError;
 use rustls::{ClientConfig, RootCertStore, crypto::CryptoProvider, pki_types::CertificateDer};
 use std::{path::Path, sync::Arc, time::Duration};
+use tokio::time::{error::Elapsed, timeout};
 use tokio_postgres::{Client, Config, NoTls, Socket, config::SslMode, tls::MakeTlsConnect};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Oldest version of a server that prunes partitions of updates at run time.
 const OLDEST_SERVER: i32 = 140_000;
 
-/// Maximum wait for a connection.
+/// Maximum wait for a host, and for the answers that begin a session, unless the URL has another one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time without an acknowledgement after which the network counts as cut.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Silence after which the other side is probed, and the pause between two probes. A machine that loses its power while a
+/// statement runs sends nothing, and no byte of this side is left without an acknowledgement.
+const PROBES: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(5));
 
 /// Settings of the session. Every statement finds a few rows by an index, so plans need no statistics. A change without a
 /// transaction of its own is durable with the next durable one.
@@ -67,8 +72,9 @@ impl Target {
 
     /// Opens a connection and checks the server.
     pub(super) fn connect(&self) -> Result<Db, StoreError> {
-        let mut config = self.url.config().clone();
-        config.connect_timeout(CONNECT_TIMEOUT).tcp_user_timeout(NETWORK_TIMEOUT).application_name("crawl");
+        let (mut config, limit) = (self.url.config().clone(), self.url.connect_timeout(CONNECT_TIMEOUT));
+        config.connect_timeout(limit).tcp_user_timeout(NETWORK_TIMEOUT).application_name("crawl");
+        config.keepalives_idle(PROBES.0).keepalives_interval(PROBES.1);
         if let Some(password) = self.url.password()? {
             config.password(password);
         }
@@ -76,15 +82,18 @@ impl Target {
         let connected = match self.url.tls() {
             TlsMode::Disable => {
                 config.ssl_mode(SslMode::Disable);
-                runtime.wait(connect(&config, NoTls))
+                runtime.wait(connect(&config, NoTls, limit))
             }
             mode => {
                 let tls = MakeRustlsConnect::new(tls_config(mode, self.url.root_cert())?);
                 config.ssl_mode(SslMode::Require);
-                runtime.wait(connect(&config, tls))
+                runtime.wait(connect(&config, tls, limit))
             }
         };
         let connected = connected.ok_or_else(|| StoreError::Other("the connection is closed".into()))?;
+        let connected = connected.map_err(|_| {
+            StoreError::Unavailable(format!("{} does not answer within {limit:?} a host", self.url))
+        })?;
         let (client, driver) = connected.map_err(|error| self.unreachable(error))?;
         let mut db = Db::new(Link::new(runtime, client, driver));
         let version = db.one("SELECT current_setting('server_version_num')::int", &[])?;
@@ -109,13 +118,18 @@ impl Target {
     }
 }
 
-async fn connect<T>(config: &Config, tls: T) -> Result<(Client, Driver), tokio_postgres::Error>
+type Connected = Result<(Client, Driver), tokio_postgres::Error>;
+
+/// Connects to the first host that answers. `limit` holds for each host, which the library obeys, and once more for TLS and the
+/// begin of the session, which it does not: a server that is stopped accepts connections and says nothing.
+async fn connect<T>(config: &Config, tls: T, limit: Duration) -> Result<Connected, Elapsed>
 where
     T: MakeTlsConnect<Socket>,
     T::Stream: Send + 'static,
 {
-    let (client, connection) = config.connect(tls).await?;
-    Ok((client, Box::pin(connection)))
+    let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
+    let connected = timeout(limit.saturating_mul(hosts.saturating_add(1)), config.connect(tls)).await?;
+    Ok(connected.map(|(client, connection)| (client, Box::pin(connection) as Driver)))
 }
 
 fn check_version(found: i32) -> Result<(), StoreError> {
@@ -221,6 +235,21 @@ mod tests {
         assert!(tls_config(TlsMode::VerifyFull, None).is_ok());
         let missing = tls_config(TlsMode::VerifyFull, Some(Path::new("/nonexistent/ca.pem")));
         assert!(missing.unwrap_err().to_string().contains("/nonexistent/ca.pem"));
+    }
+
+    #[test]
+    fn silent_server_is_unavailable() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let text = format!("postgres://u@127.0.0.1:{port}/db?connect_timeout=1");
+        let target = Target::new(&text.parse().unwrap(), "news").unwrap();
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let connect = move || sender.send(target.connect().err());
+        let thread = std::thread::Builder::new().name("connect".into()).spawn(connect).unwrap();
+        let error = receiver.recv_timeout(Duration::from_secs(30)).expect("an answer");
+        thread.join().unwrap().unwrap();
+        let Some(StoreError::Unavailable(words)) = error else { panic!("{error:?}") };
+        assert_eq!(words, format!("postgres://u@127.0.0.1:{port}/db does not answer within 1s a host"));
     }
 
     #[test]

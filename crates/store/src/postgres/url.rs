@@ -95,6 +95,11 @@ impl PgUrl {
         self.lease
     }
 
+    /// Maximum wait for a host; the default applies if the URL has no `connect_timeout`.
+    pub(crate) fn connect_timeout(&self, default: Duration) -> Duration {
+        self.config.get_connect_timeout().copied().filter(|limit| !limit.is_zero()).unwrap_or(default)
+    }
+
     pub(crate) fn root_cert(&self) -> Option<&Path> {
         self.root_cert.as_deref()
     }
