@@ -1,7 +1,7 @@
 //! Another attempt of a worker whose database was away, or whose hosts another worker has taken. The attempt begins as a
 //! restarted process does: with what was settled.
 
-use crate::{place::Place, signals::stop_on_signals};
+use crate::place::Place;
 use crawl_engine::{
     config::Config,
     exit::{Exit, Failure},
@@ -12,7 +12,7 @@ use crawl_model::StoreError;
 use crawl_output::OutputError;
 use crawl_server::metrics::Metrics;
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// The first pause before another attempt; each further one is twice as long.
@@ -56,7 +56,7 @@ impl Patience {
         Self { limit, pause: FIRST_PAUSE, began: Instant::now(), failing_since: None, is_reported: false }
     }
 
-    /// Opens the crawl again, as soon as that is possible.
+    /// Opens the crawl again, as soon as that is possible and unless `stop` is cancelled.
     ///
     /// # Errors
     /// The last failure once the patience is over, a failure that does not pass, and an interruption.
@@ -65,12 +65,17 @@ impl Patience {
         place: &mut Place,
         config: &Config,
         mut failure: Failure,
-        quiet: bool,
+        stop: &CancellationToken,
     ) -> Result<(State, Metrics), Failure> {
         if self.began.elapsed() > WENT_WELL {
             (self.pause, self.failing_since) = (FIRST_PAUSE, None);
         }
+        let stopped =
+            |failure: &Failure| Failure::new(Exit::Interrupted, format!("stopped while {:#}", failure.error));
         loop {
+            if stop.is_cancelled() {
+                return Err(stopped(&failure));
+            }
             let since = *self.failing_since.get_or_insert_with(Instant::now);
             if since.elapsed() > self.limit {
                 return Err(failure);
@@ -88,8 +93,8 @@ impl Patience {
                     tracing::warn!("{:#}; another attempt in {:?}", failure.error, self.pause);
                 }
             }
-            if !pause(self.pause, quiet).await {
-                return Err(Failure::new(Exit::Interrupted, format!("stopped while {:#}", failure.error)));
+            if timeout(self.pause, stop.cancelled()).await.is_ok() {
+                return Err(stopped(&failure));
             }
             self.pause = (self.pause * 2).min(LONGEST_PAUSE);
             self.began = Instant::now();
@@ -105,16 +110,4 @@ impl Patience {
             }
         }
     }
-}
-
-/// Waits; returns false if the process is told to stop.
-async fn pause(time: Duration, quiet: bool) -> bool {
-    let cancel = CancellationToken::new();
-    let signals = tokio::spawn(stop_on_signals(cancel.clone(), quiet));
-    let is_over = tokio::select! {
-        () = sleep(time) => true,
-        () = cancel.cancelled() => false,
-    };
-    signals.abort();
-    is_over
 }

@@ -8,7 +8,7 @@ use crate::{
     progress::{self, Places},
     reconnect::{Patience, is_passing, is_passing_error},
     report::{self, Named, Samples},
-    signals::stop_on_signals,
+    signals::StopRequest,
     upkeep,
     usage_error::command_line,
 };
@@ -111,8 +111,8 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
     upkeep::remove_old(&config.state, &state.dir, args.quiet);
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let named = Named { seeds: shown_names(&names), command: command_line(words), ..Named::default() };
-    let (samples, quiet) = (Arc::default(), args.quiet);
-    let job = Job { config, seeds: &seeds, place, named, notifier, samples, quiet };
+    let (samples, stop, quiet) = (Arc::default(), StopRequest::new(args.quiet), args.quiet);
+    let job = Job { config, seeds: &seeds, place, named, notifier, samples, stop, quiet };
     runtime.block_on(job.run(state, metrics))
 }
 
@@ -143,6 +143,7 @@ struct Job<'s> {
     named: Named,
     notifier: Option<Notifier>,
     samples: Arc<Samples>,
+    stop: StopRequest,
     quiet: bool,
 }
 
@@ -173,7 +174,7 @@ impl Job<'_> {
             // the next attempt cuts the outputs back to what was settled
             state.store.abandon(&StoreError::Other("the crawl continues with another connection".into()));
             drop(state);
-            let next = patience.reopen(&mut self.place, &self.config, failure, self.quiet).await;
+            let next = patience.reopen(&mut self.place, &self.config, failure, self.stop.requested()).await;
             // the run ends with this attempt
             if let (Err(_), Some(summary)) = (&next, summary) {
                 summary.say();
@@ -186,7 +187,7 @@ impl Job<'_> {
     /// Crawls until the end or an error.
     async fn attempt(&self, state: &State, metrics: Metrics) -> Attempt {
         let named = self.named.clone();
-        let beside = (metrics, self.notifier.as_ref(), &self.samples);
+        let beside = (metrics, self.notifier.as_ref(), &self.samples, &self.stop);
         crawl(self.config.clone(), self.seeds, (state, named), beside, self.quiet).await
     }
 }
@@ -222,7 +223,7 @@ async fn crawl(
     config: Config,
     seeds: &[Seed],
     (state, mut named): (&State, Named),
-    (metrics, notifier, samples): (Metrics, Option<&Notifier>, &Arc<Samples>),
+    (metrics, notifier, samples, stop): (Metrics, Option<&Notifier>, &Arc<Samples>, &StopRequest),
     quiet: bool,
 ) -> Attempt {
     let is_shared = config.state.is_shared();
@@ -236,7 +237,7 @@ async fn crawl(
             return Attempt { outcome: Err(failure), summary: None, stats };
         }
     };
-    let mut tasks = BackgroundTasks::start(&session.context, samples, metrics, quiet);
+    let mut tasks = BackgroundTasks::start(&session.context, samples, stop, (metrics, quiet));
     let context = Arc::clone(&session.context);
     (named.output, named.errors) = session.names();
     let outcome = session.run().await;
@@ -399,10 +400,10 @@ fn leave_report(
     report::leave((context, samples, named), state.round, &state.dir, end, counts)
 }
 
-/// Tasks beside a run: signals are waited for, progress and metrics shown, samples taken.
+/// Tasks beside a session: a request to stop is passed on, progress and metrics are shown, samples taken.
 struct BackgroundTasks {
     samples: JoinHandle<()>,
-    signals: JoinHandle<()>,
+    stop: JoinHandle<()>,
     metrics: JoinHandle<()>,
     /// Cancelled once the exit code is known.
     ended: CancellationToken,
@@ -411,7 +412,14 @@ struct BackgroundTasks {
 }
 
 impl BackgroundTasks {
-    fn start(context: &Arc<Context>, samples: &Arc<Samples>, metrics: Metrics, quiet: bool) -> Self {
+    fn start(
+        context: &Arc<Context>,
+        samples: &Arc<Samples>,
+        stop: &StopRequest,
+        (metrics, quiet): (Metrics, bool),
+    ) -> Self {
+        stop.listen();
+        let (requested, cancel) = (stop.requested().clone(), context.control.cancel.clone());
         if let Some(address) = metrics.address().filter(|_| !quiet) {
             say(&format!("metrics at http://{address}/metrics"));
         }
@@ -421,7 +429,10 @@ impl BackgroundTasks {
         let (sampled, counted, ended) = (Arc::clone(samples), Arc::clone(context), done.clone());
         Self {
             samples: tokio::spawn(async move { sampled.take(&counted.stats, ended).await }),
-            signals: tokio::spawn(stop_on_signals(context.control.cancel.clone(), quiet)),
+            stop: tokio::spawn(async move {
+                requested.cancelled().await;
+                cancel.cancel();
+            }),
             metrics: tokio::spawn(metrics.show(Arc::clone(context), closed.clone())),
             progress: shows.then(|| tokio::spawn(progress::show(Arc::clone(context), done.clone()))),
             done,
@@ -441,7 +452,7 @@ impl BackgroundTasks {
     async fn end(self) {
         self.ended.cancel();
         let _ = (self.samples.await, self.metrics.await);
-        self.signals.abort();
+        self.stop.abort();
     }
 }
 

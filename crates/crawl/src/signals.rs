@@ -2,15 +2,48 @@
 
 use crate::logging::say;
 use crawl_engine::exit::Exit;
-use std::{fs, future, time::Duration};
+use std::{fs, future, sync::OnceLock, time::Duration};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
+    task::JoinHandle,
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
 /// Signals within this time after the first belong to it: `timeout` signals a process and then its group.
 const SAME_STOP: Duration = Duration::from_secs(1);
+
+/// The user's request to stop. It holds for all sessions of a run, and for the time between them.
+pub struct StopRequest {
+    requested: CancellationToken,
+    quiet: bool,
+    listener: OnceLock<JoinHandle<()>>,
+}
+
+impl StopRequest {
+    /// No request yet. Signals have their default action until [`listen`](Self::listen) is called.
+    pub fn new(quiet: bool) -> Self {
+        Self { requested: CancellationToken::new(), quiet, listener: OnceLock::new() }
+    }
+
+    /// Catches signals from now on.
+    pub fn listen(&self) {
+        self.listener.get_or_init(|| tokio::spawn(stop_on_signals(self.requested.clone(), self.quiet)));
+    }
+
+    /// Cancelled once the user requests the stop.
+    pub const fn requested(&self) -> &CancellationToken {
+        &self.requested
+    }
+}
+
+impl Drop for StopRequest {
+    fn drop(&mut self) {
+        if let Some(listener) = self.listener.get() {
+            listener.abort();
+        }
+    }
+}
 
 /// Cancels the crawl at the first SIGINT, SIGTERM or SIGHUP, and ends the process at a later one: then leases run
 /// out. A SIGHUP that the caller ignores (`nohup`) stays ignored.
