@@ -1,16 +1,20 @@
 //! Webhooks: messages at the end of a run and on changes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "../crates/store/tests/support/postgres.rs"]
+mod database;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
-use run::{Sandbox, run};
+use database::Server as Database;
+use run::{PATIENCE, Run, Sandbox, run};
 use serde_json::Value;
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpListener,
     thread::{self, JoinHandle},
+    time::Duration,
 };
 use support::{made::Tree, server::Server};
 
@@ -93,4 +97,46 @@ fn webhook_receiver_needs_https_and_a_secret() {
         assert!(told.contains(why) && !told.contains("s3cret"), "{settings}: {told}");
         assert!(!sandbox.path("state").exists(), "nothing was begun");
     }
+}
+
+/// The message of a run whose end is the given one.
+fn only_end(received: JoinHandle<Vec<Message>>) -> Value {
+    let ended: Value = serde_json::from_str(&received.join().unwrap()[0].1).unwrap();
+    assert_eq!(ended["type"], "run.ended");
+    ended["data"].clone()
+}
+
+#[test]
+fn run_whose_project_cannot_be_opened_sends_its_end() {
+    let sandbox = Sandbox::new();
+    let (url, received) = receiver(&[204]);
+    sandbox.write("secret", "a-s3cret-of-more-than-16-bytes\n");
+    sandbox.write("crawl.toml", format!("[notify]\nurl = \"{url}\"\nsecret_file = \"secret\"\n"));
+    let flags =
+        ["-o", "out.jsonl", "--config", "crawl.toml", "--project", "p", "--database", "secret/p.sqlite"];
+    let said = run(&mut sandbox.crawl(&["http://127.0.0.1:9/".into()], &flags)).expect(3).stderr;
+    let end = only_end(received);
+    assert_eq!((&end["exitCode"], &end["totals"]), (&3.into(), &Value::Null));
+    assert!(said.contains(end["error"].as_str().unwrap()), "{end}: {said}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn worker_whose_database_stays_away_sends_its_end() {
+    let slow = Tree { delay: Duration::from_millis(100), ..Tree::of(60) };
+    let (server, sandbox, mut database) =
+        (Server::start(0, slow.handler()).unwrap(), Sandbox::new(), Database::start());
+    let (url, received) = receiver(&[204]);
+    sandbox.write("secret", "a-s3cret-of-more-than-16-bytes\n");
+    sandbox.write("crawl.toml", format!("[notify]\nurl = \"{url}\"\nsecret_file = \"secret\"\n"));
+    let store = database.text_url("crawl");
+    let flags = ["-o", "out.jsonl", "--config", "crawl.toml", "--store", &store, "--crawl", "c"];
+    let mut worker = sandbox.crawl(&[server.url("/")], &flags);
+    let worker = Run::start(worker.env("CRAWL_FETCH_MAX_OUTAGE", "1s").env("CRAWL_NOTIFY_EVENTS", "end"));
+    assert!(server.wait(PATIENCE, |requests| requests.len() > 5), "{}", worker.stderr_so_far());
+    database.crash();
+    let said = worker.wait().expect(3).stderr;
+    let end = only_end(received);
+    assert_eq!(end["exitCode"], 3);
+    assert!(said.contains(end["error"].as_str().unwrap()), "{end}: {said}");
 }

@@ -152,6 +152,8 @@ struct Attempt {
     outcome: Result<Exit, Failure>,
     /// The summary after an error that another attempt follows.
     summary: Option<Summary>,
+    /// The message of the end, if it was not sent: another attempt may follow.
+    end: Option<RunEnd>,
     /// Counts for that attempt.
     stats: Option<Stats>,
 }
@@ -161,12 +163,15 @@ impl Job<'_> {
     async fn run(mut self, mut state: State, mut metrics: Metrics) -> Result<Exit, Failure> {
         let mut patience = Patience::new(self.config.fetch.max_outage);
         loop {
-            let Attempt { outcome, summary, stats } = self.attempt(&state, metrics).await;
+            let Attempt { outcome, summary, end, stats } = self.attempt(&state, metrics).await;
             let failure = match outcome.map_err(|failure| self.place.explain(failure)) {
                 Err(failure) if self.place.is_shared() && is_passing(&failure) => failure,
                 outcome => {
                     if let Err(error) = state.store.give_back() {
                         tracing::debug!(%error, "hosts were not given back");
+                    }
+                    if let Err(failure) = &outcome {
+                        self.tell_late(end, failure).await;
                     }
                     return outcome;
                 }
@@ -175,12 +180,20 @@ impl Job<'_> {
             state.store.abandon(&StoreError::Other("the crawl continues with another connection".into()));
             drop(state);
             let next = patience.reopen(&mut self.place, &self.config, failure, self.stop.requested()).await;
-            // the run ends with this attempt
-            if let (Err(_), Some(summary)) = (&next, summary) {
-                summary.say();
+            if let Err(failure) = &next {
+                // the run ends with this attempt
+                summary.into_iter().for_each(Summary::say);
+                self.tell_late(end, failure).await;
             }
             (state, metrics) = next?;
             state.earlier = stats;
+        }
+    }
+
+    /// Sends the message of an end that was expected to pass, or of a run that did not begin.
+    async fn tell_late(&self, end: Option<RunEnd>, failure: &Failure) {
+        if let (Some(notifier), Some(end)) = (&self.notifier, end) {
+            notifier.run_ended(&end.failed(failure)).await;
         }
     }
 
@@ -234,7 +247,8 @@ async fn crawl(
         Ok(session) => session,
         Err(failure) => {
             let stats = state.earlier.as_ref().map(Stats::carried);
-            return Attempt { outcome: Err(failure), summary: None, stats };
+            let end = Some(RunEnd { seeds: named.seeds, ..RunEnd::default() });
+            return Attempt { outcome: Err(failure), summary: None, end, stats };
         }
     };
     let mut tasks = BackgroundTasks::start(&session.context, samples, stop, (metrics, quiet));
@@ -265,11 +279,14 @@ async fn crawl(
     }
     // another attempt follows
     let continues = is_shared && exit.as_ref().err().is_some_and(is_passing);
-    if let Some(notifier) = notifier.filter(|_| !continues) {
-        notifier.run_ended(&run_end(&context, state, &named, &exit)).await;
+    let mut end = notifier.map(|_| run_end(&context, state, &named, &exit));
+    if let Some(notifier) = notifier.filter(|_| !continues)
+        && let Some(end) = end.take()
+    {
+        notifier.run_ended(&end).await;
     }
     tasks.end().await;
-    Attempt { outcome: exit, summary, stats: Some(context.stats.carried()) }
+    Attempt { outcome: exit, summary, end, stats: Some(context.stats.carried()) }
 }
 
 /// The summary of a run, as it is shown.

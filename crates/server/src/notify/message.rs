@@ -1,5 +1,6 @@
 //! Contents of messages.
 
+use crawl_engine::exit::Failure;
 use crawl_model::{now_ms, rfc3339};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -64,6 +65,13 @@ impl Changes {
 }
 
 impl RunEnd {
+    /// The same run, ended by a failure.
+    #[must_use]
+    pub fn failed(self, failure: &Failure) -> Self {
+        let (code, error) = (failure.exit, Some(format!("{:#}", failure.error)));
+        Self { exit_code: code as u8, ended: code.words().to_owned(), error, ..self }
+    }
+
     /// Data of the message about the end.
     pub(super) fn ended_message(&self) -> Value {
         json!(self)
