@@ -9,7 +9,7 @@ pub(super) fn in_file(path: &Path, named: bool, account: &[String; 4]) -> Result
     let origin = if named { "PGPASSFILE names " } else { "" };
     let shown = path.display();
     let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !named => return Ok(None),
+        Err(error) if is_missing(&error) && !named => return Ok(None),
         read => read.map_err(|error| {
             StoreError::Other(format!("{origin}{shown}, and no password can be read of it: {error}"))
         })?,
@@ -20,6 +20,11 @@ pub(super) fn in_file(path: &Path, named: bool, account: &[String; 4]) -> Result
         )));
     }
     Ok(text.lines().find_map(|line| password_of(line, account)))
+}
+
+/// Returns true if a file does not exist. The home of a service may be `/dev/null`, which has no files.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[cfg(unix)]
@@ -80,6 +85,7 @@ mod tests {
         let path = dir.path().join("pgpass");
         let account = ["h", "1", "d", "u"].map(str::to_owned);
         assert_eq!(in_file(&path, false, &account).unwrap(), None);
+        assert_eq!(in_file(Path::new("/dev/null/.pgpass"), false, &account).unwrap(), None);
         let missing = in_file(&path, true, &account).unwrap_err().to_string();
         assert!(missing.contains("PGPASSFILE names ") && missing.contains("pgpass, and"), "{missing}");
         fs::write(&path, "h:1:d:u:secret\n").unwrap();
