@@ -69,10 +69,18 @@ impl FromStr for PgUrl {
         let kept = kept.finish().replace('+', "%20");
         let url = if kept.is_empty() { base.to_owned() } else { format!("{base}?{kept}") };
         let mut config = Config::from_str(&url).map_err(|e| refused(chain(&e)))?;
+        // one with a slash in it, which ends the authority above
+        if config.get_password().is_some() {
+            return Err(a_password());
+        }
         if config.get_hosts().is_empty() {
             config.host_path(SOCKETS);
         }
-        let local = config.get_hosts().iter().all(is_local);
+        // an address is where the connection goes to, whatever the host is called
+        let local = match config.get_hostaddrs() {
+            [] => config.get_hosts().iter().all(is_local),
+            addresses => addresses.iter().all(IpAddr::is_loopback),
+        };
         let tls = tls.unwrap_or(if local { TlsMode::Disable } else { TlsMode::VerifyFull });
         Ok(Self { config, tls, root_cert, lease })
     }
@@ -287,6 +295,7 @@ mod tests {
         for text in [
             "postgres://me:secret@h/db",
             "postgres://me:@h/db",
+            "postgres://me:sec/ret@h/db",
             "postgres://me@h/db?password=secret",
             "postgres://me@h/db?pass%77ord=secret",
         ] {
@@ -310,6 +319,8 @@ mod tests {
         {
             assert_eq!(tls(other), TlsMode::VerifyFull, "{other}");
         }
+        assert_eq!(tls("postgres://localhost/d?hostaddr=10.0.0.1"), TlsMode::VerifyFull);
+        assert_eq!(tls("postgres://db.example/d?hostaddr=127.0.0.1"), TlsMode::Disable);
         assert_eq!(tls("postgres://h/d?sslmode=disable"), TlsMode::Disable);
         assert_eq!(tls("postgres://h/d?sslmode=require"), TlsMode::Require);
         assert_eq!(tls("postgres://localhost/d?sslmode=verify-full"), TlsMode::VerifyFull);
