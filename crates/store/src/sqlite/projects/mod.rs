@@ -126,13 +126,13 @@ impl ProjectStore for SqliteProjects {
         let conn = self.writer();
         let mut insert = conn
             .prepare_cached(
-                "INSERT INTO projects (id, name, created_at) VALUES (?1, ?2, ?3) \
-                 ON CONFLICT (name) DO NOTHING RETURNING number",
+                "INSERT INTO projects (id, name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING",
             )
             .map_err(sql)?;
-        let number = insert.query_row((id.to_string(), name, now_ms), |row| row.get(0)).optional();
-        let made = |number| Project { number, id, name: name.to_owned(), sources: 0, created_at_ms: now_ms };
-        Ok(number.map_err(sql)?.map(made))
+        // RETURNING would give its row before the commit, whose error nobody sees
+        let made = insert.execute((id.to_string(), name, now_ms)).map_err(sql)? > 0;
+        let number = conn.last_insert_rowid();
+        Ok(made.then(|| Project { number, id, name: name.to_owned(), sources: 0, created_at_ms: now_ms }))
     }
 
     fn project(&self, id: ProjectId) -> Result<Option<Project>, StoreError> {
@@ -371,5 +371,20 @@ mod tests {
                 assert!(!step.contains("SCAN sources"), "{step}: {text}");
             }
         }
+    }
+
+    /// A full disk fails the commit, as this deferred constraint does.
+    #[test]
+    fn project_whose_commit_fails_is_not_created() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteProjects::open(&dir.path().join("projects.sqlite")).unwrap();
+        let fails = "CREATE TABLE none (id INTEGER PRIMARY KEY); \
+                     CREATE TABLE late (id INTEGER REFERENCES none DEFERRABLE INITIALLY DEFERRED); \
+                     CREATE TRIGGER fails AFTER INSERT ON projects WHEN new.name = 'b' BEGIN INSERT INTO late VALUES (1); END";
+        store.writer().execute_batch(fails).unwrap();
+        let first = store.create_project("a", 1).unwrap().unwrap();
+        assert!(store.create_project("b", 1).is_err());
+        assert!(store.create_project("a", 1).unwrap().is_none());
+        assert_eq!(store.projects(0, 10).unwrap(), [first]);
     }
 }
