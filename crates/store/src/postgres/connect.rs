@@ -27,10 +27,12 @@ const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 const PROBES: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(5));
 
 /// Settings of the session. Every statement finds a few rows by an index, so plans need no statistics. A change without a
-/// transaction of its own is durable with the next durable one.
+/// transaction of its own is durable with the next durable one. Limits that the role or the database has for sessions of people end
+/// no statement: a migration, a copy and the start of a round take their time.
 const SESSION: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; \
                        SET jit = off; SET synchronous_commit = off; SET plan_cache_mode = force_generic_plan; \
                        SET client_min_messages = warning; SET lock_timeout = '30s'; \
+                       SET statement_timeout = 0; SET idle_session_timeout = 0; \
                        SET idle_in_transaction_session_timeout = '15s'";
 
 /// Takes the fastest compression of large values that the server has.

@@ -34,8 +34,8 @@ fn of_state(state: &SqlState, message: &str, hint: Option<&str>) -> StoreError {
         "28000" | "28P01" | "3D000" | "3F000" => StoreError::Unavailable(text),
         // terminated by an administrator, shut down, starting
         "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => StoreError::Unavailable(text),
-        // too many connections, locks, deadlocks, serialization
-        "53300" | "55P03" | "40001" | "40P01" => StoreError::Busy(text),
+        // too many connections, locks, deadlocks, serialization, a statement that an administrator cancels
+        "53300" | "55P03" | "40001" | "40P01" | "57014" => StoreError::Busy(text),
         // damaged data or index
         "XX001" | "XX002" => StoreError::Corrupt(text),
         _ => StoreError::Other(text),
@@ -67,7 +67,7 @@ mod tests {
         for code in ["42501", "28P01", "3D000", "57P01", "08006"] {
             assert_eq!(kind(code).0, "unavailable", "{code}");
         }
-        assert_eq!(kind("40P01").0, "busy");
+        assert_eq!([kind("40P01").0, kind("57014").0], ["busy", "busy"]);
         assert_eq!(kind("XX001").0, "corrupt");
         assert_eq!(kind("42P01").0, "other");
         assert_eq!(kind("53100").1, "PostgreSQL reports 53100: words (advice)");

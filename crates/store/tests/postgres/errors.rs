@@ -35,6 +35,28 @@ fn connection_and_permission_errors_name_the_remedy() {
     assert_eq!(store.begin_round().unwrap(), 1, "an owned schema is all that a user needs");
 }
 
+/// Administrators set such limits for the sessions of people.
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn statement_timeout_of_the_role_ends_no_statement() {
+    let (server, owner) = begun("owner");
+    drop(owner);
+    let mut client = server.client();
+    client
+        .batch_execute("CREATE ROLE hasty SUPERUSER LOGIN; ALTER ROLE hasty SET statement_timeout = '500ms'")
+        .unwrap();
+    let store = open_as(&server, "hasty", "w").unwrap();
+    let mut lock = client.transaction().unwrap();
+    lock.batch_execute("LOCK TABLE crawl_c.urls").unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            lock.batch_execute("SELECT pg_sleep(1.5)").unwrap();
+            lock.commit().unwrap();
+        });
+        store.enqueue(&urls(&["https://a/1"])).unwrap();
+    });
+}
+
 /// The `GRANT` of the message for a user that may read and write, as an administrator runs it.
 fn grant(server: &Server, role: &str) {
     server.client().batch_execute(&format!("CREATE ROLE {role} LOGIN")).unwrap();
