@@ -222,9 +222,10 @@ impl HttpClient {
     async fn redirected(&self, request: CrawlRequest, response: Response, draft: Option<Draft>) -> Fetched {
         let status = response.status().as_u16();
         let target = target(&request.url, response.headers());
+        let retry_after = retry_after(response.headers());
         drain_unwanted(response, draft).await;
         match target {
-            Ok(to) => Fetched::Redirect { request, to, status },
+            Ok(to) => Fetched::Redirect { request, to, status, retry_after },
             Err(error) => Fetched::Failed { request, error, status: Some(status), retry_after: None },
         }
     }

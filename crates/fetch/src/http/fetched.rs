@@ -19,6 +19,8 @@ pub enum Fetched {
         to: Url,
         /// 301, 302, 303, 307 or 308.
         status: u16,
+        /// `Retry-After`, if it is valid: the wait before the next request (RFC 9110 §10.2.3).
+        retry_after: Option<Duration>,
     },
     /// An answer that is neither a page nor a failure.
     Skipped {

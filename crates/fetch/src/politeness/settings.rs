@@ -85,9 +85,10 @@ impl SlotOutcome {
         use crate::Fetched as F;
         match fetched {
             F::Page(page) => Self { status: Some(page.status), ..Self::default() },
-            F::Redirect { status, .. } | F::Skipped { status, .. } => {
-                Self { status: Some(*status), ..Self::default() }
+            F::Redirect { status, retry_after, .. } => {
+                Self { status: Some(*status), retry_after: *retry_after, ..Self::default() }
             }
+            F::Skipped { status, .. } => Self { status: Some(*status), ..Self::default() },
             F::Failed { error, status, retry_after, .. } => {
                 let unanswered = status.is_none() && error.is_unanswered();
                 Self { status: *status, retry_after: *retry_after, unanswered, url: None }

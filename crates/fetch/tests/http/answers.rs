@@ -4,7 +4,7 @@ use crate::{
     error, fetch, gzip, page,
     support::{Server, client, request, response, settings},
 };
-use crawl_fetch::{ByteBudget, FetchError, Fetched, HttpClient, SkipKind};
+use crawl_fetch::{ByteBudget, FetchError, Fetched, HttpClient, SkipKind, SlotOutcome};
 use crawl_model::Strategy;
 use std::time::Duration;
 use url::Url;
@@ -74,6 +74,15 @@ async fn redirects_are_returned_and_not_followed() {
     }
     assert_eq!(server.seen().len(), 7, "nothing was followed");
     assert_eq!(server.connections(), 1, "small unwanted bodies do not cost the connection");
+}
+
+#[tokio::test]
+async fn retry_after_of_a_redirect_reaches_the_gate() {
+    let answer = response("302 Found", "Location: /x\r\nRetry-After: 7\r\n", b"");
+    let server = Server::answering(move |_| answer.clone()).await;
+    let fetched = client(settings()).fetch(request(server.url("/"))).await;
+    let outcome = SlotOutcome::of(&fetched);
+    assert_eq!((outcome.status, outcome.retry_after), (Some(302), Some(Duration::from_secs(7))));
 }
 
 #[tokio::test]
