@@ -32,8 +32,12 @@ fn path_of(base: &Path, number: u64) -> PathBuf {
 /// # Errors
 /// When storage fails.
 pub(crate) fn current(store: &dyn Store, base: &Path) -> Result<PathBuf, StoreError> {
-    let number = store.get(&part_key(base))?.and_then(|text| text.parse().ok()).unwrap_or(1);
-    Ok(path_of(base, number))
+    Ok(path_of(base, number_of(store, base)?))
+}
+
+/// Number of the file that is written.
+fn number_of(store: &dyn Store, base: &Path) -> Result<u64, StoreError> {
+    Ok(store.get(&part_key(base))?.and_then(|text| text.parse().ok()).unwrap_or(1))
 }
 
 /// Files of one output, one after the other.
@@ -60,8 +64,17 @@ impl NumberedFiles {
 
 impl FileSeries for NumberedFiles {
     fn next(&mut self) -> Result<Place, OutputError> {
-        self.number = (2..).find(|number| !path_of(&self.base, *number).exists()).unwrap_or(u64::MAX);
-        Ok(Place::of(&path_of(&self.base, self.number)))
+        // numbers below are not taken again if their files were moved away
+        let present = number_of(&*self.store, &self.base)?;
+        for number in present.saturating_add(1).. {
+            let place = Place::of(&path_of(&self.base, number));
+            // a kill before the note of the number leaves a file without a record
+            if !place.path.exists() || place.is_empty()? {
+                self.number = number;
+                return Ok(place);
+            }
+        }
+        Err(StoreError::Other(format!("{} has no further number", self.base.display())).into())
     }
 
     fn opened(&mut self, _ended: &Place) -> Result<(), OutputError> {
@@ -146,6 +159,28 @@ impl RecordOutput for RotatingOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crawl_store::MemoryStore;
+
+    #[test]
+    fn next_number_reuses_an_empty_file_and_no_earlier_number() {
+        let dir = tempfile::tempdir().unwrap();
+        for ending in ["jsonl", "jsonl.zst", "parquet"] {
+            let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+            let base = dir.path().join(format!("pages.{ending}"));
+            let mut next = || {
+                let mut series = NumberedFiles::new(Arc::clone(&store), &base);
+                let place = series.next().unwrap();
+                drop(place.open(Before::Unknown, None).unwrap());
+                series.opened(&place).unwrap();
+                let _ = std::fs::remove_file(&place.path);
+                place.path.file_name().unwrap().to_string_lossy().into_owned()
+            };
+            std::fs::write(dir.path().join(format!("pages-2.{ending}")), "").unwrap();
+            std::fs::write(dir.path().join(format!("pages-4.{ending}")), "x\n").unwrap();
+            // the file of the next number was moved away each time
+            assert_eq!([next(), next(), next()], [2, 3, 5].map(|n| format!("pages-{n}.{ending}")));
+        }
+    }
 
     #[test]
     fn rotation_number_precedes_the_file_extension() {
