@@ -102,6 +102,7 @@ pub fn load_with_sources(
     let mut merge = Merge {
         merged: defaults.clone(),
         defaults,
+        sites: None,
         places: BTreeMap::new(),
         faults: ConfigErrors::default(),
     };
@@ -125,6 +126,9 @@ pub fn load_with_sources(
             (None, Some((section, key))) => merge.flag(section, key, value, flag),
             (None, None) => merge.faults.add(|| fault(flag, key, "unknown key".into())),
         }
+    }
+    if let Some(tables) = merge.sites {
+        merge.merged.insert(SITES.to_owned(), tables);
     }
     let shared = shared::of(&merge.merged);
     let config = read(merge.merged.clone(), "settings").map(|config| Config { shared, ..config });
@@ -193,7 +197,10 @@ fn without_path(problem: &str) -> String {
 /// reports all.
 struct Merge {
     defaults: Table,
+    /// All settings but the tables of sites.
     merged: Table,
+    /// The tables of sites. There may be thousands, and each key that is set is checked by reading `merged`.
+    sites: Option<Value>,
     /// Source of each setting that is not the default.
     places: BTreeMap<String, String>,
     faults: ConfigErrors,
@@ -296,12 +303,14 @@ impl Merge {
 
     /// Takes the tables of sites, which have no defaults.
     fn sites(&mut self, tables: Value, place: &str) {
-        self.merged.insert(SITES.to_owned(), tables);
-        if let Err(fault) = read(self.merged.clone(), place) {
-            self.faults.add(|| fault);
-            self.merged.remove(SITES);
-        } else {
-            self.places.insert(SITES.to_owned(), place.to_owned());
+        let mut all = self.merged.clone();
+        all.insert(SITES.to_owned(), tables.clone());
+        match read(all, place) {
+            Err(fault) => self.faults.add(|| fault),
+            Ok(_) => {
+                self.places.insert(SITES.to_owned(), place.to_owned());
+                self.sites = Some(tables);
+            }
         }
     }
 
