@@ -28,7 +28,7 @@ const PROBES: (Duration, Duration) = (Duration::from_secs(15), Duration::from_se
 
 /// Settings of the session. Every statement finds a few rows by an index, so plans need no statistics. A change without a
 /// transaction of its own is durable with the next durable one. Limits that the role or the database has for sessions of people end
-/// no statement: a migration, a copy and the start of a round take their time.
+/// no statement. A migration, a copy and the start of a round take their time.
 const SESSION: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; \
                        SET jit = off; SET synchronous_commit = off; SET plan_cache_mode = force_generic_plan; \
                        SET client_min_messages = warning; SET lock_timeout = '30s'; \
@@ -75,6 +75,9 @@ impl Target {
     /// Opens a connection and checks the server.
     pub(super) fn connect(&self) -> Result<Db, StoreError> {
         let (mut config, limit) = (self.url.config().clone(), self.url.connect_timeout(CONNECT_TIMEOUT));
+        // each host has its time, and TLS and the begin of the session have as much once more
+        let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
+        let whole = limit.saturating_mul(hosts.saturating_add(1));
         config.connect_timeout(limit).tcp_user_timeout(NETWORK_TIMEOUT).application_name("crawl");
         config.keepalives_idle(PROBES.0).keepalives_interval(PROBES.1);
         if let Some(password) = self.url.password()? {
@@ -84,18 +87,17 @@ impl Target {
         let connected = match self.url.tls() {
             TlsMode::Disable => {
                 config.ssl_mode(SslMode::Disable);
-                runtime.wait(connect(&config, NoTls, limit))
+                runtime.wait(connect(&config, NoTls, whole))
             }
             mode => {
                 let tls = MakeRustlsConnect::new(tls_config(mode, self.url.root_cert())?);
                 config.ssl_mode(SslMode::Require);
-                runtime.wait(connect(&config, tls, limit))
+                runtime.wait(connect(&config, tls, whole))
             }
         };
         let connected = connected.ok_or_else(|| StoreError::Other("the connection is closed".into()))?;
-        let connected = connected.map_err(|_| {
-            StoreError::Unavailable(format!("{} does not answer within {limit:?} a host", self.url))
-        })?;
+        let connected = connected
+            .map_err(|_| StoreError::Unavailable(format!("{} does not answer within {whole:?}", self.url)))?;
         let (client, driver) = connected.map_err(|error| self.unreachable(error))?;
         let mut db = Db::new(Link::new(runtime, client, driver));
         let version = db.one("SELECT current_setting('server_version_num')::int", &[])?;
@@ -122,15 +124,14 @@ impl Target {
 
 type Connected = Result<(Client, Driver), tokio_postgres::Error>;
 
-/// Connects to the first host that answers. `limit` holds for each host, which the library obeys, and once more for TLS and the
-/// begin of the session, which it does not: a server that is stopped accepts connections and says nothing.
+/// Connects to the first host that answers, within `limit`. The library bounds the connection of TCP only, and a stopped server
+/// accepts connections and says nothing.
 async fn connect<T>(config: &Config, tls: T, limit: Duration) -> Result<Connected, Elapsed>
 where
     T: MakeTlsConnect<Socket>,
     T::Stream: Send + 'static,
 {
-    let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
-    let connected = timeout(limit.saturating_mul(hosts.saturating_add(1)), config.connect(tls)).await?;
+    let connected = timeout(limit, config.connect(tls)).await?;
     Ok(connected.map(|(client, connection)| (client, Box::pin(connection) as Driver)))
 }
 
@@ -251,7 +252,7 @@ mod tests {
         let error = receiver.recv_timeout(Duration::from_secs(30)).expect("an answer");
         thread.join().unwrap().unwrap();
         let Some(StoreError::Unavailable(words)) = error else { panic!("{error:?}") };
-        assert_eq!(words, format!("postgres://u@127.0.0.1:{port}/db does not answer within 1s a host"));
+        assert_eq!(words, format!("postgres://u@127.0.0.1:{port}/db does not answer within 2s"));
     }
 
     #[test]
