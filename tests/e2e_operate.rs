@@ -281,7 +281,11 @@ fn failed_pages_are_fetched_again() {
         "{}",
         unknown.stderr
     );
+    // a kill left half a line, which ends in half a character
+    let log = sandbox.read("state/errors.jsonl");
+    sandbox.write("state/errors.jsonl", [log.as_bytes(), b"{\"message\":\"\xe2\x80"].concat());
     assert!(again(&["--kind", "timeout"]).expect(0).stderr.contains("nothing failed as timeout"));
+    sandbox.write("state/errors.jsonl", log);
     let before = server.targets().len();
     let done = again(&[]).expect(0);
     assert!(done.stderr.contains("2 URLs that failed are fetched again"), "{}", done.stderr);

@@ -128,9 +128,9 @@ fn failed_in(dir: &Path, kinds: &[String], is_shared: bool) -> Result<Vec<UrlKey
     };
     // a URL may have failed more than once
     let mut failed = FxHashSet::default();
-    for line in BufReader::new(File::open(&log).map_err(fail)?).lines() {
-        // the last line of a run that was killed may be half of one
-        let Ok(line) = serde_json::from_str::<Line>(&line.map_err(fail)?) else { continue };
+    for line in BufReader::new(File::open(&log).map_err(fail)?).split(b'\n') {
+        // the last line of a run that was killed may be half of one, and end in half of a character
+        let Ok(line) = serde_json::from_slice::<Line>(&line.map_err(fail)?) else { continue };
         if kinds.is_empty() || kinds.contains(&line.kind) {
             failed.extend(error_line::key_of(&line.url, line.url_key.as_deref()));
         }
