@@ -5,14 +5,14 @@
 mod run;
 mod support;
 
-use run::{PATIENCE, Sandbox};
+use run::{PATIENCE, Run, Sandbox, eventually};
 use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
     termios::{Winsize, tcsetwinsize},
 };
 use std::{
     fs::{File, OpenOptions},
-    io::Read,
+    io::{Read, Write},
     num::NonZeroU16,
     os::fd::OwnedFd,
     process::Stdio,
@@ -61,18 +61,23 @@ fn pieces(mut terminal: File) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Crawls 40 pages on a terminal, slowly enough for redraws between the records. The terminal becomes `narrower` once a third of them is shown.
-fn crawl(term: &str, narrower: Option<u16>) -> Shown {
-    let server =
-        Server::start(0, Tree { delay: Duration::from_millis(60), ..Tree::of(40) }.handler()).unwrap();
-    let sandbox = Sandbox::new();
+/// A terminal: the end of the user, and that of the program.
+fn open_terminal() -> (OwnedFd, OwnedFd) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
     tcsetwinsize(&terminal, size(COLUMNS)).unwrap();
     let name = ptsname(&terminal, Vec::new()).unwrap();
-    let slave: OwnedFd =
-        OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap().into();
+    let slave = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    (terminal, slave.into())
+}
+
+/// Crawls 40 pages on a terminal, slowly enough for redraws between the records. The terminal becomes `narrower` once a third of them is shown.
+fn crawl(term: &str, narrower: Option<u16>) -> Shown {
+    let server =
+        Server::start(0, Tree { delay: Duration::from_millis(60), ..Tree::of(40) }.handler()).unwrap();
+    let sandbox = Sandbox::new();
+    let (terminal, slave) = open_terminal();
     let mut command = sandbox.crawl(&[server.url("/")], &["--fields", "url", "--no-dedup"]);
     command.env("TERM", term);
     command.stdin(Stdio::null()).stdout(slave.try_clone().unwrap()).stderr(slave);
@@ -119,4 +124,20 @@ fn dumb_terminal_gets_plain_lines() {
     let contents = shown.screen.screen().contents();
     assert_eq!((shown.code, urls(&shown)), (0, 40), "{contents}");
     assert!(!shown.raw.contains('\u{1b}'), "{:?}", shown.raw);
+}
+
+#[test]
+fn command_that_waits_for_a_terminal_says_so() {
+    let sandbox = Sandbox::new();
+    for words in [&["extract", "--format", "text"][..], &["check", "url"]] {
+        let (terminal, slave) = open_terminal();
+        let mut command = sandbox.bare();
+        let running = Run::start(command.args(words).stdin(slave));
+        drop(command);
+        eventually("the command says what it waits for", || running.stderr_so_far().contains("Ctrl-D"));
+        File::from(terminal.try_clone().unwrap()).write_all(b"https://a.example/words\n\x04").unwrap();
+        let done = running.wait().expect(0);
+        assert!(done.stdout.contains("a.example/words"), "{words:?}: {}", done.stdout);
+        assert_eq!(done.stderr.matches("Ctrl-D").count(), 1, "{}", done.stderr);
+    }
 }

@@ -258,7 +258,7 @@ fn the_summary_offers_retries_only_where_they_may_help() {
     assert!(forbidden.contains("robots_disallowed: 1"), "{forbidden}");
     assert!(!forbidden.contains("retry-errors"), "{forbidden}");
     let missing = said("/more");
-    assert!(missing.contains("fetches the 1 failed pages again"), "{missing}");
+    assert!(missing.contains("fetches the failed page again"), "{missing}");
 }
 
 #[test]

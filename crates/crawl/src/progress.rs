@@ -196,6 +196,7 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
     // Another request for a page that robots.txt forbids would fail as well.
     let forbidden = context.stats.kinds().get("robots_disallowed").copied().unwrap_or_default();
     let failed = context.stats.failed.get().saturating_sub(forbidden);
+    let pages = if failed == 1 { "failed page".to_owned() } else { format!("{failed} failed pages") };
     let _ = match why {
         _ if queued + held > 0 => {
             writeln!(
@@ -203,10 +204,9 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
                 "  next       the same command continues with {queued} queued and {held} held pages"
             )
         }
-        "done" if failed > 0 => writeln!(
-            out,
-            "  next       crawl retry-errors with the same flags fetches the {failed} failed pages again"
-        ),
+        "done" if failed > 0 => {
+            writeln!(out, "  next       crawl retry-errors with the same flags fetches the {pages} again")
+        }
         "done" => writeln!(out, "  next       the same command visits due pages and writes their changes"),
         _ => Ok(()),
     };

@@ -43,8 +43,9 @@ use crawl_extract::Rules;
 use crawl_output::{Fields, shown};
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, IsTerminal, Read, Stdin, Write},
     path::Path,
+    sync::Once,
 };
 use tracing::Level;
 
@@ -112,11 +113,21 @@ fn rules(args: &RulesArgs) -> Result<Rules, Failure> {
     page_rules::load(args.rules.as_deref(), &args.consent_list, say)
 }
 
+/// Standard input. A user at a terminal is told once that the command waits for it.
+fn stdin() -> Stdin {
+    static TOLD: Once = Once::new();
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        TOLD.call_once(|| say("standard input is read: end it with Ctrl-D, or name a file"));
+    }
+    stdin
+}
+
 /// Opens a file, or standard input for `-` and for none.
 fn open(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
     match path {
-        None => Ok(Box::new(BufReader::new(io::stdin()))),
-        Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufReader::new(io::stdin()))),
+        None => Ok(Box::new(BufReader::new(stdin()))),
+        Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufReader::new(stdin()))),
         Some(path) if path.is_dir() => {
             Err(Failure::usage(format!("{}: a folder; name a file, or - for standard input", path.display())))
         }

@@ -6,7 +6,7 @@ use crate::{
     commands::{
         kept::{self, Kept},
         select::{self, Select},
-        write_json,
+        stdin, write_json,
     },
     logging::{say, say_as},
 };
@@ -57,7 +57,7 @@ pub(super) fn of(file: Option<&Path>, more: &[PathBuf]) -> Result<Input, Failure
 /// Looks at the first bytes, which stay in the buffer of standard input. An archive is copied, since its reader seeks.
 fn of_stdin() -> Result<Input, Failure> {
     let fail = |e: io::Error| Failure::input(Path::new("standard input"), &e);
-    let mut stdin = io::stdin().lock();
+    let mut stdin = stdin().lock();
     let head = stdin.fill_buf().map_err(fail)?;
     if ArchiveKind::of_head(head).is_none() && !head.starts_with(&ZSTD) {
         return Ok(Input::One(None));
