@@ -167,7 +167,7 @@ mod tests {
         for ending in ["jsonl", "jsonl.zst", "parquet"] {
             let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
             let base = dir.path().join(format!("pages.{ending}"));
-            let mut next = || {
+            let next = || {
                 let mut series = NumberedFiles::new(Arc::clone(&store), &base);
                 let place = series.next().unwrap();
                 drop(place.open(Before::Unknown, None).unwrap());
