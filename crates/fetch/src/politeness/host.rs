@@ -137,8 +137,10 @@ pub(super) fn learn(
     settings: &PolitenessSettings,
     now: Instant,
 ) {
-    if let Some(wait) = outcome.retry_after.filter(|_| outcome.status.is_some_and(|s| s >= 300)) {
-        host.set_retry_after(wait, settings, now);
+    if let (Some(wait), Some(status @ 300..)) = (outcome.retry_after, outcome.status) {
+        // that of a redirect delays the next request, and never ends the host for the run
+        let most = if status < 400 { settings.max_retry_after } else { Duration::MAX };
+        host.set_retry_after(wait.min(most), settings, now);
     }
     pace(host, outcome, started, settings, now);
     if outcome.unanswered {

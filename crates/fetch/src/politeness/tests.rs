@@ -162,6 +162,18 @@ async fn retry_after_is_obeyed_up_to_its_limit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn retry_after_of_a_redirect_ends_no_host() {
+    let gate = Gate::new(exact(0));
+    for code in [301, 302, 399] {
+        let day = SlotOutcome { retry_after: Some(Duration::from_secs(86_400)), ..status(code) };
+        gate.try_acquire(&key("a")).ok().unwrap().finish(day);
+        assert_eq!(gate.blocked_until(&key("a")), None, "{code}");
+        assert_eq!(wait(&gate, "a"), Duration::from_secs(3_600), "{code}");
+        advance(Duration::from_secs(3_600)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn retry_after_deadlines_survive_the_gate() {
     let gate = Gate::new(exact(0));
     let busy = |seconds| SlotOutcome { retry_after: Some(Duration::from_secs(seconds)), ..status(503) };
