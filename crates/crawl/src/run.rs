@@ -171,7 +171,7 @@ impl Job<'_> {
                         tracing::debug!(%error, "hosts were not given back");
                     }
                     if let Err(failure) = &outcome {
-                        self.tell_late(end, failure).await;
+                        self.send_end(end, failure).await;
                     }
                     return outcome;
                 }
@@ -183,15 +183,15 @@ impl Job<'_> {
             if let Err(failure) = &next {
                 // the run ends with this attempt
                 summary.into_iter().for_each(Summary::say);
-                self.tell_late(end, failure).await;
+                self.send_end(end, failure).await;
             }
             (state, metrics) = next?;
             state.earlier = stats;
         }
     }
 
-    /// Sends the message of an end that was expected to pass, or of a run that did not begin.
-    async fn tell_late(&self, end: Option<RunEnd>, failure: &Failure) {
+    /// Sends `run.ended` of a run that no further attempt follows.
+    async fn send_end(&self, end: Option<RunEnd>, failure: &Failure) {
         if let (Some(notifier), Some(end)) = (&self.notifier, end) {
             notifier.run_ended(&end.failed(failure)).await;
         }
