@@ -42,7 +42,7 @@ fn number_of(store: &dyn Store, base: &Path) -> Result<u64, StoreError> {
 
 /// Files of one output, one after the other.
 pub(crate) trait FileSeries: Send {
-    /// The next file, which does not exist yet.
+    /// The next file, which does not exist yet or has no record.
     fn next(&mut self) -> Result<Place, OutputError>;
 
     /// Notes that the next file is open, and the last one complete.
@@ -66,7 +66,7 @@ impl FileSeries for NumberedFiles {
     fn next(&mut self) -> Result<Place, OutputError> {
         // numbers below are not taken again if their files were moved away
         let present = number_of(&*self.store, &self.base)?;
-        for number in present.saturating_add(1).. {
+        for number in present.saturating_add(1)..=u64::MAX {
             let place = Place::of(&path_of(&self.base, number));
             // a kill before the note of the number leaves a file without a record
             if !place.path.exists() || place.is_empty()? {
