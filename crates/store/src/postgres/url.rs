@@ -73,15 +73,19 @@ impl FromStr for PgUrl {
         if config.get_password().is_some() {
             return Err(a_password());
         }
-        if config.get_hosts().is_empty() {
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             config.host_path(SOCKETS);
         }
-        // an address is where the connection goes to, whatever the host is called
-        let local = match config.get_hostaddrs() {
-            [] => config.get_hosts().iter().all(is_local),
-            addresses => addresses.iter().all(IpAddr::is_loopback),
-        };
+        // behind a loopback address may be a tunnel to the host that is named
+        let local =
+            config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
         let tls = tls.unwrap_or(if local { TlsMode::Disable } else { TlsMode::VerifyFull });
+        if tls == TlsMode::VerifyFull && !has_names(&config) {
+            return Err(refused(
+                "hostaddr without a host has no name for the certificate: write postgres://NAME/DATABASE?hostaddr=…, or add \
+                 sslmode=require",
+            ));
+        }
         Ok(Self { config, tls, root_cert, lease })
     }
 }
@@ -248,6 +252,13 @@ fn tls_mode(name: &str) -> Result<TlsMode, StoreError> {
     }
 }
 
+/// Returns true unless a connection over `hostaddr` has no name that a certificate can be compared with.
+fn has_names(config: &Config) -> bool {
+    let hosts = config.get_hosts();
+    config.get_hostaddrs().is_empty()
+        || !hosts.is_empty() && hosts.iter().all(|host| matches!(host, Host::Tcp(_)))
+}
+
 fn is_local(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {
@@ -320,7 +331,15 @@ mod tests {
             assert_eq!(tls(other), TlsMode::VerifyFull, "{other}");
         }
         assert_eq!(tls("postgres://localhost/d?hostaddr=10.0.0.1"), TlsMode::VerifyFull);
-        assert_eq!(tls("postgres://db.example/d?hostaddr=127.0.0.1"), TlsMode::Disable);
+        assert_eq!(tls("postgres://db.example/d?hostaddr=127.0.0.1"), TlsMode::VerifyFull, "a tunnel");
+        assert_eq!(tls("postgres://localhost/d?hostaddr=127.0.0.1"), TlsMode::Disable);
+        assert_eq!(tls("postgres:///d?hostaddr=127.0.0.1"), TlsMode::Disable);
+        assert_eq!(tls("postgres:///d?hostaddr=10.0.0.1&sslmode=require"), TlsMode::Require);
+        for nameless in ["", "&sslmode=verify-full", "&host=/run/postgresql"] {
+            let url = format!("postgres:///d?hostaddr=10.0.0.1{nameless}");
+            let error = url.parse::<PgUrl>().unwrap_err().to_string();
+            assert!(error.contains("no name for the certificate"), "{url}: {error}");
+        }
         assert_eq!(tls("postgres://h/d?sslmode=disable"), TlsMode::Disable);
         assert_eq!(tls("postgres://h/d?sslmode=require"), TlsMode::Require);
         assert_eq!(tls("postgres://localhost/d?sslmode=verify-full"), TlsMode::VerifyFull);
