@@ -1,39 +1,34 @@
 //! Connections: TLS, passwords, the version of the server, and the session.
 
 use super::{
-    db::{Db, Driver, Link, OwnRuntime, get},
+    db::{Db, Link, OwnRuntime, get},
     error::sql,
     migrate::quoted,
+    reach,
     url::{PgUrl, TlsMode, chain},
 };
 use crawl_model::StoreError;
 use rustls::{ClientConfig, RootCertStore, crypto::CryptoProvider, pki_types::CertificateDer};
 use std::{path::Path, sync::Arc, time::Duration};
-use tokio::time::{error::Elapsed, timeout};
-use tokio_postgres::{Client, Config, NoTls, Socket, config::SslMode, tls::MakeTlsConnect};
+use tokio_postgres::{NoTls, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Oldest version of a server that prunes partitions of updates at run time.
 const OLDEST_SERVER: i32 = 140_000;
 
-/// Maximum wait for a host, and for the answers that begin a session, unless the URL has another one.
+/// Maximum wait for an address, and for the answers that begin a session, unless the URL has another one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time without an acknowledgement after which the network counts as cut.
-const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Silence after which the other side is probed, and the pause between two probes. A machine that loses its power while a
-/// statement runs sends nothing, and no byte of this side is left without an acknowledgement.
-const PROBES: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(5));
-
 /// Settings of the session. Every statement finds a few rows by an index, so plans need no statistics. A change without a
-/// transaction of its own is durable with the next durable one. Limits that the role or the database has for sessions of people end
-/// no statement. A migration, a copy and the start of a round take their time.
+/// transaction of its own is durable with the next durable one.
 const SESSION: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; \
                        SET jit = off; SET synchronous_commit = off; SET plan_cache_mode = force_generic_plan; \
                        SET client_min_messages = warning; SET lock_timeout = '30s'; \
-                       SET statement_timeout = 0; SET idle_session_timeout = 0; \
                        SET idle_in_transaction_session_timeout = '15s'";
+
+/// Limits of the session that are lifted unless the URL sets them. Those of the role or the database are meant for sessions of
+/// people, and a migration, a copy and the start of a round take their time.
+const LIFTED: [&str; 2] = ["statement_timeout", "idle_session_timeout"];
 
 /// Takes the fastest compression of large values that the server has.
 const COMPRESSION: &str = "SELECT set_config('default_toast_compression', 'lz4', false) FROM pg_settings \
@@ -75,11 +70,9 @@ impl Target {
     /// Opens a connection and checks the server.
     pub(super) fn connect(&self) -> Result<Db, StoreError> {
         let (mut config, limit) = (self.url.config().clone(), self.url.connect_timeout(CONNECT_TIMEOUT));
-        // each host has its time, and TLS and the begin of the session have as much once more
-        let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
-        let whole = limit.saturating_mul(hosts.saturating_add(1));
-        config.connect_timeout(limit).tcp_user_timeout(NETWORK_TIMEOUT).application_name("crawl");
-        config.keepalives_idle(PROBES.0).keepalives_interval(PROBES.1);
+        // TLS and the begin of the session have as much time as the connection itself
+        let whole = limit.saturating_mul(2);
+        config.connect_timeout(limit).application_name("crawl");
         if let Some(password) = self.url.password()? {
             config.password(password);
         }
@@ -87,24 +80,43 @@ impl Target {
         let connected = match self.url.tls() {
             TlsMode::Disable => {
                 config.ssl_mode(SslMode::Disable);
-                runtime.wait(connect(&config, NoTls, whole))
+                runtime.wait(reach::connect(&config, NoTls, whole))
             }
             mode => {
                 let tls = MakeRustlsConnect::new(tls_config(mode, self.url.root_cert())?);
                 config.ssl_mode(SslMode::Require);
-                runtime.wait(connect(&config, tls, whole))
+                runtime.wait(reach::connect(&config, tls, whole))
             }
         };
         let connected = connected.ok_or_else(|| StoreError::Other("the connection is closed".into()))?;
-        let connected = connected
-            .map_err(|_| StoreError::Unavailable(format!("{} does not answer within {whole:?}", self.url)))?;
-        let (client, driver) = connected.map_err(|error| self.unreachable(error))?;
+        let (client, driver) = connected.map_err(|error| match error {
+            Some(error) => self.unreachable(error),
+            None => StoreError::Unavailable(format!(
+                "{}: no answer within {} s; see connect_timeout in docs/postgres.md",
+                self.url,
+                whole.as_secs()
+            )),
+        })?;
         let mut db = Db::new(Link::new(runtime, client, driver));
         let version = db.one("SELECT current_setting('server_version_num')::int", &[])?;
         check_version(get(&version, 0)?)?;
-        db.batch(&format!("SET search_path TO {}; {SESSION}", quoted(&self.schema)))?;
+        db.batch(&self.session())?;
         db.rows(COMPRESSION, &[])?;
         Ok(db)
+    }
+
+    /// Statements that begin a session.
+    fn session(&self) -> String {
+        let lifted = LIFTED.iter().filter(|limit| !self.sets(limit));
+        let lifted: String = lifted.map(|limit| format!("; SET {limit} = 0")).collect();
+        format!("SET search_path TO {}; {SESSION}{lifted}", quoted(&self.schema))
+    }
+
+    /// Returns true if the `options` of the URL have this setting of the session.
+    fn sets(&self, setting: &str) -> bool {
+        // the server takes `--statement-timeout=60s` too
+        let options = self.url.config().get_options().unwrap_or_default();
+        options.replace('-', "_").to_ascii_lowercase().contains(setting)
     }
 
     fn unreachable(&self, error: tokio_postgres::Error) -> StoreError {
@@ -120,19 +132,6 @@ impl Target {
         }
         StoreError::Unavailable(words)
     }
-}
-
-type Connected = Result<(Client, Driver), tokio_postgres::Error>;
-
-/// Connects to the first host that answers, within `limit`. The library bounds the connection of TCP only, and a stopped server
-/// accepts connections and says nothing.
-async fn connect<T>(config: &Config, tls: T, limit: Duration) -> Result<Connected, Elapsed>
-where
-    T: MakeTlsConnect<Socket>,
-    T::Stream: Send + 'static,
-{
-    let connected = timeout(limit, config.connect(tls)).await?;
-    Ok(connected.map(|(client, connection)| (client, Box::pin(connection) as Driver)))
 }
 
 fn check_version(found: i32) -> Result<(), StoreError> {
@@ -240,11 +239,8 @@ mod tests {
         assert!(missing.unwrap_err().to_string().contains("/nonexistent/ca.pem"));
     }
 
-    #[test]
-    fn silent_server_is_unavailable() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let text = format!("postgres://u@127.0.0.1:{port}/db?connect_timeout=1");
+    /// The error of a connection to this URL.
+    fn refusal(text: &str) -> String {
         let target = Target::new(&text.parse().unwrap(), "news").unwrap();
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         let connect = move || sender.send(target.connect().err());
@@ -252,7 +248,47 @@ mod tests {
         let error = receiver.recv_timeout(Duration::from_secs(30)).expect("an answer");
         thread.join().unwrap().unwrap();
         let Some(StoreError::Unavailable(words)) = error else { panic!("{error:?}") };
-        assert_eq!(words, format!("postgres://u@127.0.0.1:{port}/db does not answer within 2s"));
+        words
+    }
+
+    /// A server that accepts connections and says nothing, and its port.
+    fn silent_server() -> (std::net::TcpListener, u16) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        (listener, port)
+    }
+
+    #[test]
+    fn silent_server_is_unavailable() {
+        let (_listener, port) = silent_server();
+        let words = refusal(&format!("postgres://u@127.0.0.1:{port}/db?connect_timeout=1"));
+        let place = format!("postgres://u@127.0.0.1:{port}/db");
+        assert_eq!(words, format!("{place}: no answer within 2 s; see connect_timeout in docs/postgres.md"));
+    }
+
+    #[test]
+    fn host_behind_a_silent_one_is_asked() {
+        let ((_first, one), (second, two)) = (silent_server(), silent_server());
+        let answer =
+            std::thread::Builder::new().name("second".into()).spawn(move || second.accept().map(drop));
+        let words = refusal(&format!("postgres://u@127.0.0.1:{one},127.0.0.1:{two}/db?connect_timeout=1"));
+        assert!(!words.contains("no answer"), "the second host closes the connection: {words}");
+        answer.unwrap().join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn limits_of_the_url_are_not_lifted() {
+        let session = |query: &str| {
+            let url = format!("postgres://u@h/db{query}").parse().unwrap();
+            Target::new(&url, "news").unwrap().session()
+        };
+        assert!(session("").ends_with("; SET statement_timeout = 0; SET idle_session_timeout = 0"));
+        let own = session("?options=-c%20statement_timeout%3D60000");
+        assert!(!session("?options=--Statement-Timeout%3D1min").contains("statement_timeout"));
+        assert!(
+            !own.contains("statement_timeout = 0") && own.contains("SET idle_session_timeout = 0"),
+            "{own}"
+        );
     }
 
     #[test]

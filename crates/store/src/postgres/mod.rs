@@ -29,6 +29,7 @@ mod page_fences;
 mod parts;
 mod password;
 mod quota;
+mod reach;
 mod read_ahead;
 mod recrawl;
 mod reopen;

@@ -1,6 +1,6 @@
 //! URLs of databases: `postgres://USER@HOST/DATABASE`.
 
-use super::password;
+use super::{password, reach};
 use crate::store_url::refused;
 use crawl_model::StoreError;
 use std::{
@@ -76,6 +76,9 @@ impl FromStr for PgUrl {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             config.host_path(SOCKETS);
         }
+        reach::notice_losses(&mut config, |name| {
+            form_urlencoded::parse(query.as_bytes()).any(|(key, _)| key == name)
+        });
         // behind a loopback address may be a tunnel to the host that is named
         let local =
             config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
