@@ -179,6 +179,8 @@ fn fault(place: &str, key: &str, problem: String) -> ConfigError {
 }
 
 fn read(table: Table, place: &str) -> Result<Config, ConfigError> {
+    #[cfg(test)]
+    tests::note_read(&table);
     serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| ConfigError {
         place: place.to_owned(),
         key: e.path().to_string(),
