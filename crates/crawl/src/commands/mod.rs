@@ -113,11 +113,11 @@ fn rules(args: &RulesArgs) -> Result<Rules, Failure> {
     page_rules::load(args.rules.as_deref(), &args.consent_list, say)
 }
 
-/// Standard input. A user at a terminal is told once that the command waits for it.
-fn stdin() -> Stdin {
+/// Standard input. A user at a terminal who has not named it by `-` is told once that the command waits for it.
+fn stdin(is_named: bool) -> Stdin {
     static TOLD: Once = Once::new();
     let stdin = io::stdin();
-    if stdin.is_terminal() {
+    if !is_named && stdin.is_terminal() {
         TOLD.call_once(|| say("standard input is read: end it with Ctrl-D, or name a file"));
     }
     stdin
@@ -126,8 +126,8 @@ fn stdin() -> Stdin {
 /// Opens a file, or standard input for `-` and for none.
 fn open(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
     match path {
-        None => Ok(Box::new(BufReader::new(stdin()))),
-        Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufReader::new(stdin()))),
+        None => Ok(Box::new(BufReader::new(stdin(false)))),
+        Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufReader::new(stdin(true)))),
         Some(path) if path.is_dir() => {
             Err(Failure::usage(format!("{}: a folder; name a file, or - for standard input", path.display())))
         }

@@ -48,16 +48,18 @@ pub(super) fn of(file: Option<&Path>, more: &[PathBuf]) -> Result<Input, Failure
         let names: Vec<PathBuf> = [first.to_owned()].into_iter().chain(more.iter().cloned()).collect();
         return Ok(Input::Many(kept::inputs(&names)?));
     }
-    let Some(path) = file.filter(|path| path.as_os_str() != "-") else { return of_stdin() };
+    let Some(path) = file.filter(|path| path.as_os_str() != "-") else {
+        return of_stdin(file.is_some());
+    };
     let is_archive = captures::archive_kind(path)?.is_some() || captures::is_named_as_archive(path);
     let has_many = path.is_dir() || is_archive;
     Ok(if has_many { Input::Many(vec![CaptureInput::Path(path.to_owned())]) } else { Input::One(None) })
 }
 
 /// Looks at the first bytes, which stay in the buffer of standard input. An archive is copied, since its reader seeks.
-fn of_stdin() -> Result<Input, Failure> {
+fn of_stdin(is_named: bool) -> Result<Input, Failure> {
     let fail = |e: io::Error| Failure::input(Path::new("standard input"), &e);
-    let mut stdin = stdin().lock();
+    let mut stdin = stdin(is_named).lock();
     let head = stdin.fill_buf().map_err(fail)?;
     if ArchiveKind::of_head(head).is_none() && !head.starts_with(&ZSTD) {
         return Ok(Input::One(None));
