@@ -199,7 +199,7 @@ fn many_errors_are_counted() {
 }
 
 thread_local! {
-    /// How often this thread has read tables of sites.
+    /// Number of times that this thread has read tables of sites.
     static SITE_READS: Cell<usize> = const { Cell::new(0) };
 }
 

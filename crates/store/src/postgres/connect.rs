@@ -27,7 +27,7 @@ const SESSION: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SE
                        SET idle_in_transaction_session_timeout = '15s'";
 
 /// Limits of the session that are lifted unless the URL sets them. Those of the role or the database are meant for sessions of
-/// people, and a migration, a copy and the start of a round take their time.
+/// people. A migration, a copy and the start of a round take their time.
 const LIFTED: [&str; 2] = ["statement_timeout", "idle_session_timeout"];
 
 /// Takes the fastest compression of large values that the server has.
