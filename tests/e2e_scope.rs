@@ -337,7 +337,9 @@ fn pages_behind_headers_scripts_and_series_are_followed() {
         ),
         "/header" => Response::html("<title>h</title>").header("Refresh", "0; url=/by-header"),
         "/script" => Response::html("<script>location.href = '/by-script'</script>"),
-        "/notes.md" => Response::new(200, "text/markdown", "# Notes\n\nA *text* with [a link](by-markdown).\n"),
+        "/notes.md" => {
+            Response::new(200, "text/markdown", "# Notes\n\nA *text* with [a link](by-markdown).\n")
+        }
         _ => Response::html(page(request.path(), &[])),
     };
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());

@@ -264,7 +264,11 @@ fn extract(context: &Context, page: FetchedPage) -> Result<Extracted, StoreError
     }
 }
 
-fn read(context: &Context, mut page: FetchedPage, body_hash: Option<BodyHash>) -> Result<Extracted, StoreError> {
+fn read(
+    context: &Context,
+    mut page: FetchedPage,
+    body_hash: Option<BodyHash>,
+) -> Result<Extracted, StoreError> {
     let content_type = page.headers.get("content-type");
     let partial = strategies::partial_result(context, &page.request)?;
     let known_as = known_as(context, &page);

@@ -360,7 +360,8 @@ mod tests {
     }
 
     /// "План работы на неделю " in windows-1251.
-    const RUSSIAN: [u8; 22] = *b"\xcf\xeb\xe0\xed \xf0\xe0\xe1\xee\xf2\xfb \xed\xe0 \xed\xe5\xe4\xe5\xeb\xfe ";
+    const RUSSIAN: [u8; 22] =
+        *b"\xcf\xeb\xe0\xed \xf0\xe0\xe1\xee\xf2\xfb \xed\xe0 \xed\xe5\xe4\xe5\xeb\xfe ";
 
     #[test]
     fn declaration_of_the_page_is_used_under_a_wrong_header() {

@@ -197,6 +197,7 @@ mod tests {
         assert_eq!((found[0].url.as_str(), found[0].kind), ("https://a.test/d", LinkKind::Script));
         let text = "<p>A page with a text of its own may offer a script.</p>".repeat(3);
         assert!(links(&format!("{script}{text}")).is_empty());
+        assert!(links(&format!("{script}<script src=app.js></script><div id=app></div>")).is_empty());
     }
 
     #[test]
