@@ -70,8 +70,8 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
     Decoded { text, charset: encoding.name(), source, had_errors, overridden }
 }
 
-/// Charset of a page without a credible declaration, or with a wrong header, which servers send for all their pages:
-/// the page's own declaration may be right then.
+/// Charset of a page without a credible declaration, or with a wrong header. Servers send one header for all their
+/// pages, so the page's own declaration may be right then.
 fn undeclared(bytes: &[u8], valid_utf8: bool, has_wrong_header: bool) -> (&'static Encoding, Source) {
     if let Some(encoding) = utf16_without_bom(bytes) {
         return (encoding, Source::Guess);

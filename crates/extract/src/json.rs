@@ -2,9 +2,9 @@
 
 use serde_json::{Deserializer, Value};
 
-/// Reads JSON of a page, also with faults that browsers and search engines pass over: a frame of comments or CDATA,
-/// comments, line breaks in strings, commas before a closing bracket, escapes that JSON does not know, and text
-/// behind the value.
+/// Reads JSON of a page, also with faults that browsers and search engines pass over. These are a frame of comments or
+/// CDATA, comments, line breaks in strings, and commas before a closing bracket. So are unknown escapes, and text behind
+/// the value.
 pub(crate) fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| {
         let repaired = repaired(unframed(text));
@@ -15,8 +15,8 @@ pub(crate) fn parse(text: &str) -> Option<Value> {
     })
 }
 
-/// Returns true if a text of JSON may be invalid only for single surrogates, which scripts write for a text that was
-/// cut within a character.
+/// Returns true if a text of JSON may be invalid only for single surrogates. Scripts write one for a text that was cut
+/// within a character.
 pub(crate) fn has_surrogates(text: &str) -> bool {
     text.contains("\\ud") || text.contains("\\uD")
 }

@@ -5,7 +5,7 @@ use crawl_model::{Link, LinkKind};
 use std::collections::HashSet;
 use url::Url;
 
-/// Returns true for a page that is declared as Markdown (RFC 7763), or as plain text under the name of a Markdown file or of
+/// Returns true for a page that is declared as Markdown (RFC 7763). Plain text counts under the name of a Markdown file or of
 /// `llms.txt`.
 pub(crate) fn is_markdown(content_type: Option<&str>, url: Option<&Url>) -> bool {
     match content_type.map(essence).as_deref() {

@@ -109,8 +109,8 @@ fn chunk_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
     Some((size, bytes.get(end + 1..)?))
 }
 
-/// Undoes an encoding. A body that does not have it and looks like markup is unchanged: some crawlers decode a
-/// body and keep the name of its encoding, and some servers send a name that is none (`utf-8`, `none`).
+/// Undoes an encoding. A body that does not have it and looks like markup is unchanged. Some crawlers decode a body
+/// and keep the name of its encoding, and some servers send a name that is none (`utf-8`, `none`).
 fn decoded(encoding: &str, body: Vec<u8>, most: usize) -> Result<Vec<u8>, RecordError> {
     match undone(encoding, &body, most) {
         Ok(Some(plain)) => Ok(plain),

@@ -102,7 +102,7 @@ fn kind(text: &str, rules: &Boilerplate, buffer: &mut String) -> Option<Kind> {
     rules.comment_titles.contains(buffer.as_str()).then_some(Kind::Comments)
 }
 
-/// The box that begins with a title of a kind, and its parts after it; `whole` is the prose of the page, `siblings` the number of
+/// The box that begins with a title of a kind, and its parts after it. `whole` is the prose of the page. `siblings` counts the
 /// siblings that may still be read.
 fn boxes(
     page: &Page<'_>,

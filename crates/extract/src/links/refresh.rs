@@ -68,8 +68,8 @@ const fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.')
 }
 
-/// URL of a declarative refresh in a meta element or a `Refresh` header, unless it is later than 10 s (HTML standard, "shared
-/// declarative refresh steps").
+/// URL of a declarative refresh in a meta element or a `Refresh` header, unless it is later than 10 s. After the HTML standard,
+/// "shared declarative refresh steps".
 #[must_use]
 pub fn target(content: &str) -> Option<&str> {
     let content = content.trim_ascii_start();
