@@ -70,22 +70,22 @@ fn main() -> Result<(), Box<dyn Error>> {
             "metadata": {"title": page.metadata.title, "author": page.metadata.authors, "published": page.metadata.published,
                 "modified": page.metadata.modified, "sources": page.metadata.sources, "confidence": page.metadata.confidence,
                 "language": page.metadata.language, "languageDetected": page.metadata.language_detected},
-            "links": page.links.len(), "warnings": page.warnings, "ms": timed.then(|| elapsed.as_secs_f64() * 1000.0),
+            "links": page.links.len(), "warnings": page.warnings, "ms": timed.then_some(elapsed.as_secs_f64() * 1000.0),
             "all": as_crawl.then(|| hash(&format!("{page:?} {counted:?}"))),
         });
         writeln!(out, "{row}")?;
     }
     out.flush()?;
     if timed {
-        let ms = spent.as_secs_f64() * 1000.0;
-        let text = format!(
-            "{pages} pages, {:.3} ms CPU a page, {:.1} MB/s\n",
-            ms / f64::from(pages),
-            bytes as f64 / 1000.0 / ms
-        );
-        std::io::stdout().write_all(text.as_bytes())?;
+        std::io::stdout().write_all(speed(spent, pages, bytes).as_bytes())?;
     }
     Ok(())
+}
+
+fn speed(spent: Duration, pages: u32, bytes: usize) -> String {
+    let ms = spent.as_secs_f64() * 1000.0;
+    let (a_page, megabytes) = (ms / f64::from(pages), bytes as f64 / 1000.0 / ms);
+    format!("{pages} pages, {a_page:.3} ms CPU a page, {megabytes:.1} MB/s\n")
 }
 
 fn hash(text: &str) -> u64 {

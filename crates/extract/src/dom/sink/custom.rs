@@ -9,12 +9,11 @@ pub(super) fn make_blocks(dom: &mut Dom) {
     if dom.custom.is_empty() {
         return;
     }
-    let around = around_blocks(dom);
+    let all: Vec<(u32, bool)> = dom.custom.iter().map(|(id, _)| *id).zip(around_blocks(dom)).collect();
     let mut with_text = (NONE, false);
-    for at in 0..dom.custom.len() {
-        let id = dom.custom[at].0;
+    for (id, is_around) in all {
         let parent = dom.parent(id);
-        if !around[at] || parent == NONE || !may_hold_blocks(dom.tag(parent)) {
+        if !is_around || parent == NONE || !may_hold_blocks(dom.tag(parent)) {
             continue;
         }
         // Siblings stand side by side, mostly.
