@@ -1,5 +1,6 @@
 //! The command line of the crawler: arguments, commands, progress and reports. The crawl itself is in [`crawl_engine`].
 
+mod background_tasks;
 pub mod cli;
 mod commands;
 mod distinct_files;
@@ -10,6 +11,7 @@ mod progress_line;
 mod reconnect;
 pub mod report;
 pub mod run;
+mod run_end;
 mod signals;
 mod terminal;
 mod upkeep;

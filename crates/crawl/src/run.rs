@@ -1,13 +1,16 @@
 //! The main job: from flags to a finished run.
 
+pub use crate::run_end::finish;
 use crate::{
+    background_tasks::BackgroundTasks,
     cli::RunArgs,
     distinct_files,
-    logging::{say, say_as, say_json},
+    logging::{say, say_as},
     place::Place,
-    progress::{self, Places},
+    progress,
     reconnect::{Patience, is_passing, is_passing_error},
-    report::{self, Named, Samples},
+    report::{Named, Samples},
+    run_end::{Summary, leave_report, places_of, run_end},
     signals::StopRequest,
     upkeep,
     usage_error::command_line,
@@ -17,29 +20,24 @@ use crawl_engine::{
     context::Context,
     descriptors,
     ending::Ending,
-    exit::{Exit, Failure, exit_code},
+    exit::{Exit, Failure},
     platform::Platform,
     seeds::{self, Seeds},
-    session::{Session, check_browser, check_outputs, check_owner, close_outputs},
-    stage_error::StageError,
+    session::{Session, check_browser, check_outputs, check_owner},
     state::{self, SharedCrawl, State},
     stats::Stats,
-    threads, visit,
+    threads,
 };
 use crawl_fetch::{Seed, is_public};
 use crawl_model::{FrontierCounts, StoreError, hide_userinfo};
-use crawl_output::OutputError;
 use crawl_server::{
     metrics::Metrics,
-    notify::{Changes, Notifier, RunEnd, Totals},
+    notify::{Notifier, RunEnd},
 };
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 use tracing::Level;
 use url::{Host, Url};
 
@@ -287,229 +285,6 @@ async fn crawl(
     }
     tasks.end().await;
     Attempt { outcome: exit, summary, end, stats: Some(context.stats.carried()) }
-}
-
-/// The summary of a run, as it is shown.
-enum Summary {
-    Text(String),
-    Json(serde_json::Map<String, serde_json::Value>),
-}
-
-impl Summary {
-    fn of(context: &Context, why: &str, counts: &FrontierCounts, places: &Places<'_>) -> Self {
-        match context.config.log.format {
-            LogFormat::Text => Self::Text(progress::summary(context, why, counts, places)),
-            LogFormat::Json => Self::Json(progress::summary_json(context, why, counts, places)),
-        }
-    }
-
-    fn say(self) {
-        match self {
-            Self::Text(text) => say(&text),
-            Self::Json(fields) => say_json(Level::INFO, "summary", fields),
-        }
-    }
-}
-
-/// Places of the output, the error log and the report.
-fn places_of<'n>(state: &State, named: &'n Named, report: Option<&'n Path>) -> Places<'n> {
-    let errors = (!state.is_temporary).then(|| Path::new(&named.errors));
-    Places { output: &named.output, errors, report }
-}
-
-/// The result of a run, for messages.
-fn run_end(context: &Context, state: &State, named: &Named, exit: &Result<Exit, Failure>) -> RunEnd {
-    let stats = &context.stats;
-    let code = exit.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
-    let report = crawl_output::absolute(&state.dir.join(report::PAGE_NAME));
-    RunEnd {
-        exit_code: code as u8,
-        ended: code.words().to_owned(),
-        error: exit.as_ref().err().map(|failure| format!("{:#}", failure.error)),
-        seeds: named.seeds.clone(),
-        output: Some(named.output.clone()),
-        report: report.exists().then(|| report.display().to_string()),
-        totals: Some(Totals {
-            seconds: stats.started.elapsed().as_secs_f64(),
-            records: stats.records.get(),
-            pages: stats.pages.get(),
-            errors: stats.failed.get(),
-        }),
-        changes: Changes {
-            new: stats.pages_new.get(),
-            changed: stats.pages_changed.get(),
-            gone: stats.pages_gone.get(),
-        },
-        changed_pages: stats.changed_pages(),
-    }
-}
-
-/// Closes the outputs of a run, leaves its report and prints its summary; `named` has the names of outputs and seeds.
-///
-/// # Errors
-/// The error of the run; or the state cannot be written.
-pub fn finish(
-    (context, samples): (&Context, &Samples),
-    state: &State,
-    named: &Named,
-    outcome: Result<(), StageError>,
-    quiet: bool,
-) -> Result<Exit, Failure> {
-    let ending = context.control.ending.get().copied().unwrap_or(Ending::Interrupted);
-    let mut named = named.clone();
-    let (counts, damage) = if outcome.is_ok() {
-        // asked before the end of the round is noted: after it an error of the store fails no run
-        let known = (context.store.counts()?, state::damage(&*context.store)?);
-        // after an error a file may hold lines that were not settled: those are for the next run to cut off
-        close_outputs(context, state, [&named.output, &named.errors], ending)?;
-        if has_no_part(context, &named.output) {
-            named.output = "none, since this worker wrote no record".to_owned();
-        }
-        known
-    } else {
-        // after an error of the store there is nothing to ask it, and the error is what matters
-        (context.store.counts().unwrap_or_default(), None)
-    };
-    let exit = exit_code_of(context, ending, &counts, damage.is_some());
-    let why = progress::heading(outcome.as_ref().err(), ending, &counts, &context.stats);
-    let why = if state.is_temporary { why.trim_end_matches(", state saved") } else { why };
-    let report = leave_report(
-        (context, samples, &named),
-        state,
-        (why, outcome.as_ref().err().map_or(exit, Exit::of)),
-        &counts,
-    );
-    if !quiet {
-        let places = places_of(state, &named, report.as_deref());
-        Summary::of(context, why, &counts, &places).say();
-    }
-    if outcome.is_ok()
-        && ending == Ending::Drained
-        && let Err(error) = upkeep::compact(&*state.store, &context.config.state, quiet)
-    {
-        tracing::warn!(%error, "the state is not compacted");
-    }
-    match outcome {
-        Ok(()) => exit_or_failure(context, exit, damage),
-        Err(StageError::Output(OutputError::ClosedPipe)) => Ok(Exit::Done),
-        Err(StageError::Output(OutputError::Abandoned)) => Ok(Exit::Interrupted),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Returns true if the part of a worker was removed, since it had no record.
-fn has_no_part(context: &Context, output: &str) -> bool {
-    let config = &context.config;
-    let is_part = config.output.path().is_some_and(|path| path.to_string_lossy().contains('*'));
-    config.state.is_shared() && is_part && !Path::new(output).exists()
-}
-
-/// The report of a run, if one is wanted and can be written; `end` says why it ended, and with which code.
-fn leave_report(
-    (context, samples, named): (&Context, &Samples, &Named),
-    state: &State,
-    end: (&str, Exit),
-    counts: &FrontierCounts,
-) -> Option<PathBuf> {
-    if !context.config.state.report {
-        return None;
-    }
-    report::leave((context, samples, named), state.round, &state.dir, end, counts)
-}
-
-/// Tasks beside a session: a request to stop is passed on, progress and metrics are shown, samples taken.
-struct BackgroundTasks {
-    samples: JoinHandle<()>,
-    stop: JoinHandle<()>,
-    metrics: JoinHandle<()>,
-    /// Cancelled once the exit code is known.
-    ended: CancellationToken,
-    progress: Option<JoinHandle<()>>,
-    done: CancellationToken,
-}
-
-impl BackgroundTasks {
-    fn start(
-        context: &Arc<Context>,
-        samples: &Arc<Samples>,
-        stop: &StopRequest,
-        (metrics, quiet): (Metrics, bool),
-    ) -> Self {
-        stop.listen();
-        let (requested, cancel) = (stop.requested().clone(), context.control.cancel.clone());
-        if let Some(address) = metrics.address().filter(|_| !quiet) {
-            say(&format!("metrics at http://{address}/metrics"));
-        }
-        let (done, closed) = (CancellationToken::new(), CancellationToken::new());
-        // a collector of JSON lines has no use for a line of progress
-        let shows = !quiet && context.config.log.format == LogFormat::Text;
-        let (sampled, counted, ended) = (Arc::clone(samples), Arc::clone(context), done.clone());
-        Self {
-            samples: tokio::spawn(async move { sampled.take(&counted.stats, ended).await }),
-            stop: tokio::spawn(async move {
-                requested.cancelled().await;
-                cancel.cancel();
-            }),
-            metrics: tokio::spawn(metrics.show(Arc::clone(context), closed.clone())),
-            progress: shows.then(|| tokio::spawn(progress::show(Arc::clone(context), done.clone()))),
-            done,
-            ended: closed,
-        }
-    }
-
-    /// The run has ended: the line of progress is wiped before the summary is printed.
-    async fn wipe(&mut self) {
-        self.done.cancel();
-        if let Some(progress) = self.progress.take() {
-            let _ = progress.await;
-        }
-    }
-
-    /// Waits for what still shows the last counts.
-    async fn end(self) {
-        self.ended.cancel();
-        let _ = (self.samples.await, self.metrics.await);
-        self.stop.abort();
-    }
-}
-
-/// The code for how a run without an error ended.
-fn exit_code_of(context: &Context, ending: Ending, counts: &FrontierCounts, damaged: bool) -> Exit {
-    match exit_code(ending, counts, &context.stats) {
-        Exit::Done if damaged => Exit::Damaged,
-        exit => exit,
-    }
-}
-
-/// The end of a run without an error, as a failure where cron has to be told in words.
-fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Result<Exit, Failure> {
-    if exit == Exit::Damaged {
-        state::forget_damage(&*context.store);
-        return Err(Failure::new(exit, damage.unwrap_or_default()));
-    }
-    if exit == Exit::NoSeed {
-        let failures = match context.stats.first_failures() {
-            none if none.is_empty() => {
-                without_failures(&context.stats.kinds(), context.stats.pages_gone.get())
-            }
-            failures => failures.join("; "),
-        };
-        return Err(Failure::new(exit, format!("no seed could be fetched: {failures}")));
-    }
-    Ok(exit)
-}
-
-/// The reason of a run without pages and without failures. `gone` counts the pages that are gone.
-fn without_failures(kinds: &BTreeMap<&'static str, u64>, gone: u64) -> String {
-    const NO_PAGES: [&str; 4] = ["content_type", "sniffed_type", "attachment", "no_content"];
-    let left_out = kinds.keys().find_map(|kind| Some((*kind, visit::left_out(kind)?)));
-    match left_out.filter(|_| gone == 0) {
-        Some((kind, _)) if NO_PAGES.contains(&kind) => format!(
-            "no seed is HTML or plain text ({kind}); to crawl the pages of a sitemap or feed, name its site: crawl https://HOST/"
-        ),
-        Some((kind, reason)) => format!("{kind}: {reason}"),
-        None => "all pages of the last round are gone".to_owned(),
-    }
 }
 
 /// Reports how the state directory affects this run.
