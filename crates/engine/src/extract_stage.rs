@@ -335,7 +335,7 @@ mod tests {
     use crawl_model::{Body, Discovery, Frontier, Headers, Lane, Store, Timings};
     use crawl_store::MemoryStore;
 
-    fn fetched(context: &Context, url: &Url, html: String) -> FetchedPage {
+    pub(super) fn fetched(context: &Context, url: &Url, html: String) -> FetchedPage {
         let host = HostKey::of(url).unwrap();
         let leased = context.store.lease(&host, Lane::Plain, 1, "worker", i64::MAX - 1, i64::MAX).unwrap();
         let request = leased.into_iter().next().unwrap();

@@ -1,6 +1,9 @@
 //! Pages that are Markdown documents: their title and their links.
 
-use crate::{plain::essence, text};
+use crate::{
+    plain::{essence, is_markdown_type},
+    text,
+};
 use crawl_model::{Link, LinkKind};
 use std::collections::HashSet;
 use url::Url;
@@ -9,7 +12,7 @@ use url::Url;
 /// `llms.txt`.
 pub(crate) fn is_markdown(content_type: Option<&str>, url: Option<&Url>) -> bool {
     match content_type.map(essence).as_deref() {
-        Some("text/markdown" | "text/x-markdown") => true,
+        Some(media) if is_markdown_type(media) => true,
         Some("text/plain") => url.is_some_and(|url| {
             let path = url.path().to_ascii_lowercase();
             NAMES.iter().any(|name| path.ends_with(name))

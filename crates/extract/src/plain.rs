@@ -5,10 +5,15 @@ use crate::{invisible, render};
 /// Returns true for plain text: declared as such, or undeclared and without a tag.
 pub(crate) fn is_plain(content_type: Option<&str>, text: &str) -> bool {
     match content_type.map(essence).as_deref() {
-        Some("text/plain" | "text/markdown" | "text/x-markdown") => !looks_like_html(text),
+        Some(media) if media == "text/plain" || is_markdown_type(media) => !looks_like_html(text),
         Some("text/html" | "application/xhtml+xml") => false,
         _ => !has_tag(text),
     }
+}
+
+/// Returns true for the media types of Markdown, without parameters and in lower case.
+pub(crate) fn is_markdown_type(media: &str) -> bool {
+    matches!(media, "text/markdown" | "text/x-markdown")
 }
 
 /// A media type without parameters, in lower case.

@@ -36,3 +36,42 @@ pub(super) fn forget_validators(page: &mut FetchedPage, extraction: &Extraction)
     }
     leads_out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tests::fetched, *};
+    use crate::{config, links::new_url, session};
+    use crawl_model::{Discovery, Frontier, HostKey, Store};
+    use crawl_store::MemoryStore;
+    use std::sync::Arc;
+
+    /// Such a page is fetched whole in the next round, which has no scope of the round before.
+    #[test]
+    fn seed_without_text_that_leads_to_another_host_keeps_no_validators() {
+        let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        let store = Arc::new(MemoryStore::new());
+        store.begin_round().unwrap();
+        let context = session::context(config, Arc::clone(&store) as Arc<dyn Store>).unwrap();
+        for (discovery, words, delay, target, forgets) in [
+            (Discovery::Seed, 1, 0, "https://new.test/home", true),
+            (Discovery::Seed, 1, 0, "/home", false),
+            (Discovery::Seed, MAX_WORDS + 1, 0, "https://new.test/home", false),
+            (Discovery::Seed, 1, 11, "https://new.test/home", false),
+            (Discovery::Link, 1, 0, "https://new.test/home", false),
+        ] {
+            let name = format!("{discovery:?}-{words}-{delay}-{}", target.len()).to_lowercase();
+            let url = Url::parse(&format!("https://{name}.test/")).unwrap();
+            store.enqueue(&[new_url(url.clone(), HostKey::of(&url).unwrap(), 0, discovery)]).unwrap();
+            let mut page = fetched(&context, &url, String::new());
+            page.headers.0.push(("etag".into(), "x".into()));
+            page.headers.0.push(("refresh".into(), format!("{delay}; url={target}#a")));
+            let mut extraction = Extraction::without_content("");
+            extraction.word_count = words;
+            add(&page, &mut extraction);
+            add(&page, &mut extraction);
+            assert_eq!(extraction.links.len(), usize::from(delay == 0), "{name}");
+            assert_eq!(forget_validators(&mut page, &extraction), forgets, "{name}");
+            assert_eq!(page.headers.get("etag").is_none(), forgets, "{name}");
+        }
+    }
+}

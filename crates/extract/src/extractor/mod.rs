@@ -430,7 +430,7 @@ fn extract_plain(raw: &str, input: &Input<'_>, options: &Options, warnings: &mut
     extraction
 }
 
-/// Returns true if this crate can read a response: HTML, XHTML or plain text by its `Content-Type`, or
+/// Returns true if this crate can read a response: HTML, XHTML, plain text or Markdown by its `Content-Type`, or
 /// without one, by its first bytes.
 #[must_use]
 pub fn is_html(content_type: Option<&str>, bytes: &[u8]) -> bool {
@@ -445,9 +445,8 @@ pub fn is_html(content_type: Option<&str>, bytes: &[u8]) -> bool {
             || head.contains(&0) && !head.starts_with(b"\xff\xfe") && !head.starts_with(b"\xfe\xff")
     };
     match content_type.map(plain::essence).as_deref() {
-        Some("text/html" | "application/xhtml+xml" | "text/plain" | "text/markdown" | "text/x-markdown") => {
-            !binary()
-        }
+        Some("text/html" | "application/xhtml+xml" | "text/plain") => !binary(),
+        Some(media) if plain::is_markdown_type(media) => !binary(),
         Some("application/xml" | "text/xml") => {
             let text = String::from_utf8_lossy(head);
             text.contains("<html") || text.contains("xhtml")
