@@ -189,8 +189,8 @@ async fn until<T>(
 
 /// Reasons for which a page has no record and no line in the error log.
 const LEFT_OUT: [(&str, &str); 6] = [
-    ("content_type", "its Content-Type is neither HTML nor plain text"),
-    ("sniffed_type", "its content is neither HTML nor plain text"),
+    ("content_type", "its Content-Type is neither HTML, plain text nor Markdown"),
+    ("sniffed_type", "its content is neither HTML, plain text nor Markdown"),
     ("attachment", "the server sends it as a download"),
     ("no_content", "its body is empty"),
     ("noindex", "it asks not to be indexed"),
