@@ -544,7 +544,7 @@ fn extract_refuses_files_that_are_not_pages() {
 fn wrong_command_lines_are_refused_with_advice() {
     let sandbox = Sandbox::new();
     for (words, expected) in [
-        (&["extarct", "page.html"][..], "is the command extract meant?"),
+        (&["extarct", "page.html"][..], "did you mean the command extract?"),
         (&["harbour"], "crawl -h lists the commands"),
         (&["--depth", "-1", "http://127.0.0.1:9/"], "crawl.depth: must not be negative"),
         (&["--concurrency", "-1", "http://127.0.0.1:9/"], "-1 is not in 0.."),

@@ -38,113 +38,115 @@ pub use text::TextArgs;
 const EXAMPLES: &str = "\
 Examples:
   crawl https://example.org -o pages.jsonl         crawl one site
-  crawl --seed urls.txt -o pages.jsonl             crawl the sites of the seeds, one line a page
-  crawl --seed urls.txt --limit 100 | jq .text     a first look
-  printf 'example.org\\n' | crawl --seed -          seeds from standard input
+  crawl --seed urls.txt -o pages.jsonl             crawl the sites in a seed file, one line per page
+  crawl --seed urls.txt --limit 100 | jq .text     print the text of the first 100 pages
+  printf 'example.org\\n' | crawl --seed -          read seeds from standard input
   crawl extract page.html --url https://example.org/page --format markdown
   crawl --seed urls.txt --scope domain --depth 3 --exclude '/archive/'
 
-The same command again continues where it stopped. After a finished round it starts the next one, which asks only \
-due pages (--recrawl) and writes only changes (--emit). --fresh starts over.
+Run the same command again to continue an interrupted crawl. After a finished round the same command starts the \
+next round. It fetches only pages that are due (--recrawl) and writes only changes (--emit). --fresh starts over.
 
-Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 storage full or unwritable, 4 no seed could be \
-fetched, 5 stopped by a limit, 6 another run holds the state directory or writes the output, 7 state, output or \
+Exit codes: 0 done, 1 internal error, 2 wrong flags or settings, 3 disk full or unwritable, 4 no seed could be \
+fetched, 5 stopped by a limit, 6 another run uses the state directory or the output, 7 state, output or \
 archive is damaged, 130 interrupted (state saved).";
 
 /// Help of the output, with the names that select a format.
 fn output_help() -> String {
     let endings: Vec<&str> = crawl_output::endings().collect();
     format!(
-        "Append records to FILE (default, and -: standard output)\n\n\
-         An end of the name selects the format ({}). DIR/ is a folder of Markdown files.",
+        "Append records to FILE; - is standard output, the default\n\n\
+         The file name extension selects the format ({}). DIR/ is a folder of Markdown files.",
         endings.join(", ")
     )
 }
 
-/// Crawls sites politely and writes the main content of each page as JSONL.
+/// Crawl web sites politely and write the main content of each page as JSONL.
 #[derive(Debug, Parser)]
 #[command(name = "crawl", version = env!("CRAWL_VERSION"), after_help = "crawl --help describes all flags and commands, with examples and exit codes.", after_long_help = EXAMPLES, disable_help_subcommand = true, args_conflicts_with_subcommands = true, max_term_width = 110)]
 pub struct Cli {
-    /// Another job than crawling.
+    /// Subcommand; without one the program crawls.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Flags of the main job.
+    /// Flags of a crawl.
     #[command(flatten)]
     pub run: RunArgs,
 }
 
-/// Jobs beside the main one.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Extract the main content of a page, or of all pages of an archive or folder.
     Extract(ExtractArgs),
-    /// Show how the pages of sites are read, by template.
+    /// Show how extraction reads the pages of each site, grouped by page template.
     ///
-    /// The input is a JSONL of pages, a WARC, or a folder of HTML or WARC.
+    /// The input is JSONL with pages, a WARC file, or a folder of HTML or WARC files.
     Site(SiteArgs),
-    /// Explain the class of a page and how it should be fetched.
+    /// Show the page type of a page, the strategy to fetch it, and the reason.
     Classify(ClassifyArgs),
-    /// Remove what each domain repeats from a finished JSONL.
+    /// Remove the boilerplate of each domain from a finished JSONL file.
     Dedup(DedupArgs),
     /// Group exact and near duplicates of a corpus.
     ///
-    /// Each group has a canonical document.
+    /// Each group names one canonical document, the one to keep.
     Duplicates(DuplicatesArgs),
-    /// Judge documents of a corpus by repetition and quality.
+    /// Score the documents of a corpus by repetition and quality.
     ///
-    /// The rules are those of Gopher, C4 and FineWeb. The output says why a document fails.
+    /// The rules are those of Gopher, C4 and FineWeb. The output names the rules that a document fails.
     Quality(QualityArgs),
-    /// Explain one decision on a URL, robots.txt, sitemap or rule.
+    /// Explain one decision, or check one file, offline.
     ///
-    /// The inputs are a robots.txt, a URL, bytes, a sitemap, rules of your own and a filter list.
+    /// It checks a robots.txt, URLs, the charset of a page, a sitemap, extraction rules, a filter list or a settings file.
     Check(CheckArgs),
-    /// List, show, analyse and delete projects.
+    /// List, show, analyze and delete projects.
     ///
-    /// A project keeps the pages of crawls with --project.
+    /// A project is a named set of pages in a database. Crawls with --project add pages to it.
     Projects(ProjectsArgs),
     /// Serve projects over HTTP: a REST API (docs/api.md).
     Serve(ServeArgs),
-    /// Serve projects, crawls and extraction to agents over MCP.
+    /// Serve projects, crawls and extraction to AI agents over MCP.
     ///
-    /// MCP uses standard input and output (docs/api.md).
+    /// The server speaks the Model Context Protocol on standard input and output (docs/api.md).
     Mcp(McpArgs),
     /// Print the effective settings with the source of each value.
     ///
-    /// The flags are those of the crawl: `crawl config --config crawl.toml --depth 2`.
+    /// It takes the flags of a crawl, for example `crawl config --config crawl.toml --depth 2`.
     Config(Box<ConfigArgs>),
     /// Show the frontier, held pages and errors of a crawl.
     ///
-    /// It works beside a run. It lists the frontier by host, held pages, the last errors and the time of the next visits.
+    /// It lists the frontier by host, held pages, the last errors and the time of the next visits. It may be used during a run.
+    /// Held pages are fetched, but wait until enough pages of their host show its boilerplate.
     Status(StatusArgs),
-    /// List the files that the workers of a crawl have written, with the bytes that count.
+    /// List the output files of all workers of a crawl, with their valid length in bytes.
     ///
     /// The crawl is in a database: `crawl outputs --store postgres://user@host/database --crawl NAME`.
     Outputs(StoreArgs),
     /// List the workers of a crawl in a database.
     ///
-    /// The list has workers that have a lease or hosts, or have added or visited a URL of the current round.
+    /// A worker is listed if it has a lease or hosts, or has added or visited a URL in the current round.
     Workers(WorkersArgs),
     /// Fetch again the pages that failed in the last round.
     ///
-    /// The round then continues: `crawl retry-errors --seed urls.txt -o pages.jsonl`.
+    /// It takes the flags of the crawl, for example `crawl retry-errors --seed urls.txt -o pages.jsonl`.
+    /// An interrupted round then continues.
     RetryErrors(Box<RetryArgs>),
-    /// Check or repair a state directory.
+    /// Check, repair, copy or upgrade the state of a crawl.
     ///
     /// For example `crawl state check --state-dir DIR`.
     State(StateJobArgs),
-    /// Extract the pages of an archive (--warc, WARC, WACZ, HTML) again, offline.
+    /// Extract the pages of a web archive (WARC, WACZ, HTML) again, offline.
     Replay(ReplayArgs),
-    /// Print the JSON Schema of a record, or its types for a loader.
+    /// Print the JSON Schema of a record, or its types for the Python package datasets.
     Schema(SchemaArgs),
-    /// Write the report of the last run again.
+    /// Write the HTML report of the last run again.
     ///
-    /// Each run leaves its report in the state directory: a page with the outcome of the run.
+    /// Each run writes a report to its state directory: one HTML page with its results and errors.
     Report(ReportArgs),
-    /// Write the manual pages into a directory.
+    /// Write the manual pages to a directory.
     ///
-    /// There is one for each command: crawl.1, crawl-extract.1, …
+    /// Each command has one: crawl.1, crawl-extract.1, …
     Manual {
-        /// The directory, which is made if it does not exist
+        /// The directory; it is created if it does not exist
         dir: PathBuf,
     },
     /// Print shell completions.
@@ -154,7 +156,7 @@ pub enum Command {
     },
 }
 
-/// Flags of the main job that `crawl -h` shows.
+/// Flags of a crawl that `crawl -h` shows.
 const SHORT_HELP: [&str; 4] = ["seed", "append", "scope", "limit"];
 
 /// Commands that only `crawl --help` lists, so that `crawl -h` is one screen.
@@ -164,7 +166,7 @@ impl Cli {
     /// Parses the arguments of the process.
     ///
     /// # Errors
-    /// Help and version, which go to standard output, and faulty arguments.
+    /// Returns an error for wrong arguments, and also for `--help` and `--version`, whose text goes to standard output.
     pub fn of_process() -> Result<Self, clap::Error> {
         Self::parse_from(&std::env::args_os().collect::<Vec<_>>())
     }
@@ -187,7 +189,7 @@ impl Cli {
     }
 }
 
-/// Reads a seed without a flag. A word that names no file, URL or host is likely a command that is written wrong.
+/// Reads a seed without a flag. A word that names no file, URL or host is likely a misspelled command.
 fn seed_name(text: &str) -> Result<PathBuf, String> {
     let name = PathBuf::from(text);
     if let Some(url) = seeds::as_url(&name) {
@@ -201,30 +203,30 @@ fn seed_name(text: &str) -> Result<PathBuf, String> {
     if !is_file {
         let known = Cli::command();
         let advice = match config::nearest(text, known.get_subcommands().map(clap::Command::get_name)) {
-            Some(command) => format!("is the command {command} meant?"),
+            Some(command) => format!("did you mean the command {command}?"),
             None => "crawl -h lists the commands".to_owned(),
         };
-        return Err(format!("no command, file, URL or host has this name; {advice}"));
+        return Err(format!("not a command, file, URL or host; {advice}"));
     }
     Ok(name)
 }
 
-/// Flags of the main job; all but a few override a key of the configuration.
+/// Flags of a crawl. Most override a setting.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// URLs, hosts or files of seeds to crawl, as with --seed
+    /// URLs, hosts or seed files to crawl, as with --seed
     #[arg(value_name = "URL|FILE", value_parser = seed_name, help_heading = "Input")]
     pub seeds: Vec<PathBuf>,
-    /// File of seeds, or one URL, also without the flag (repeatable)
+    /// Seed file, or one URL (repeatable); the flag name may be omitted
     ///
-    /// A line is a URL or a bare host, or a comment that begins with #. A file that ends in .gz is unpacked. - is standard input.
+    /// A seed file has a URL or a host on each line. Lines that begin with # are comments. A .gz file is unpacked. - is standard input.
     #[arg(long, value_name = "FILE|URL", help_heading = "Input")]
     pub seed: Vec<PathBuf>,
-    /// File of settings (TOML); crawl config --default prints one with all of them
+    /// Settings file (TOML); crawl config --default prints one with every setting
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub config: Option<PathBuf>,
 
-    /// Append records to FILE (default, and -: standard output)
+    /// Append records to FILE; - is standard output, the default
     #[arg(
         long_help = output_help(),
         short = 'o',
@@ -234,16 +236,16 @@ pub struct RunArgs {
         conflicts_with = "replace"
     )]
     pub append: Option<PathBuf>,
-    /// Keep the current state of the crawl in FILE: the latest record of each page (with --emit changes: of this round alone)
+    /// Keep the latest record of each page in FILE (with --emit changes: only the records of this round)
     #[arg(short = 'O', long = "replace-output", value_name = "FILE", help_heading = "Output")]
     pub replace: Option<PathBuf>,
-    /// Keep every request and answer in DIR as WARC files, to be extracted again by crawl replay
+    /// Keep all requests and responses in DIR as WARC files; crawl replay extracts them again
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub warc: Option<PathBuf>,
-    /// Directory of frontier, lock and errors.jsonl
+    /// Directory with the state of the crawl: frontier, lock and errors.jsonl
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub state_dir: Option<PathBuf>,
-    /// Keep the frontier in a database that several workers share, as postgres://user@host/database
+    /// Keep the frontier in a PostgreSQL database that several workers share: postgres://user@host/database
     #[arg(long, value_name = "URL", help_heading = "Output")]
     pub store: Option<String>,
     /// Name of the crawl in the database
@@ -252,38 +254,38 @@ pub struct RunArgs {
     /// Forget the saved state and start over
     #[arg(long, help_heading = "Output")]
     pub fresh: bool,
-    /// Records of a run after a finished round: auto, changes (new, changed, gone pages) or all (unchanged ones too)
+    /// Records to write after the first round: auto, changes (new, changed and gone pages) or all (unchanged ones too)
     #[arg(long, value_name = "WHICH", help_heading = "Output")]
     pub emit: Option<String>,
 
     /// Links to follow: host, subdomains, domain, any
     #[arg(long, value_name = "SCOPE", help_heading = "Scope")]
     pub scope: Option<String>,
-    /// Links from the nearest seed (0: the seeds alone)
+    /// Maximum number of links from a seed to a page (0: only the seeds)
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Scope")]
     pub depth: Option<String>,
     /// Stop after N records
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Scope")]
     pub limit: Option<String>,
-    /// Stop after this time, as 30m, 6h; what is in flight is finished
+    /// Stop after this time, such as 30m or 6h; requests in flight are finished
     #[arg(long, value_name = "TIME", help_heading = "Scope")]
     pub max_time: Option<String>,
-    /// Stop after so many bytes received, as 500MiB
+    /// Stop after receiving this many bytes, such as 500MiB
     #[arg(long, value_name = "SIZE", help_heading = "Scope")]
     pub max_bytes: Option<String>,
-    /// Fetch only URLs that match (repeatable)
+    /// Fetch only URLs that match this regular expression (repeatable)
     #[arg(long, value_name = "REGEX", help_heading = "Scope")]
     pub include: Vec<String>,
-    /// Never fetch URLs that match (repeatable)
+    /// Never fetch URLs that match this regular expression (repeatable)
     #[arg(long, visible_alias = "exclude-regex", value_name = "REGEX", help_heading = "Scope")]
     pub exclude: Vec<String>,
-    /// Do not read the sitemaps that robots.txt names
+    /// Do not read the sitemaps listed in robots.txt
     #[arg(long, help_heading = "Scope")]
     pub no_sitemaps: bool,
-    /// Do not read the feeds that pages name
+    /// Do not read the RSS and Atom feeds that pages link to
     #[arg(long, help_heading = "Scope")]
     pub no_feeds: bool,
-    /// Keep the pages in the project of this name too, where they are compared with each other (see crawl projects)
+    /// Also store the pages in this project, to compare pages of several crawls (see crawl projects)
     #[arg(long, value_name = "NAME", help_heading = "Scope")]
     pub project: Option<String>,
     /// Label of these seeds within the project
@@ -293,93 +295,92 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub database: Option<PathBuf>,
 
-    /// Known pages to ask again after a finished round: auto (each as often as it changes), all, changed,
-    /// none (new URLs alone). Changed: where a sitemap or a conditional request tells cheaply
+    /// Known pages to visit again in a later round: auto (each as often as it changes), all, none (only new URLs),
+    /// changed (only if a sitemap or a conditional request can show a change)
     #[arg(long, value_name = "MODE", help_heading = "Recrawl")]
     pub recrawl: Option<String>,
-    /// Leave a page alone for so long at least, as 20h (auto)
+    /// Minimum time between two visits of a page, such as 20h (for auto)
     #[arg(long, value_name = "TIME", help_heading = "Recrawl")]
     pub min_age: Option<String>,
-    /// Ask again what was not visited for so long, as 720h (auto, changed)
+    /// Maximum time between two visits of a page, such as 720h (for auto and changed)
     #[arg(long, value_name = "TIME", help_heading = "Recrawl")]
     pub max_age: Option<String>,
 
-    /// Requests in flight over all hosts
+    /// Maximum requests in flight over all hosts
     #[arg(short = 'c', long, value_name = "N", allow_negative_numbers = true, help_heading = "Fetching")]
     pub concurrency: Option<u32>,
-    /// Requests in flight per host
+    /// Maximum requests in flight per host
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Fetching")]
     pub host_concurrency: Option<u32>,
-    /// Least time between two requests to one host, as 200ms, 1s
+    /// Minimum time between two requests to one host, such as 200ms or 1s
     #[arg(long, value_name = "TIME", help_heading = "Fetching")]
     pub delay: Option<String>,
-    /// Strategy: auto (as each page needs it), static, mobile, amp, chrome
+    /// Method to fetch pages: auto (chosen for each page), static, mobile, amp, chrome (a browser)
     #[arg(long, value_name = "NAME", help_heading = "Fetching")]
     pub strategy: Option<String>,
-    /// The browser for pages that scripts fill (default: the first chromium or google-chrome in PATH)
+    /// Browser for pages whose text comes from scripts [default: the first chromium or google-chrome in PATH]
     #[arg(long, value_name = "PATH", help_heading = "Fetching")]
     pub chrome: Option<PathBuf>,
-    /// Run the browser without its sandbox, as root has to
+    /// Run the browser without its sandbox; needed as root
     #[arg(long, help_heading = "Fetching")]
     pub chrome_no_sandbox: bool,
-    /// The user agent to send
+    /// User agent to send
     #[arg(long, value_name = "TEXT", help_heading = "Fetching")]
     pub user_agent: Option<String>,
     /// URL or mail address for site owners, sent in the user agent
     #[arg(long, value_name = "TEXT", help_heading = "Fetching")]
     pub contact: Option<String>,
-    /// Send this header with every request, as curl does (repeatable; for a secret use the configuration)
+    /// Send this header with every request (repeatable; for secrets use fetch.auth in a settings file)
     #[arg(long, value_name = "NAME: VALUE", help_heading = "Fetching")]
     pub header: Vec<SecretString>,
     /// Keep cookies, each for the host that set it
     #[arg(long, help_heading = "Fetching")]
     pub cookies: bool,
-    /// Send requests through this proxy, but for addresses that are not public; or none (default: HTTP_PROXY, HTTPS_PROXY,
-    /// ALL_PROXY, NO_PROXY)
+    /// Proxy for requests to public addresses, or none [default: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY]
     #[arg(long, value_name = "URL", help_heading = "Fetching")]
     pub proxy: Option<SecretString>,
     /// Do not obey robots.txt, meta robots, X-Robots-Tag and nofollow
     #[arg(long, help_heading = "Fetching")]
     pub ignore_robots: bool,
-    /// Keep pages whose site has opted out of mining and machine learning
+    /// Keep pages whose site has opted out of text mining and machine learning
     #[arg(long, help_heading = "Fetching")]
     pub no_respect_ai_optout: bool,
-    /// Reach HOST:PORT at ADDRESS, as curl does (repeatable)
+    /// Connect to ADDRESS for HOST:PORT, as with curl's --resolve (repeatable)
     #[arg(long, value_name = "HOST:PORT:ADDRESS", help_heading = "Fetching")]
     pub resolve: Vec<String>,
-    /// Allow addresses of this network although they are not public (repeatable)
+    /// Allow requests to this private network, such as 10.0.0.0/8 (repeatable)
     #[arg(long, value_name = "CIDR", help_heading = "Fetching")]
     pub allow_address: Vec<String>,
-    /// Allow all addresses that are not public
+    /// Allow requests to all private addresses
     #[arg(long, help_heading = "Fetching")]
     pub allow_private_addresses: bool,
 
-    /// Leave out pages that repeat another one's content or text (default: they only say so)
+    /// Omit pages that repeat the content or text of another one [default: write them, marked as duplicates]
     #[arg(long, help_heading = "Cleaning")]
     pub drop_duplicates: bool,
-    /// Least similarity of two texts that repeat each other [default: 0.85]
+    /// Minimum Jaccard similarity of near duplicates [default: 0.85]
     #[arg(long, value_name = "0.3..1", help_heading = "Cleaning")]
     pub near_jaccard: Option<f64>,
-    /// Find only pages with the same content, not those with nearly the same text
+    /// Find only exact duplicates, not near duplicates
     #[arg(long, help_heading = "Cleaning")]
     pub no_near_duplicates: bool,
     /// Text to keep of a page
     #[command(flatten)]
     pub text: TextArgs,
 
-    /// No progress and no summary
+    /// Print no progress and no summary
     #[arg(short, long, help_heading = "Messages")]
     pub quiet: bool,
-    /// Show the counts of the run to Prometheus at this address, as 127.0.0.1:9464
+    /// Serve metrics for Prometheus at this address, such as 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS", help_heading = "Messages")]
     pub metrics_listen: Option<String>,
-    /// Write the counts of the run to FILE, for the textfile collector of a node exporter
+    /// Write metrics to FILE, for the textfile collector of the Prometheus node exporter
     #[arg(long, value_name = "FILE", help_heading = "Messages")]
     pub metrics_textfile: Option<PathBuf>,
-    /// error, warn, info, debug, trace
+    /// Lowest level of messages: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL", help_heading = "Messages")]
     pub log_level: Option<String>,
-    /// text or json
+    /// Format of messages: text or json
     #[arg(long, value_name = "FORMAT", help_heading = "Messages")]
     pub log_format: Option<String>,
 }

@@ -9,31 +9,32 @@ use toml::Value;
 /// `crawl duplicates`
 #[derive(Debug, Args)]
 pub struct DuplicatesArgs {
-    /// JSONL (`text`, `content` or `html`), WARC, WET, CSV (all also .gz), Parquet; files, or patterns such as 'crawl/*.warc.gz'
+    /// Files or patterns such as 'crawl/*.warc.gz': JSONL (`text`, `content` or `html`), WARC, WET, CSV (also .gz),
+    /// Parquet
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Write the report (JSON: documents, pairs, groups, clusters) to FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub report: Option<PathBuf>,
-    /// Write the table (CSV: a row a document) to FILE
+    /// Write a table (CSV, one row per document) to FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub table: Option<PathBuf>,
-    /// Write a page for reviewers (one HTML file: groups with differences, plots, clusters, filters) to FILE
+    /// Write an HTML page for review (groups with differences, plots, clusters, filters) to FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
     /// Write the table as Parquet too, beside the CSV
     #[arg(long, requires = "table", help_heading = "Output")]
     pub parquet: bool,
-    /// Write the bands (Parquet: doc_id, band, hash), for a join on many machines, to FILE
+    /// Write the MinHash bands (Parquet: doc_id, band, hash) to FILE, to join them on many machines
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub bands: Option<PathBuf>,
-    /// Write the terms that documents are compared by (TSV: term, count, documents, idf) to FILE
+    /// Write the terms of the TF-IDF vectors (TSV: term, count, documents, idf) to FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub terms: Option<PathBuf>,
-    /// Rules for extracting pages
+    /// Extraction rules
     #[command(flatten)]
     pub rules: RulesArgs,
-    /// Only documents in this language (en, en-US, english), or all [default: all]
+    /// Compare only documents in this language (en, en-US, english), or all [default: all]
     #[arg(long, value_name = "LANGUAGE", help_heading = "Parameters")]
     pub language: Option<String>,
     /// Words in a shingle [default: 5]
@@ -42,43 +43,43 @@ pub struct DuplicatesArgs {
     /// Permutations of a MinHash signature [default: 128]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub permutations: Option<u32>,
-    /// Least exact Jaccard similarity of shingles [default: 0.85]
+    /// Minimum exact Jaccard similarity of shingles [default: 0.85]
     #[arg(long, value_name = "SHARE", help_heading = "Parameters")]
     pub jaccard: Option<f64>,
-    /// Least cosine of TF-IDF vectors [default: 0.92]
+    /// Minimum cosine of TF-IDF vectors [default: 0.92]
     #[arg(long, value_name = "SHARE", help_heading = "Parameters")]
     pub cosine: Option<f64>,
-    /// Without lemmas, TF-IDF and clusters: Jaccard alone decides
+    /// Use only Jaccard similarity, without lemmas, TF-IDF and clusters
     #[arg(long, help_heading = "Parameters")]
     pub no_tfidf: bool,
-    /// Most terms of the TF-IDF vectors [default: 50000]
+    /// Maximum terms of the TF-IDF vectors [default: 50000]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub vocabulary: Option<u32>,
-    /// Documents that a term must stand in [default: 3]
+    /// Minimum documents that contain a term [default: 3]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub min_df: Option<u32>,
-    /// Words of the shortest and of the longest term [default: 1,2]
+    /// Minimum and maximum words of a term [default: 1,2]
     #[arg(long, value_name = "MIN,MAX", help_heading = "Parameters")]
     pub ngrams: Option<String>,
-    /// Characters of a document that are lemmatised [default: 300000]
+    /// Maximum characters of a document to lemmatize [default: 300000]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub max_lemma_chars: Option<u32>,
-    /// Clustering by topics: k-means, mini-batch, none [default: k-means]
+    /// Topic clustering algorithm: k-means, mini-batch, none [default: k-means]
     #[arg(long, value_name = "NAME", help_heading = "Parameters")]
     pub cluster_algorithm: Option<String>,
-    /// Topic clusters [default: the square root of the number of documents, 200 at most]
+    /// Number of topic clusters [default: the square root of the number of documents, at most 200]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub clusters: Option<u32>,
-    /// Seed of the permutations and of the clustering [default: 42]
+    /// Random seed of the permutations and of the clustering [default: 42]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub seed: Option<u32>,
-    /// Records of an index sorted in memory at a time [default: 4000000]
+    /// Maximum index records to sort in memory at a time [default: 4000000]
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub run_records: Option<u32>,
-    /// Directory for temporary files [default: that of the system]
+    /// Directory for temporary files [default: the system's]
     #[arg(long, value_name = "DIR", help_heading = "Parameters")]
     pub work_dir: Option<PathBuf>,
-    /// Configuration file, section `duplicates`
+    /// Settings file, section `duplicates`
     #[arg(long, value_name = "FILE", help_heading = "Parameters")]
     pub config: Option<PathBuf>,
 }
@@ -98,7 +99,7 @@ impl DuplicatesArgs {
         out.number("--min-df", "duplicates.min_df", self.min_df);
         if let Some(ngrams) = &self.ngrams {
             let numbers: Result<Vec<i64>, _> = ngrams.split(',').map(str::parse).collect();
-            // what is no list of numbers is refused by the setting, in words
+            // the setting refuses a value that is not a list of numbers
             let value = numbers.map_or_else(|_| Value::from(ngrams.as_str()), Value::from);
             out.set("--ngrams", "duplicates.ngrams", value);
         }

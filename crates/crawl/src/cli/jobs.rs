@@ -1,4 +1,4 @@
-//! Flags of the jobs beside the main one.
+//! Flags of the commands that read pages and files.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Format of `text`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TextFormat {
-    /// One JSON record a page.
+    /// One JSON record per page.
     Json,
     /// The main content as Markdown.
     Markdown,
@@ -14,22 +14,22 @@ pub enum TextFormat {
     Text,
 }
 
-/// The form of an explanation of a page.
+/// Format of an explanation of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExplainForm {
     /// Lines of text, or with `--format json` one JSON object.
     Text,
-    /// One page for a browser, which shows the source page with what was kept and dropped.
+    /// One HTML page: the source page with kept and removed parts marked.
     Html,
 }
 
-/// Rules beside the built-in ones.
+/// Extraction rules besides the built-in ones.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
-    /// Rules of extraction of your own (TOML, laid over the built-in ones; see docs/rules.md)
+    /// Directory of your own extraction rules (TOML), which override the built-in ones (see docs/rules.md)
     #[arg(long, value_name = "DIR")]
     pub rules: Option<PathBuf>,
-    /// Remove what a filter list in EasyList syntax hides (repeatable)
+    /// Remove the elements that a filter list in EasyList syntax hides (repeatable)
     #[arg(long, value_name = "FILE")]
     pub consent_list: Vec<PathBuf>,
 }
@@ -37,68 +37,70 @@ pub struct RulesArgs {
 /// `crawl extract`
 #[derive(Debug, Args)]
 pub struct ExtractArgs {
-    /// The page, or with --jsonl the lines; - or none for standard input. An https:// URL is fetched, as robots.txt allows.
-    /// A WARC or WACZ, or a folder of HTML gives a record a line for each page
+    /// HTML file, https:// URL (fetched if robots.txt allows), WARC or WACZ file, or folder of HTML files; with --jsonl
+    /// a JSONL file. - or no argument: standard input
     #[arg(value_name = "FILE|URL")]
     pub file: Option<PathBuf>,
-    /// Further archives, HTML files and folders: a revisit may refer to a page of another one
+    /// Further archives, HTML files and folders, read together: a revisit record may refer to a page in another archive
     #[arg(value_name = "FILE", conflicts_with_all = ["jsonl", "explain"])]
     pub more: Vec<PathBuf>,
-    /// The page's address, for dates and for links that are relative, which have no target without it. For a folder the
-    /// address of its first level
+    /// URL of the page. It completes relative links, and dates in it are used. For a folder: URL of its top level
     #[arg(long, value_parser = super::page_url)]
     pub url: Option<url::Url>,
-    /// The Content-Type header, for the charset
+    /// Content-Type header of the page, which may name its charset
     #[arg(long, value_name = "VALUE")]
     pub content_type: Option<String>,
-    /// Lines {"id","url","content_type","html" or "html_base64"} in, also packed with gzip or zstd, a record a line out, in the same order
+    /// Read JSON lines {"id","url","content_type","html" or "html_base64"}, also in gzip or zstd. Write one record per
+    /// line, in the same order
     #[arg(long)]
     pub jsonl: bool,
-    /// With --jsonl: read all lines first, and extract each page with what the other pages of its host say of its template
+    /// With --jsonl: read all lines first, learn the page templates of each host from its pages, then extract with them
     #[arg(long, requires = "jsonl", conflicts_with = "explain")]
     pub by_site: bool,
-    /// json (the default of files) prints a record, markdown (the default of URLs) its text. With --jsonl, several inputs, a folder or an archive
-    /// every line is a record, and markdown or text is the form of its `text`. With --explain text is the default and json is for programs
+    /// Output format [default: json for files, markdown for URLs, text with --explain]. Of several pages each line is a
+    /// JSON record. There markdown or text is the format of its `text`
     #[arg(long, value_enum)]
     pub format: Option<TextFormat>,
-    /// Write these fields of a record alone, as id,text,metadata.title (crawl schema names all), a record a line
+    /// Write only these fields, such as id,text,metadata.title (crawl schema lists all), one record per line
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "explain")]
     pub fields: Vec<String>,
-    /// Write only id, url, text, title, published and language of a record, a record a line
+    /// Write only id, url, text, title, published and language, one record per line
     #[arg(long, conflicts_with_all = ["fields", "explain"])]
     pub lean: bool,
-    /// For a URL: file of settings of a crawl, for credentials, headers, proxy, browser and extraction. Flags take precedence
+    /// For a URL: settings file with credentials, headers, proxy, browser and extraction settings. Flags take
+    /// precedence
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Explain the result: candidates, choice, what was removed and by which rule, sources of the metadata.
-    /// As =html one page for a browser, which shows the source page with dropped parts greyed
+    /// Explain the result: candidates, the chosen one, removed parts and their rules, sources of the metadata.
+    /// --explain=html writes the source page with removed parts greyed
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub explain: Option<ExplainForm>,
-    /// Extract the elements that match these CSS selectors, as 'article h2, .price', and nothing else of the page
+    /// Extract only the elements that match these CSS selectors, such as 'article h2, .price'
     #[arg(long, value_name = "CSS", conflicts_with_all = ["by_site", "explain"])]
     pub select: Option<String>,
-    /// Rules that decide
+    /// Extraction rules
     #[command(flatten)]
     pub rules: RulesArgs,
-    /// Trade: precision, recall, balanced [default: balanced]
+    /// Preference in extraction: precision (less text), recall (more text), balanced [default: balanced]
     #[arg(long)]
     pub favor: Option<crawl_extract::Favor>,
-    /// Links in the text: keep, once, strip, reference [default: keep]
+    /// Links in the text: keep, once (each address once), strip, reference (numbered, addresses at the end) [default:
+    /// keep]
     #[arg(long)]
     pub links: Option<crawl_extract::LinkStyle>,
-    /// Keep images
+    /// Keep images in the text
     #[arg(long)]
     pub images: bool,
-    /// Leave tables out
+    /// Omit tables
     #[arg(long)]
     pub no_tables: bool,
     /// Keep the comments below an article
     #[arg(long)]
     pub comments: bool,
-    /// Pass on all JSON-LD and OpenGraph
+    /// Copy all JSON-LD and OpenGraph data of the page into the record
     #[arg(long)]
     pub raw_metadata: bool,
-    /// Allow a URL at an address that is not public, as 10.0.0.0/8 (repeatable)
+    /// Allow requests to this private network, such as 10.0.0.0/8 (repeatable)
     #[arg(long, value_name = "CIDR")]
     pub allow_address: Vec<String>,
 }
@@ -106,19 +108,19 @@ pub struct ExtractArgs {
 /// `crawl site`
 #[derive(Debug, Args)]
 pub struct SiteArgs {
-    /// Lines {"id","url","content_type","html" or "html_base64"}, a WARC by its name (.warc, .warc.gz), or a folder of HTML or WARC;
-    /// - or none for standard input
+    /// JSON lines {"id","url","content_type","html" or "html_base64"}, a WARC file (.warc, .warc.gz), or a folder of
+    /// HTML or WARC files. - or no argument: standard input
     pub file: Option<PathBuf>,
-    /// For a folder of HTML, the address of its first level
+    /// For a folder of HTML files: URL of its top level
     #[arg(long, value_parser = super::page_url)]
     pub url: Option<url::Url>,
-    /// One page for a browser: a picture of each template, with content, frame and unsure parts
+    /// Write one HTML page: a picture of each page template, with content, page frame and unsure parts
     #[arg(long, conflicts_with = "json")]
     pub html: bool,
-    /// JSON for programs
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Rules that decide
+    /// Extraction rules
     #[command(flatten)]
     pub rules: RulesArgs,
 }
@@ -126,55 +128,56 @@ pub struct SiteArgs {
 /// `crawl classify`
 #[derive(Debug, Args)]
 pub struct ClassifyArgs {
-    /// The page, or with --jsonl the lines; - or none for standard input
+    /// HTML file, or with --jsonl a JSONL file; - or no argument: standard input
     pub file: Option<PathBuf>,
-    /// The page's address
+    /// URL of the page
     #[arg(long, value_parser = super::page_url)]
     pub url: Option<url::Url>,
-    /// Lines {"id","url","content_type","html" or "html_base64"} in, {"id","pageType","strategy","confidence","reason","signals"} out
+    /// Read JSON lines {"id","url","content_type","html" or "html_base64"}, write
+    /// {"id","pageType","strategy","confidence","reason","signals"}
     #[arg(long)]
     pub jsonl: bool,
-    /// Rules that decide
+    /// Extraction rules
     #[command(flatten)]
     pub rules: RulesArgs,
 }
 
-/// Mode of judging blocks by `crawl dedup`.
+/// Mode of the search for boilerplate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DedupMode {
-    /// Whole blocks by the pages that they stand on.
+    /// A block is boilerplate by the share of pages with it.
     Exact,
-    /// Blocks by where they stand on the page too.
+    /// The position of a block on the page and its neighbours count too.
     Site,
 }
 
 /// `crawl dedup`
 #[derive(Debug, Args)]
 pub struct DedupArgs {
-    /// Records with `url` and `content` (or `text`), also packed with gzip or zstd; - or none for standard input
+    /// JSONL of records with `url` and `content` (or `text`), also in gzip or zstd; - or no argument: standard input
     pub file: Option<PathBuf>,
-    /// Write the records to FILE, which may be the input (default, and -: standard output)
+    /// Write the records to FILE, which may be the input; - is standard output, the default
     #[arg(short = 'o', long = "output", value_name = "FILE", conflicts_with = "explain")]
     pub output: Option<PathBuf>,
-    /// Mode of judging blocks [default: from the configuration]
+    /// Mode of the search for boilerplate [default: dedup.mode of the settings]
     #[arg(long, value_enum)]
     pub mode: Option<DedupMode>,
-    /// Share of a domain's pages that a block must stand on, 0.1 to 1 [default: from the configuration]
+    /// Minimum share of a domain's pages that have a boilerplate block, 0.1 to 1 [default: from the settings]
     #[arg(long, value_name = "SHARE")]
     pub threshold_pct: Option<f64>,
-    /// Least pages of a domain, 2 to 100 [default: from the configuration]
+    /// Minimum pages of a domain, 2 to 100 [default: from the settings]
     #[arg(long, value_name = "N")]
     pub min_pages: Option<u32>,
-    /// Shortest block looked at, in characters, 10 to 500 [default: from the configuration]
+    /// Minimum length of a block in characters, 10 to 500 [default: from the settings]
     #[arg(long, value_name = "N")]
     pub min_block_chars: Option<u32>,
-    /// Instead of records, print what is removed from each page and why
+    /// Print the removed text of each page and the reasons, instead of records
     #[arg(long)]
     pub explain: bool,
     /// Write the statistics of each domain to FILE as JSON
     #[arg(long, value_name = "FILE")]
     pub stats: Option<PathBuf>,
-    /// Write a page to look at to FILE: each domain's figures, what was removed, pages before and after
+    /// Write an HTML page to FILE: figures of each domain, removed text, and pages before and after
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
@@ -182,42 +185,42 @@ pub struct DedupArgs {
 /// `crawl check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Subject to check
+    /// Kind of check
     #[arg(value_enum)]
     pub what: CheckWhat,
-    /// robots.txt, page, sitemap, filter list or file of settings; for url the URLs, one a line; for rules their directory.
-    /// With --jsonl the lines; - or none for standard input
+    /// File to check; for url a file with one URL per line, for rules a directory. - or no argument: standard input
     pub file: Option<PathBuf>,
-    /// The URL in question (robots, url), or where the file came from (sitemap)
+    /// URL to check (robots, url), or the URL of the file (sitemap)
     #[arg(long)]
     pub url: Option<String>,
-    /// The product token that robots.txt is read for [default: our own]
+    /// Product token of the crawler in robots.txt [default: crawl]
     #[arg(long, value_name = "TOKEN")]
     pub user_agent: Option<String>,
-    /// The Content-Type header (charset)
+    /// Content-Type header of the page (charset)
     #[arg(long, value_name = "VALUE")]
     pub content_type: Option<String>,
-    /// A JSON object a line in, an answer a line out. For robots: robots or robots_b64, url, user_agent; for url: in; for
-    /// charset: bytes_b64, content_type; for sitemap: bytes_b64, url, strict_location; not for rules, list and config
+    /// Read one JSON object per line, and write one answer per line. Keys for robots: robots or robots_b64, url,
+    /// user_agent; for url: in; for charset: bytes_b64, content_type; for sitemap: bytes_b64, url, strict_location. Not
+    /// for rules, list and config
     #[arg(long)]
     pub jsonl: bool,
 }
 
-/// Subjects that `crawl check` can explain.
+/// Kinds of check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckWhat {
-    /// Permission to fetch a URL, and the line of robots.txt that decides
+    /// Show if robots.txt allows a URL, and the line that decides
     Robots,
-    /// The canonical form of a URL
+    /// Show the canonical form of URLs
     Url,
-    /// The charset of a page, and what named it
+    /// Show the charset of a page, and its source
     Charset,
-    /// The URLs of a sitemap or feed
+    /// Show the URLs of a sitemap or feed
     Sitemap,
-    /// The rules of a directory: every fault with file, line and key
+    /// Check a directory of extraction rules; each error has file, line and key
     Rules,
-    /// A filter list in EasyList syntax: what its lines are, and every fault with its line
+    /// Check a filter list in EasyList syntax: counts of its kinds of rules, and each error with its line
     List,
-    /// A file of settings: every fault with file, line and key
+    /// Check a settings file; each error has file, line and key
     Config,
 }

@@ -1,4 +1,4 @@
-//! Flags of the jobs over a crawl's state.
+//! Flags of the commands on the state of a crawl.
 
 use super::{Overrides, RunArgs};
 use clap::{Args, Subcommand};
@@ -8,22 +8,22 @@ use std::path::PathBuf;
 /// State directory.
 #[derive(Debug, Args)]
 pub struct StateArgs {
-    /// The seeds of the crawl, as it was given them: they name its state directory
+    /// Seeds of the crawl, the same as in its command; they determine its state directory
     #[arg(value_name = "URL|FILE")]
     pub seeds: Vec<PathBuf>,
-    /// The same, as with the flag of the crawl (repeatable)
+    /// Seed file or URL of the crawl (repeatable)
     #[arg(long, value_name = "FILE|URL")]
     pub seed: Vec<PathBuf>,
-    /// Its state directory, if it was given one
+    /// State directory of the crawl, if its command has one
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
-    /// Its configuration file
+    /// Settings file of the crawl
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Its database, as postgres://user@host/database
+    /// Database of the crawl: postgres://user@host/database
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
-    /// Its name in the database
+    /// Name of the crawl in the database
     #[arg(long, value_name = "NAME")]
     pub crawl: Option<String>,
 }
@@ -49,13 +49,13 @@ impl StateArgs {
 /// Crawl in a database.
 #[derive(Debug, Args)]
 pub struct StoreArgs {
-    /// Its database, as postgres://user@host/database
+    /// Database of the crawl: postgres://user@host/database
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
-    /// Its name in the database
+    /// Name of the crawl in the database
     #[arg(long, value_name = "NAME")]
     pub crawl: Option<String>,
-    /// Its configuration file
+    /// Settings file of the crawl
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print JSON
@@ -80,7 +80,7 @@ pub struct WorkersArgs {
     /// The crawl
     #[command(flatten)]
     pub store: StoreArgs,
-    /// List workers without a part in the current round too
+    /// Also list workers that have done nothing in the current round
     #[arg(long)]
     pub all: bool,
 }
@@ -91,10 +91,10 @@ pub struct StatusArgs {
     /// State directory to describe
     #[command(flatten)]
     pub state: StateArgs,
-    /// Hosts to show, those with most URLs first
+    /// Maximum hosts to show, those with most URLs first
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub hosts: usize,
-    /// Errors to show, the last ones
+    /// Maximum errors to show, the latest ones
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub errors: usize,
     /// Print JSON
@@ -105,7 +105,7 @@ pub struct StatusArgs {
 /// `crawl schema`
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Print the features for load_dataset of the Python package datasets
+    /// Print the features argument for load_dataset of the Python package datasets
     #[arg(long)]
     pub datasets: bool,
     /// Fields of the records, as in a crawl with --fields
@@ -121,18 +121,18 @@ pub struct StateJobArgs {
     pub job: StateJob,
 }
 
-/// Jobs over a state that no run holds.
+/// Commands on a state that no run uses.
 #[derive(Debug, Subcommand)]
 pub enum StateJob {
-    /// Look for damage, without changing anything: ends with 0 if there is none, else with 7.
+    /// Check the state for damage and change nothing. Exit code 0: no damage, 7: damage.
     Check(StateArgs),
-    /// Make a new database of all that can be read; the damaged one is kept as crawl.sqlite.damaged-N. A crawl goes on
-    /// with it: pages whose state is doubtful are fetched again.
+    /// Build a new database from the readable rows. The damaged one is kept as crawl.sqlite.damaged-N. The crawl
+    /// then continues, and fetches pages with an uncertain state again.
     Repair(StateArgs),
-    /// Copy a crawl from a state directory into a database, or back. The crawl goes on from the copy, with the same
-    /// records; pages that wait for the fingerprint of their host are fetched again.
+    /// Copy a crawl from a state directory to a database, or back. The crawl continues from the copy with the same
+    /// records. It fetches held pages again.
     Copy(CopyArgs),
-    /// Bring the state to the version of this program. A crawl in a database needs it after an update; a state
+    /// Upgrade the state to the version of this program. A crawl in a database needs this after an update. A state
     /// directory is also upgraded by its next run.
     Upgrade(StateArgs),
 }
@@ -143,7 +143,7 @@ pub struct CopyArgs {
     /// The state to copy, as sqlite:DIR or postgres://user@host/database
     #[arg(value_name = "FROM")]
     pub from: String,
-    /// Place of the copy, which has no such crawl yet: the same forms
+    /// Target of the copy, in the same form; it must not have this crawl yet
     #[arg(value_name = "TO")]
     pub to: String,
     /// Name of the crawl in the database
@@ -157,7 +157,7 @@ pub struct ConfigArgs {
     /// Print the default file, with an explanation of each setting
     #[arg(long = "default")]
     pub is_default: bool,
-    /// The crawl, as it would be begun
+    /// Flags of a crawl
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -165,12 +165,12 @@ pub struct ConfigArgs {
 /// `crawl retry-errors`
 #[derive(Debug, Args)]
 pub struct RetryArgs {
-    /// Only those of this kind, as the error log names it (repeatable; see docs/errors.md)
+    /// Fetch only failures of this kind, a `kind` of errors.jsonl (repeatable; see docs/errors.md)
     ///
-    /// Of a crawl in a database, these are failed pages of one worker, whose directory --state-dir names.
+    /// For a crawl in a database these are the failures of one worker, whose directory is --state-dir.
     #[arg(long, value_name = "KIND")]
     pub kind: Vec<String>,
-    /// The crawl, as it was begun
+    /// Flags of the crawl
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -184,7 +184,7 @@ pub struct ReportArgs {
     /// File to write [default: report.html in the state directory]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Show it in the browser
+    /// Open the report in the web browser
     #[arg(long)]
     pub open: bool,
 }

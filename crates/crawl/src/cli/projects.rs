@@ -1,4 +1,4 @@
-//! Flags of the jobs around projects: the command line over them, the server, the tools for agents.
+//! Flags of `crawl projects`, `crawl serve` and `crawl mcp`.
 
 use super::{DedupMode, Overrides};
 use clap::{Args, Subcommand};
@@ -14,7 +14,7 @@ pub struct DatabaseArgs {
     /// Database of projects [default: $XDG_DATA_HOME/crawl/projects.sqlite]
     #[arg(long, value_name = "FILE", global = true)]
     pub database: Option<PathBuf>,
-    /// Configuration file (TOML; see config/crawl.toml for every key)
+    /// Settings file (TOML); crawl config --default prints one with every setting
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
 }
@@ -48,24 +48,24 @@ pub struct ProjectsArgs {
 pub enum ProjectsWhat {
     /// List all projects with their pages.
     List,
-    /// Make an empty project; a crawl with --project makes its own.
+    /// Create an empty project. A crawl with --project creates its project itself.
     Create {
-        /// Its name
+        /// Name of the project
         name: String,
     },
-    /// Show a project: its domains, their pages, and what the last analysis found they repeat.
+    /// Show a project: its domains, their pages, and the boilerplate that the last analysis found.
     Show {
         /// Name or id
         project: String,
     },
-    /// Remove a project with all its pages.
+    /// Delete a project with all its pages.
     Delete {
         /// Name or id
         project: String,
     },
-    /// Find what the domains of a project repeat, and clean its pages of it.
+    /// Find the boilerplate of each domain of a project, and remove it from the pages.
     Analyze(AnalyzeArgs),
-    /// Check the database: its structure, and each page against its checksum. Exit code 7 if anything is damaged.
+    /// Check the structure of the database and the checksum of each page. Exit code 7: damage.
     Check,
 }
 
@@ -74,31 +74,31 @@ pub enum ProjectsWhat {
 pub struct AnalyzeArgs {
     /// Name or id
     pub project: String,
-    /// Analyse the pages of this group alone (repeatable)
+    /// Analyze only the pages of this source group (repeatable)
     #[arg(long, value_name = "NAME")]
     pub source_group: Vec<String>,
-    /// Mode of judging blocks [default: from the configuration]
+    /// Mode of the search for boilerplate [default: dedup.mode of the settings]
     #[arg(long, value_enum)]
     pub mode: Option<DedupMode>,
-    /// Share of a domain's pages that a block must stand on, 0.1 to 1 [default: from the configuration]
+    /// Minimum share of a domain's pages that have a boilerplate block, 0.1 to 1 [default: from the settings]
     #[arg(long, value_name = "SHARE")]
     pub threshold_pct: Option<f64>,
-    /// Least pages of a domain, 2 to 100 [default: from the configuration]
+    /// Minimum pages of a domain, 2 to 100 [default: from the settings]
     #[arg(long, value_name = "N")]
     pub min_pages: Option<i64>,
-    /// Shortest block looked at, in characters, 10 to 500 [default: from the configuration]
+    /// Minimum length of a block in characters, 10 to 500 [default: from the settings]
     #[arg(long, value_name = "N")]
     pub min_block_chars: Option<i64>,
 }
 
-/// Reads the address to listen at. An address or a port alone is answered with both.
+/// Reads the address to listen on. The error for a bare address or port shows the complete form.
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         let port = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text);
         match (text.parse::<IpAddr>(), port.parse::<u16>()) {
             (Ok(address), _) => format!("no port; write {}", SocketAddr::new(address, DEFAULT_PORT)),
             (_, Ok(port)) => format!("no address; write 127.0.0.1:{port}"),
-            _ => format!("write ADDRESS:PORT, such as 127.0.0.1:{DEFAULT_PORT}; a host name is not taken"),
+            _ => format!("write ADDRESS:PORT, such as 127.0.0.1:{DEFAULT_PORT}; a host name is not allowed"),
         }
     })
 }
@@ -109,10 +109,10 @@ const DEFAULT_PORT: u16 = 8620;
 /// `crawl serve`
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Address and port; port 0 takes a free one
+    /// Address and port to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address)]
     pub listen: Option<SocketAddr>,
-    /// File with the token that callers must send
+    /// File with the token that clients must send
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Database of the projects

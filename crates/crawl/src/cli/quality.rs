@@ -8,13 +8,14 @@ use std::path::PathBuf;
 /// `crawl quality`
 #[derive(Debug, Args)]
 pub struct QualityArgs {
-    /// JSONL (`text`, `content` or `html`), WARC, WET, CSV (all also .gz), Parquet; files, or patterns such as 'crawl/*.warc.gz'
+    /// Files or patterns such as 'crawl/*.warc.gz': JSONL (`text`, `content` or `html`), WARC, WET, CSV (also .gz),
+    /// Parquet
     #[arg(required_unless_present_any = ["url", "show_config"], value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// Write every document as JSONL with what the rules say of it (`quality`) to FILE; - for standard output
+    /// Write every document as JSONL, with its scores and failed rules in `quality`, to FILE; - is standard output
     #[arg(short = 'o', long = "output", value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Leave documents out of the output that fail a rule of these sets, separated by commas, or all [default: text]
+    /// Omit documents that fail a rule of these sets, separated by commas, or of all [default: text]
     #[arg(
         long,
         value_name = "SETS",
@@ -25,39 +26,40 @@ pub struct QualityArgs {
         help_heading = "Output"
     )]
     pub drop: Option<String>,
-    /// Write a page to look at to FILE: values by domain as plots, documents that fail
+    /// Write an HTML page to FILE: plots of the scores by domain, and failed documents
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
-    /// Write the distribution over all documents and by domain to FILE as JSON
+    /// Write the distribution of the scores, over all documents and by domain, to FILE as JSON
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub stats: Option<PathBuf>,
 
-    /// Explain the document with this id or URL: repeated words and passages in context, cause, remedy (repeatable)
+    /// Explain the document with this id or URL: its repeated words and passages, cause and remedy (repeatable)
     #[arg(long, value_name = "ID", conflicts_with = "url", help_heading = "Explaining")]
     pub explain: Vec<String>,
-    /// Explain the documents that --drop would leave out, the first three in detail
+    /// Explain the documents that --drop would omit, the first three in detail
     #[arg(long, conflicts_with = "url", help_heading = "Explaining")]
     pub failed: bool,
-    /// Fetch this page, politely as a crawl does, and explain it
+    /// Fetch this page, with the limits and robots.txt of a crawl, and explain it
     #[arg(long, value_name = "URL", value_parser = super::page_url, conflicts_with_all = ["inputs", "output", "html", "stats"], help_heading = "Explaining")]
     pub url: Option<url::Url>,
-    /// Print the thresholds in force, as a file of rules (quality.toml)
+    /// Print the effective thresholds as a rules file (quality.toml)
     #[arg(long, conflicts_with_all = ["inputs", "url"], help_heading = "Explaining")]
     pub show_config: bool,
 
-    /// Language of all documents (en, en-US, english), or auto: declared, else detected. Its stop words are left out [default: auto]
+    /// Language of all documents (en, en-US, english), or auto (declared, else detected); it selects the stop words
+    /// [default: auto]
     #[arg(long, value_name = "LANGUAGE", help_heading = "Parameters")]
     pub language: Option<String>,
-    /// Leave lines of boilerplate out before the ratios are taken
+    /// Ignore boilerplate lines in the repetition ratios
     #[arg(long, help_heading = "Parameters")]
     pub remove_boilerplate: bool,
-    /// Amount to take from a page: precision, balanced or recall [default: balanced]
+    /// Preference in extraction: precision (less text), recall (more text), balanced [default: balanced]
     #[arg(long, value_name = "NAME", help_heading = "Parameters")]
     pub favor: Option<String>,
-    /// Configuration file, section `quality`
+    /// Settings file, section `quality`
     #[arg(long, value_name = "FILE", help_heading = "Parameters")]
     pub config: Option<PathBuf>,
-    /// Rules for extracting pages
+    /// Extraction rules
     #[command(flatten)]
     pub rules: RulesArgs,
 }

@@ -8,25 +8,25 @@ use std::path::PathBuf;
 /// `crawl replay`
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A folder that --warc has filled, WARC or WACZ of any maker, files or folders of HTML; - for standard input
+    /// Folder of --warc, WARC or WACZ files of any program, HTML files or folders of them; - is standard input
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
-    /// The address of a file or folder of HTML, which completes the paths of its files
+    /// URL of an HTML file, or of the top level of a folder
     #[arg(long, value_parser = super::page_url)]
     pub url: Option<url::Url>,
-    /// Configuration file, as of the crawl
+    /// Settings file of the crawl
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Append records to FILE (default: standard output)
     #[arg(short = 'o', long = "output", value_name = "FILE", conflicts_with = "replace")]
     pub append: Option<PathBuf>,
-    /// Replace FILE by the records
+    /// Replace FILE with the records
     #[arg(short = 'O', long = "replace-output", value_name = "FILE")]
     pub replace: Option<PathBuf>,
     /// Text to keep of a page
     #[command(flatten)]
     pub text: TextArgs,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     pub quiet: bool,
 }

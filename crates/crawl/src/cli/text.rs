@@ -1,43 +1,43 @@
-//! Flags of what becomes of a page's text, for jobs that crawl and those that read an archive again.
+//! Flags for the text of a record, of crawls and of `crawl replay`.
 
 use super::{Overrides, RulesArgs};
 use clap::Args;
 
-/// Text to keep of a page, and its format.
+/// Selection and format of the text.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Cleaning")]
 pub struct TextArgs {
-    /// Write these fields of a record alone, as id,text,metadata.title (crawl schema names all)
+    /// Write only these fields of a record, such as id,text,metadata.title (crawl schema lists all)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Output")]
     pub fields: Vec<String>,
-    /// Write six keys of a record alone: id, url, text, title, published, language
+    /// Write only six fields of a record: id, url, text, title, published, language
     #[arg(long, help_heading = "Output", conflicts_with = "fields")]
     pub lean: bool,
-    /// Leave the list of outgoing links out of the records
+    /// Omit the list of outgoing links from the records
     #[arg(long, help_heading = "Output")]
     pub no_links: bool,
-    /// Do not remove what a site repeats
+    /// Do not remove the boilerplate that the pages of a site repeat
     #[arg(long)]
     pub no_dedup: bool,
-    /// Trade: precision, recall, balanced
+    /// Preference in extraction: precision (less text), recall (more text), balanced
     #[arg(long, value_name = "NAME")]
     pub favor: Option<String>,
-    /// Links in the text: keep, once, strip, reference
+    /// Links in the text: keep, once (each address once), strip, reference (numbered, addresses at the end)
     #[arg(long, value_name = "STYLE")]
     pub links: Option<String>,
-    /// Keep images
+    /// Keep images in the text
     #[arg(long)]
     pub images: bool,
-    /// Leave tables out
+    /// Omit tables
     #[arg(long)]
     pub no_tables: bool,
     /// Keep the comments below an article
     #[arg(long)]
     pub comments: bool,
-    /// Pass on all JSON-LD and OpenGraph
+    /// Copy all JSON-LD and OpenGraph data of the page into the record
     #[arg(long)]
     pub raw_metadata: bool,
-    /// Rules that decide
+    /// Extraction rules
     #[command(flatten)]
     pub rules: RulesArgs,
 }
