@@ -1,5 +1,5 @@
-//! Hints for the user about failures that are not the request's own: one sentence a kind. Those of requests
-//! stand with [`crawl_fetch::FetchError`]; docs/errors.md lists both.
+//! Hints for the user about failures that are no failed requests, one sentence per kind. [`crawl_fetch::FetchError`]
+//! has the hints for failed requests; docs/errors.md lists both.
 
 /// Every kind that the error log names, sorted.
 #[must_use]
@@ -10,7 +10,7 @@ pub fn kinds() -> Vec<&'static str> {
     kinds
 }
 
-/// The sentence for a kind of failure; empty for a kind that has its own source of hints.
+/// Returns the hint for a kind of failure; empty for a kind of a failed request.
 #[must_use]
 pub fn of(kind: &str) -> &'static str {
     KINDS.iter().find(|(name, _)| *name == kind).map_or("", |(_, hint)| hint)
@@ -21,19 +21,19 @@ const KINDS: &[(&str, &str)] = &[
     ("ai_optout_unknown", "try again later, or set crawl.ai_optout_unknown to keep"),
     ("browser_proxy", "name an http:// proxy with --proxy, or use --strategy static to do without a browser"),
     ("crawl_delay", "leave the host out, or use --ignore-robots if the site is yours"),
-    ("duplicate", "leave out --drop-duplicates to keep it, or raise near_duplicates.jaccard"),
-    ("held_unreadable", "check the disk: it returns other bytes than were written to the state"),
-    ("host_dead", "see what the host's first failures say, and run the same command again when it is back"),
+    ("duplicate", "omit --drop-duplicates to keep it, or raise near_duplicates.jaccard"),
+    ("held_unreadable", "check the disk: it returns different bytes than were written to the state"),
+    ("host_dead", "look at the first failures of the host, and run the same command again when it is back"),
     ("internal", "please report it with the URL: no page should be able to do that"),
     ("redirect_loop", "try --cookies; if a browser loops as well, the site's owner has to fix it"),
     ("retry_after", "run the same command again after that time, or raise politeness.max_retry_after"),
     ("robots_disallowed", "leave it out, or use --ignore-robots if the site is yours"),
     ("robots_unreachable", "try again later, or use --ignore-robots if the site is yours"),
-    ("sitemap", "the site's owner has to fix the file; crawl check sitemap says what is read of it"),
+    ("sitemap", "the site's owner has to fix the file; crawl check sitemap shows what is read from it"),
     ("too_many_redirects", "look at the URL in a browser; if it ends there, name the last URL as a seed"),
     ("trap_calendar", "raise traps.calendar_years, or name the page as a seed"),
-    ("trap_host_bytes", "raise traps.host_bytes if the host is as large as that"),
-    ("trap_host_urls", "raise traps.host_urls if the host is as large as that"),
+    ("trap_host_bytes", "raise traps.host_bytes if the host really has that many pages"),
+    ("trap_host_urls", "raise traps.host_urls if the host really has that many pages"),
     ("trap_hosts", "raise traps.hosts_per_domain, or name the host as a seed"),
     ("trap_links", "raise traps.links_per_page"),
     ("trap_parameters", "name the page as a seed"),
