@@ -1,4 +1,4 @@
-//! `docs/settings.md`, made from the file of defaults, which `tests.rs` holds against the types.
+//! Generator of `docs/settings.md` from `config/crawl.toml`. `tests.rs` checks that file against the types.
 
 use super::DEFAULTS;
 use std::fmt::Write as _;
@@ -6,20 +6,25 @@ use std::fmt::Write as _;
 const HEAD: &str = "\
 # Settings
 
-Every setting with its default. A file given with `--config` needs only the settings that differ:
+This page lists every setting with its default, section by section. Most crawls need none. A settings file, given with `--config`,
+needs only the settings that differ from the default:
 
 ```toml
 [politeness]
 delay = \"2s\"
 ```
 
-A flag overrides the environment, the environment overrides the file, and the file overrides the default. In the environment the
-setting `delay` of `[politeness]` is `CRAWL_POLITENESS_DELAY`. `crawl --help` names the flags. Unknown keys are errors.
+Flags override environment variables, which override the settings file, which overrides the defaults. The environment variable
+for `delay` of `[politeness]` is `CRAWL_POLITENESS_DELAY`. `crawl --help` lists the flags. Unknown keys are errors.
+`crawl check config FILE` checks a settings file, and `crawl config` prints the effective settings.
+
+Durations are written `\"200ms\"`, `\"1s\"`, `\"2m 30s\"`, sizes `\"512 KiB\"`, `\"16 MiB\"`. The word `\"unlimited\"` removes a limit.
+A table `[[site]]` has settings for [single sites](commands.md#settings-by-site).
 
 This page is generated from [`config/crawl.toml`](../config/crawl.toml), the source of the defaults.
 ";
 
-/// The page.
+/// Renders the page.
 fn page() -> String {
     let mut out = HEAD.to_owned();
     let (mut comment, mut keys): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
@@ -47,7 +52,7 @@ fn page() -> String {
     out
 }
 
-/// Writes the keys that stand below a comment. A comment that no key has followed yet goes on.
+/// Writes the keys below a comment. If no key has followed the comment yet, it continues.
 fn flush(out: &mut String, comment: &mut Vec<&str>, keys: &mut Vec<String>) {
     if keys.is_empty() {
         return;
