@@ -295,8 +295,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub database: Option<PathBuf>,
 
-    /// Known pages to visit again in a later round: auto (each as often as it changes), all, none (only new URLs),
-    /// changed (only if a sitemap or a conditional request can show a change)
+    /// Known pages to visit again in a later round: auto (each as often as it changes), all, changed, none (only new
+    /// URLs). With changed a page is visited if a sitemap or a conditional request can show a change
     #[arg(long, value_name = "MODE", help_heading = "Recrawl")]
     pub recrawl: Option<String>,
     /// Minimum time between two visits of a page, such as 20h (for auto)

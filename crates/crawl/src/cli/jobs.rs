@@ -37,8 +37,8 @@ pub struct RulesArgs {
 /// `crawl extract`
 #[derive(Debug, Args)]
 pub struct ExtractArgs {
-    /// HTML file, https:// URL (fetched if robots.txt allows), WARC or WACZ file, or folder of HTML files; with --jsonl
-    /// a JSONL file. - or no argument: standard input
+    /// HTML file, https:// URL, WARC or WACZ file, or folder of HTML files; with --jsonl a JSONL file. - or no
+    /// argument: standard input. A URL is fetched if robots.txt allows it
     #[arg(value_name = "FILE|URL")]
     pub file: Option<PathBuf>,
     /// Further archives, HTML files and folders, read together: a revisit record may refer to a page in another archive
