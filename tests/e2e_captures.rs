@@ -121,12 +121,12 @@ fn a_revisit_without_its_page_is_counted() {
     let done = run(sandbox.bare().arg("extract").arg(&file)).expect(0);
     assert_eq!(lines(&done.stdout).len(), 3, "{}", done.stderr);
     assert!(
-        done.stderr.contains("http://a.test/again: a revisit of a page that is not there"),
+        done.stderr.contains("http://a.test/again: a revisit whose page is in no input"),
         "{}",
         done.stderr
     );
     let done = run(sandbox.bare().arg("replay").arg(&file).args(["-O", "out.jsonl"])).expect(0);
-    assert!(done.stderr.contains("1 revisits left out"), "{}", done.stderr);
+    assert!(done.stderr.contains("1 revisits skipped"), "{}", done.stderr);
 }
 
 /// Files of Heritrix: the second one has revisits of pages of the first.
@@ -152,9 +152,9 @@ fn revisits_are_resolved_across_the_inputs_of_a_command() {
     let urls = |text: &str| urls_and_titles(&lines(text)).into_iter().map(|(url, _)| url).collect::<Vec<_>>();
     assert_eq!(urls(&first.stdout), [&about, &ferry, &tides].map(String::clone));
     let alone = run(sandbox.bare().arg("extract").arg(&files[1])).expect(2);
-    assert!(alone.stderr.contains("2 revisits without their page left out"), "{}", alone.stderr);
+    assert!(alone.stderr.contains("2 revisits skipped, since their page is in no input"), "{}", alone.stderr);
     let elsewhere = run(sandbox.bare().arg("extract").arg(archive("wget.warc.gz")).arg(&files[1])).expect(0);
-    let named = format!("{}: {about}: a revisit of a page that is not there", files[1].display());
+    let named = format!("{}: {about}: a revisit whose page is in no input", files[1].display());
     assert!(elsewhere.stderr.contains(&named), "{}", elsewhere.stderr);
     for order in [[0, 1], [1, 0]] {
         let inputs = order.map(|n| &files[n]);
@@ -172,7 +172,7 @@ fn revisits_are_resolved_across_the_inputs_of_a_command() {
         assert_eq!(sandbox.records(&out).len(), 3);
     }
     let refused = run(sandbox.bare().arg("replay").args(&files).args(["--url", "https://a.test/"])).expect(2);
-    assert!(refused.stderr.contains("--url is the address of one input"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--url is the URL of one input"), "{}", refused.stderr);
 }
 
 #[test]
@@ -214,12 +214,12 @@ fn foreign_files_in_an_archive_folder_are_reported() {
         assert_eq!(sandbox.records("out.jsonl").len(), count, "{}", done.stderr);
         done.stderr
     };
-    assert!(!replayed(1).contains("other makers"));
+    assert!(!replayed(1).contains("other programs"));
     fs::copy(archive("warcio.warc.gz"), sandbox.path("archive/warcio.warc.gz")).unwrap();
     fs::copy(archive("collection.wacz"), sandbox.path("archive/collection.wacz")).unwrap();
     let told = replayed(1);
     for words in
-        ["2 files or folders of other makers left out", "archive/warcio.warc.gz", "archive/collection.wacz"]
+        ["2 files or folders of other programs skipped", "archive/warcio.warc.gz", "archive/collection.wacz"]
     {
         assert!(told.contains(words), "{words}: {told}");
     }
@@ -302,11 +302,7 @@ fn page_without_a_url_does_not_stop_a_folder() {
     );
     let done = run(sandbox.bare().args(["replay", "mixed", "-O", "out.jsonl"])).expect(7);
     assert_eq!(sandbox.records("out.jsonl").len(), 3, "{}", done.stderr);
-    assert!(
-        done.stderr.contains("mixed/stray.html: the address of this page is not known"),
-        "{}",
-        done.stderr
-    );
+    assert!(done.stderr.contains("mixed/stray.html: the URL of this page is unknown"), "{}", done.stderr);
 }
 
 /// Opt-outs of archived pages are recorded, whether the page or its response has them.

@@ -50,7 +50,7 @@ fn a_crawl_moves_from_a_directory_to_a_database_and_back() {
     let again = state_job(&crawl, &["copy", &first_url, &store]).expect(2);
     assert!(again.stderr.contains("name another --crawl"), "{}", again.stderr);
     let both = state_job(&crawl, &["copy", &first_url, &other_url]).expect(2);
-    assert!(both.stderr.contains("one of both must be postgres://"), "{}", both.stderr);
+    assert!(both.stderr.contains("one of the two must be postgres://"), "{}", both.stderr);
     // the records of the copy have settings, too
     let lean = run(crawl.worker("lean").arg("--lean")).expect(2);
     assert!(lean.stderr.contains("output.lean = true here, false in its records"), "{}", lean.stderr);

@@ -357,7 +357,7 @@ fn output_removed_during_a_run_exits_with_3_then_7() {
     let first = writing(&server, &sandbox);
     fs::remove_file(sandbox.path("out.jsonl")).unwrap();
     let done = first.wait().expect(3);
-    assert!(done.stderr.contains("was removed or replaced while the run was on"), "{}", done.stderr);
+    assert!(done.stderr.contains("was removed or replaced during the run"), "{}", done.stderr);
     let second = run(&mut small_batches(&server, &sandbox)).expect(7);
     assert!(
         second.stderr.contains("bytes of records that were written are not there any more"),

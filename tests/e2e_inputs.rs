@@ -39,7 +39,7 @@ fn no_output_replaces_an_input() {
             flags.iter().flat_map(|flag| ["in.jsonl", "./in.jsonl", "link"].map(|name| (flag, name)))
         {
             let said = refused(&sandbox, &[command, "in.jsonl", flag, name]);
-            assert!(said.contains(&format!("{flag} {name}: is an input")), "{command}: {said}");
+            assert!(said.contains(&format!("{flag} {name}: this file is an input")), "{command}: {said}");
             assert_eq!(sandbox.read("in.jsonl"), RECORDS, "{command} {flag} {name}");
         }
     }
@@ -55,7 +55,7 @@ fn no_output_replaces_an_input() {
     let replay = refused(&sandbox, &["replay", "pages", "-o", "./pages/"]);
     assert!(replay.contains("-o ./pages/: is an input"), "{replay}");
     let both = refused(&sandbox, &["quality", "in.jsonl", "--stats", "new", "--html", "./new"]);
-    assert!(both.contains("is the file of --html too"), "{both}");
+    assert!(both.contains("this file is also the file of --html"), "{both}");
     assert!(!sandbox.path("new").exists());
     // the records of dedup may replace their input, and a device is no input
     run(sandbox.bare().args(["dedup", "in.jsonl", "-o", "in.jsonl"])).expect(0);
@@ -130,7 +130,11 @@ fn packed_lines_are_unpacked_and_other_formats_named() {
             [&["dedup", "other"][..], &["extract", "--jsonl", "other"], &["classify", "--jsonl", "other"]]
         {
             let said = refused(&sandbox, words);
-            assert_eq!(said, format!("crawl: other: is {name}; lines of JSON are read here\n"), "{words:?}");
+            assert_eq!(
+                said,
+                format!("crawl: other: this is {name}, but the input must be JSON lines\n"),
+                "{words:?}"
+            );
         }
     }
 }
@@ -151,7 +155,9 @@ fn an_address_without_a_scheme_is_answered_with_the_whole_one() {
     for what in ["robots", "sitemap"] {
         let said = refused(&sandbox, &["check", what, "a.example"]);
         assert!(
-            said.contains("a.example: is a site; save its file first (curl -o FILE URL), and name FILE, and"),
+            said.contains(
+                "a.example: this is a URL; save the file first (curl -o FILE URL), then name FILE, and"
+            ),
             "{said}"
         );
     }
@@ -165,7 +171,7 @@ fn an_address_without_a_scheme_is_answered_with_the_whole_one() {
     for said in [
         "pages.jsonl: line 1: the page is read without its url \"a.example/x\": no scheme; write https://a.example/x\n",
         "pages.jsonl: line 2: the page is read without its url \"localhost:80/x\": no scheme; write http://localhost/x\n",
-        "pages.jsonl: 12 more lines have a faulty url\n",
+        "pages.jsonl: 12 more lines have an invalid url\n",
     ] {
         assert!(done.stderr.contains(said), "{}", done.stderr);
     }
@@ -197,7 +203,7 @@ fn folders_are_read_or_their_files_asked_for() {
         assert!(said.contains("site: a folder; name its files, such as 'site/*.jsonl'"), "{said}");
     }
     let said = refused(&sandbox, &["check", "rules", "site"]);
-    assert!(said.contains("site: nothing to check: no file of rules in it"), "{said}");
+    assert!(said.contains("site: nothing to check: it contains no rules file"), "{said}");
 }
 
 #[test]

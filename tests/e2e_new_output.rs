@@ -300,7 +300,7 @@ fn a_refused_retry_of_failed_pages_changes_nothing() {
     let retry = |flags: &[&str]| run(sandbox.bare().arg("retry-errors").args(crawl(flags).get_args()));
     for flags in [&["-o", "b.jsonl"][..], &["-o", "a.jsonl", "--lean"]] {
         let refused = retry(flags).expect(2);
-        assert!(!refused.stderr.contains("are fetched again"), "{}", refused.stderr);
+        assert!(!refused.stderr.contains("failed URLs again"), "{}", refused.stderr);
     }
     assert_eq!(fs::read(sandbox.path("state/crawl.sqlite")).unwrap(), state);
     assert_eq!(server.requests().len(), asked, "it asks for nothing");

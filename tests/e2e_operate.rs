@@ -240,10 +240,10 @@ fn killed_retry_resumes() {
     }
     // no failure is of this kind, but the round is not finished
     let done = run(again().args(["--kind", "timeout"])).expect(0);
-    assert!(!done.stderr.contains("nothing failed"), "{}", done.stderr);
+    assert!(!done.stderr.contains("no page failed"), "{}", done.stderr);
     let crawled = url_counts(&sandbox.records("out.jsonl"));
     assert!(crawled.len() == 41 && crawled.values().all(|n| *n == 1), "{crawled:?}");
-    assert!(run(&mut again()).expect(0).stderr.contains("nothing failed"));
+    assert!(run(&mut again()).expect(0).stderr.contains("no page failed"));
 }
 
 #[test]
@@ -284,11 +284,11 @@ fn failed_pages_are_fetched_again() {
     // a kill left half a line, which ends in half a character
     let log = sandbox.read("state/errors.jsonl");
     sandbox.write("state/errors.jsonl", [log.as_bytes(), b"{\"message\":\"\xe2\x80"].concat());
-    assert!(again(&["--kind", "timeout"]).expect(0).stderr.contains("nothing failed as timeout"));
+    assert!(again(&["--kind", "timeout"]).expect(0).stderr.contains("no page failed as timeout"));
     sandbox.write("state/errors.jsonl", log);
     let before = server.targets().len();
     let done = again(&[]).expect(0);
-    assert!(done.stderr.contains("2 URLs that failed are fetched again"), "{}", done.stderr);
+    assert!(done.stderr.contains("fetching 2 failed URLs again"), "{}", done.stderr);
     let mut asked = server.targets().split_off(before);
     asked.sort();
     assert_eq!(asked, ["/b", "/c", "/d"], "what failed, and what it leads to; nothing else");

@@ -129,7 +129,7 @@ fn thresholds_come_from_the_rules() {
     assert_eq!(drop("[extract]\nrules = \"own\"\n"), 3);
     sandbox.write("own/stop_words.toml", "[stop_words]\nen = [\"...\", \"not\"]\n");
     let checked = run(sandbox.bare().args(["check", "rules", "own"])).expect(0);
-    assert_eq!(checked.stdout, "own: no faults\n");
+    assert_eq!(checked.stdout, "own: no errors\n");
     sandbox.write("file.toml", "[text]\nmax_word_repetition_ratio = 0.3\n");
     sandbox.write("c.toml", "[quality]\nrules = \"file.toml\"\n");
     let shown =
@@ -216,7 +216,7 @@ fn three_failing_documents_are_explained_in_detail() {
         text.contains("https://b.test/spam-4 (spam-4): repeated passages; text.ngram_repetition"),
         "{text}"
     );
-    assert!(text.contains("5 documents fail; what the repetition comes from: repeated passages 5"), "{text}");
+    assert!(text.contains("5 documents fail; causes of the repetition: repeated passages 5"), "{text}");
     assert!(!text.contains("good-"), "{text}");
     sandbox.write("in.jsonl", format!("{}\n", good(1)));
     assert_eq!(quality(&sandbox, &["in.jsonl", "--failed"]).expect(0).stdout, "no document fails\n");

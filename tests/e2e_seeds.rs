@@ -173,6 +173,6 @@ fn words_after_a_seed_url_are_a_bad_line() {
     sandbox.write("seeds.txt", format!("{} depth=2\n{}\n", server.url("/one"), server.url("/two")));
     let done = run(&mut crawl(&sandbox, "seeds.txt")).expect(0);
     assert!(done.stderr.contains("seeds.txt: line 1: "), "{}", done.stderr);
-    assert!(done.stderr.contains("words behind the address"), "{}", done.stderr);
+    assert!(done.stderr.contains("more words after the URL"), "{}", done.stderr);
     assert_eq!(url_counts(&sandbox.records("out.jsonl")), [(server.url("/two"), 1)].into());
 }

@@ -134,14 +134,14 @@ fn shared_crawl_rounds_equal_those_in_a_directory() {
     assert!(fourth.records.is_empty(), "{fourth:?}");
     for crawl in &crawls {
         let none = run(&mut crawl.command(&["retry-errors", "--kind", "timeout"])).expect(0);
-        assert!(none.stderr.contains("nothing failed as timeout"), "{}", none.stderr);
+        assert!(none.stderr.contains("no page failed as timeout"), "{}", none.stderr);
     }
     let given = crawls[1].command(&["retry-errors", "--kind", "timeout"]);
     let mut elsewhere = crawls[1].sandbox.bare();
     elsewhere.args(given.get_args().map(|word| if word == "state" { "new".as_ref() } else { word }));
     given.get_envs().for_each(|(key, value)| _ = elsewhere.env(key, value.unwrap()));
     let none = run(&mut elsewhere).expect(2).stderr;
-    assert!(none.contains("new has no errors.jsonl") && none.contains("leave out --kind"), "{none}");
+    assert!(none.contains("new has no errors.jsonl") && none.contains("omit --kind"), "{none}");
 }
 
 #[test]
@@ -178,12 +178,12 @@ fn failed_pages_are_retried_while_workers_run() {
     eventually("pages fail", || count(failed) > 0);
     (1..=4).for_each(|n| crawl.site.set(&format!("/{n}.html"), |page| page.status = None));
     let again = run(&mut worker(&["retry-errors"], "b")).expect(0);
-    assert!(again.stderr.contains("that failed are fetched again"), "{}", again.stderr);
+    assert!(again.stderr.contains("failed URLs again"), "{}", again.stderr);
     first.wait().expect(0);
     // pages may have failed between the query of the command and the new answers of the site
     let left = count(failed);
     let rest = run(&mut worker(&["retry-errors"], "b")).expect(0);
-    assert!(left > 0 || rest.stderr.contains("nothing failed"), "{}", rest.stderr);
+    assert!(left > 0 || rest.stderr.contains("no page failed"), "{}", rest.stderr);
     assert_eq!(count(failed), 0);
     assert_eq!(count("SELECT count(*) FROM crawl_c.urls WHERE outcome = 1"), 8);
     assert_eq!(count("SELECT sum(failed)::int8 FROM crawl_c.tallies"), 0);
@@ -227,7 +227,7 @@ fn refused_retry_changes_nothing() {
     for words in ["politeness.jitter = 0.2 here", "continues the round: use its settings"] {
         assert!(refused.stderr.contains(words), "{}", refused.stderr);
     }
-    assert!(!refused.stderr.contains("fetched again"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("failed URLs again"), "{}", refused.stderr);
     assert_eq!(state()["frontier"], before["frontier"]);
     // the round is not open again, so the next one can have other settings
     run(&mut with_other_settings(&[])).expect(0);

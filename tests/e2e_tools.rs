@@ -96,7 +96,7 @@ fn config_prints_the_effective_settings_with_their_sources() {
     );
     sandbox.write("again.toml", &shown);
     let checked = run(sandbox.bare().args(["check", "config", "again.toml"])).expect(0).stdout;
-    assert!(checked.starts_with("again.toml: no fault; "), "{checked}");
+    assert!(checked.starts_with("again.toml: no errors; "), "{checked}");
     let defaults = run(sandbox.bare().args(["config", "--default"])).expect(0).stdout;
     assert_eq!(defaults, include_str!("../config/crawl.toml"));
 }
@@ -212,7 +212,7 @@ fn extract_fetches_a_url() {
     let file = extract(&["page.html", "--config", config]).expect(2);
     assert!(file.stderr.contains("--config needs a URL"), "{}", file.stderr);
     let flag = extract(&[&url, "--select", "p"]).expect(2);
-    assert!(flag.stderr.contains("--select needs the page in a file"), "{}", flag.stderr);
+    assert!(flag.stderr.contains("--select needs a file"), "{}", flag.stderr);
 }
 
 /// Settings of extraction are those of the file, unless a flag is given. Without both all links are kept.
@@ -319,7 +319,7 @@ fn extract_names_pages_of_boilerplate_only() {
     let url = "https://harbour.example/empty";
     for (arguments, name) in [(vec!["bare.html", "--url", url], url), (vec!["bare.html"], "bare.html")] {
         let done = run(sandbox.bare().arg("extract").args(&arguments)).expect(0);
-        assert_eq!(done.stderr, format!("{name}: the page is all boilerplate: its text is empty\n"));
+        assert_eq!(done.stderr, format!("{name}: the whole page is boilerplate: its text is empty\n"));
         assert!(done.stdout.contains("all_boilerplate"), "{}", done.stdout);
     }
     let row =
@@ -333,7 +333,7 @@ fn extract_names_pages_of_boilerplate_only() {
     let done = run(sandbox.bare().args(["extract", "--jsonl", "rows.jsonl"])).expect(0);
     let mut told: Vec<&str> = done.stderr.lines().collect();
     told.sort_unstable();
-    let says = |name: &str| format!("{name}: the page is all boilerplate: its text is empty");
+    let says = |name: &str| format!("{name}: the whole page is boilerplate: its text is empty");
     assert_eq!(told, [says("3"), says(url)]);
 }
 
@@ -433,8 +433,8 @@ fn unusable_lines_are_named_up_to_a_number() {
         let done = run(sandbox.bare().args(job).arg("in.jsonl")).expect(2);
         assert!(done.stderr.contains("in.jsonl: line 20: "), "{}", done.stderr);
         assert!(!done.stderr.contains("line 21") && !done.stderr.contains("at line 1"), "{}", done.stderr);
-        assert!(done.stderr.contains("in.jsonl: 10 more lines could not be used"), "{}", done.stderr);
-        assert!(done.stderr.ends_with("in.jsonl: no line could be used\n"), "{}", done.stderr);
+        assert!(done.stderr.contains("in.jsonl: 10 more lines could not be read"), "{}", done.stderr);
+        assert!(done.stderr.ends_with("in.jsonl: no line could be read\n"), "{}", done.stderr);
     }
 }
 
@@ -510,7 +510,7 @@ fn extract_writes_chosen_fields() {
     assert!(form.stderr.contains("--lean write JSON"), "{}", form.stderr);
     let folder = run(sandbox.bare().args(["extract", "folder", "--fields", "text"])).expect(0);
     assert_eq!(folder.stdout, "{\"text\":\"# T\\n\\nSome words of a page.\"}\n");
-    assert!(folder.stderr.contains("folder: 1 file without HTML left out"), "{}", folder.stderr);
+    assert!(folder.stderr.contains("folder: 1 file without HTML skipped"), "{}", folder.stderr);
     let unknown = run(sandbox.bare().arg("extract").arg(&page).args(["--fields", "titel"])).expect(2);
     assert!(unknown.stderr.contains("--fields: a record has no field \"titel\""), "{}", unknown.stderr);
 }
@@ -523,9 +523,9 @@ fn extract_refuses_files_that_are_not_pages() {
     let records = sandbox.write("records.jsonl", "{}\n");
     for job in ["extract", "classify"] {
         let refused = run(sandbox.bare().arg(job).arg(&pdf)).expect(2);
-        assert!(refused.stderr.contains("paper.html: is no page but PDF"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("paper.html: this is PDF"), "{}", refused.stderr);
         let lines = run(sandbox.bare().arg(job).arg(&records)).expect(2);
-        assert!(lines.stderr.contains("--jsonl reads the pages"), "{}", lines.stderr);
+        assert!(lines.stderr.contains("add --jsonl"), "{}", lines.stderr);
         let empty = run(sandbox.bare().args([job, "-"]).stdin(std::process::Stdio::null())).expect(2);
         assert!(empty.stderr.contains("standard input: is empty"), "{}", empty.stderr);
     }

@@ -174,7 +174,7 @@ fn workers_survive_a_database_crash_and_lost_connections() {
         let log = lines(&done.stderr);
         let summaries: Vec<&Value> = log.iter().filter(|line| line["message"] == "summary").collect();
         let [summary] = summaries[..] else { panic!("one summary: {}", done.stderr) };
-        assert!(done.stderr.contains("the database can be used again"), "{}", done.stderr);
+        assert!(done.stderr.contains("the database is reachable again"), "{}", done.stderr);
         let count = |name: &str| summary.pointer(name).unwrap().as_u64().unwrap();
         let strategies = summary["strategies"].as_object().unwrap().values();
         let by_strategy: u64 = strategies.map(|records| records.as_u64().unwrap()).sum();

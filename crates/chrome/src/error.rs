@@ -85,7 +85,7 @@ pub enum RenderError {
     #[error("the page crashed its tab")]
     Crashed,
     /// The page exceeded its memory bound.
-    #[error("the page took more than {} MiB of memory; it was ended", limit >> 20)]
+    #[error("the page used more than {} MiB of memory and was closed", limit >> 20)]
     Memory {
         /// The bound, in bytes.
         limit: u64,

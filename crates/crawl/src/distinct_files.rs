@@ -21,13 +21,13 @@ pub fn check(inputs: &[&Path], outputs: &[(&str, Option<&Path>)]) -> Result<(), 
             None => {}
             Some(None) => {
                 return Err(Failure::usage(format!(
-                    "{flag} {}: is an input, which it would replace; name another file",
+                    "{flag} {}: this file is an input and would be overwritten; name another file",
                     path.display()
                 )));
             }
             Some(Some(other)) => {
                 return Err(Failure::usage(format!(
-                    "{flag} {}: is the file of {other} too; name another file",
+                    "{flag} {}: this file is also the file of {other}; name another file",
                     path.display()
                 )));
             }
@@ -79,7 +79,7 @@ mod tests {
         }
         check(&[&input], &[("--stats", Some(&new)), ("--html", None)]).unwrap();
         let twice = check(&[], &[("--stats", Some(&new)), ("--html", Some(&dir.path().join("./new")))]);
-        assert!(twice.unwrap_err().error.to_string().contains("is the file of --stats too"));
+        assert!(twice.unwrap_err().error.to_string().contains("this file is also the file of --stats"));
         let device = Path::new("/dev/null");
         check(&[device, Path::new("-")], &[("--stats", Some(device)), ("-o", Some(Path::new("-")))]).unwrap();
         let streams = [("-o", Some(Path::new("/dev/stdout"))), ("--stats", Some(Path::new("/dev/stderr")))];

@@ -86,11 +86,11 @@ impl Patience {
                 }
                 // the whole message once, and the cause alone after that
                 Some(error) if self.is_reported => {
-                    tracing::warn!("{error}; another attempt in {:?}", self.pause);
+                    tracing::warn!("{error}; next attempt in {:?}", self.pause);
                 }
                 _ => {
                     self.is_reported = true;
-                    tracing::warn!("{:#}; another attempt in {:?}", failure.error, self.pause);
+                    tracing::warn!("{:#}; next attempt in {:?}", failure.error, self.pause);
                 }
             }
             if timeout(self.pause, stop.cancelled()).await.is_ok() {
@@ -101,7 +101,7 @@ impl Patience {
             match place.open(config, false) {
                 Ok(state) => {
                     if std::mem::take(&mut self.is_reported) {
-                        tracing::warn!("the database can be used again: the crawl continues");
+                        tracing::warn!("the database is reachable again: the crawl continues");
                     }
                     return Ok((state, Metrics::open(&config.metrics).await?));
                 }

@@ -68,7 +68,7 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
     let names = args.named_seeds();
     if names.is_empty() {
         return Err(Failure::usage(
-            "name a site: crawl https://example.org/, or a file of seeds: crawl --seed urls.txt (see crawl --help)",
+            "name a site: crawl https://example.org/, or a seed file: crawl --seed urls.txt (see crawl --help)",
         ));
     }
     check_names(args, &config)?;
@@ -129,7 +129,7 @@ fn check_names(args: &RunArgs, config: &Config) -> Result<(), Failure> {
 /// The refusal of `--fresh` for a crawl in a database.
 fn cannot_forget() -> Failure {
     Failure::usage(
-        "--fresh cannot forget a crawl that other workers may work on: choose another --crawl, or drop its schema",
+        "--fresh cannot delete a crawl that other workers may be using: choose another --crawl, or drop its schema",
     )
 }
 
@@ -273,7 +273,7 @@ async fn crawl(
     };
     let code = exit.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
     if let Err(error) = context.in_storage(move |context| context.note_exit(code)).await {
-        tracing::warn!(%error, "the end of the run is not noted for metrics");
+        tracing::warn!(%error, "the end of the run could not be recorded for the metrics");
     }
     // another attempt follows
     let continues = is_shared && exit.as_ref().err().is_some_and(is_passing);
@@ -307,7 +307,7 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
     }
     if state.other_links && state.new_round {
         tracing::warn!(
-            "{place} was made with other settings of scope or filters: the links of each visited page are read again"
+            "{place} was made with other settings for scope or filters: each visited page is fetched again to read its links"
         );
     }
     let replaces = !context.config.output.replace.is_empty();
@@ -315,11 +315,11 @@ fn print_round_notes(context: &Context, state: &State, quiet: bool) {
     // after rounds without a record every page is new
     if replaces && is_of_changes && state::has_records(&*state.store).unwrap_or(true) {
         tracing::warn!(
-            "{} will hold only pages that are new, changed or gone since their last visit; append them with -o, or crawl everything again with --fresh",
+            "{} will contain only pages that are new, changed or gone since their last visit; append them with -o, or crawl everything again with --fresh",
             context.config.output.replace
         );
     }
     if !quiet && !state.new_round && context.config.log.format == LogFormat::Text {
-        say(&format!("going on with round {} in {place}", state.round));
+        say(&format!("continuing round {} in {place}", state.round));
     }
 }

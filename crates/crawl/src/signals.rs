@@ -69,7 +69,7 @@ pub fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Ou
             }
             // before the run can end: its summary comes after this line
             if !quiet {
-                say("stopping: saving pages in flight (a signal after a second stops at once)");
+                say("stopping: saving pages in flight (a second signal stops immediately)");
             }
             cancel.cancel();
         }

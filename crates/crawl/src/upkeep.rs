@@ -28,7 +28,7 @@ pub fn compact(store: &dyn Upkeep, settings: &StateSection, quiet: bool) -> Resu
         return Ok(());
     }
     if !quiet {
-        say(&format!("compacting the state: {} of {} are not in use", ByteSize(free), ByteSize(file)));
+        say(&format!("compacting the state: {} of {} are unused", ByteSize(free), ByteSize(file)));
     }
     match store.compact() {
         Err(error @ StoreError::Full(_)) => {

@@ -169,7 +169,7 @@ impl<'a> CaptureReader<'a> {
     /// When an input cannot be opened, or `each` fails.
     pub fn read(mut self, inputs: &[CaptureInput]) -> Result<Tally, Failure> {
         if self.base.is_some() && inputs.len() > 1 {
-            return Err(Failure::usage("--url is the address of one input: name one file or folder"));
+            return Err(Failure::usage("--url is the URL of one input: name one file or folder"));
         }
         for input in inputs {
             match input {
@@ -180,7 +180,7 @@ impl<'a> CaptureReader<'a> {
         self.resolve_revisits()?;
         for (name, url) in self.revisits.into_unresolved() {
             self.tally.bodiless += 1;
-            (self.report)(&format!("{name}: {url}: a revisit of a page that is not there; left out"));
+            (self.report)(&format!("{name}: {url}: a revisit whose page is in no input; skipped"));
         }
         Ok(self.tally)
     }
@@ -262,7 +262,7 @@ impl<'a> CaptureReader<'a> {
                 }
                 Archived::Bodiless { url } => {
                     tally.bodiless += 1;
-                    report(&format!("{name}: {url}: there are too many revisits to keep; left out"));
+                    report(&format!("{name}: {url}: too many unresolved revisits; skipped"));
                 }
                 Archived::Unreadable { place, error } => {
                     tally.unreadable += 1;

@@ -249,7 +249,7 @@ pub fn open(context: &Context) -> Result<(), StoreError> {
     };
     if forgotten {
         tracing::warn!(
-            "near_duplicates has other settings than before: the texts of earlier runs are forgotten"
+            "near_duplicates has other settings than before: the texts of earlier runs are discarded"
         );
     }
     Ok(())

@@ -137,7 +137,7 @@ impl Failure {
         let dir = dir.display();
         let words = match self.error.downcast_ref::<StoreError>() {
             Some(StoreError::Corrupt(_)) => format!(
-                "{dir}: the state is damaged; `crawl state repair --state-dir {dir}` saves what can be read, --fresh starts over \
+                "{dir}: the state is damaged; `crawl state repair --state-dir {dir}` recovers the readable part, --fresh starts over \
                  without it"
             ),
             Some(StoreError::Full(_)) => {

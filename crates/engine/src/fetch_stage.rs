@@ -157,7 +157,7 @@ async fn until_displaced(
         match context.network.slow.admit_slow(host) {
             Ok(place) => *slow = Some(place),
             Err(_) => {
-                tracing::info!(%host, "the host is slow and all places for slow hosts are taken; its URL is fetched later");
+                tracing::info!(%host, "the host is slow, and all slots for slow hosts are in use; its URL is fetched later");
                 return;
             }
         }

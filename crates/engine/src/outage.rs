@@ -90,7 +90,7 @@ impl Outage {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         if warned.is_none_or(|at| now - at >= WARNING) {
             *warned = Some(now);
-            tracing::warn!("{}: requests pause, and no host is charged for it", words(error));
+            tracing::warn!("{}: requests pause, and no host is blamed for it", words(error));
         }
     }
 }

@@ -27,7 +27,7 @@ pub fn load(dir: Option<&Path>, lists: &[PathBuf], warn: impl Fn(&str)) -> Resul
             .for_each(|problem| warn(&format!("{problem}; left out")));
         if report.problems.len() > MAX_REPORTED_LINES {
             warn(&format!(
-                "{} more faulty lines in the consent lists",
+                "{} more invalid lines in the consent lists",
                 report.problems.len() - MAX_REPORTED_LINES
             ));
         }

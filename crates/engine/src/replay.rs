@@ -197,7 +197,7 @@ impl Replay {
             return Ok(None);
         }
         let Some(capture) = self.archive.page(page.capture)? else {
-            tracing::warn!(url = %page.final_url, "the archive lacks the bytes of this page: the page is left out");
+            tracing::warn!(url = %page.final_url, "the archive lacks the bytes of this page: the page is skipped");
             return Ok(None);
         };
         // earlier rounds are not replayed, so the page is written without comparison

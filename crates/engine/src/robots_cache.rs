@@ -163,7 +163,7 @@ impl RobotsCache {
                 }
                 let prolonged = known.and_then(|known| self.prolonged(&known, now_ms));
                 if prolonged.is_some() {
-                    tracing::info!(%origin, "robots.txt is unreachable: the last known rules stay in force");
+                    tracing::info!(%origin, "robots.txt is unreachable: the last known rules still apply");
                 }
                 Ok(prolonged.unwrap_or(robots))
             })

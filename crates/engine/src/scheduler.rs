@@ -188,7 +188,7 @@ impl Scheduler {
                 context.stats.requeued.add(expired as u64);
                 tracing::warn!(
                     expired,
-                    "leases ran out before their pages came; their URLs are fetched again"
+                    "leases expired before their pages arrived; their URLs are fetched again"
                 );
             }
             self.leases_expired = Instant::now();

@@ -277,7 +277,7 @@ mod tests {
         assert!(seeds.seeds.is_empty());
         let told: Vec<String> = seeds.bad.iter().map(ToString::to_string).collect();
         assert!(
-            told[0].starts_with("line 1: \"http://…@a.test/\": credentials are not taken from URLs"),
+            told[0].starts_with("line 1: \"http://…@a.test/\": credentials in URLs are not allowed"),
             "{told:?}"
         );
         assert!(

@@ -149,7 +149,7 @@ fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
     let now = crawl_model::now_ms();
     let moved = state.store.bring_forward(now.saturating_add(longest_ms), now)?;
     if moved > 0 {
-        tracing::warn!("{moved} URLs were put off by a clock that was ahead: they are fetched now");
+        tracing::warn!("{moved} URLs were postponed by a clock that was ahead: they are fetched now");
     }
     Ok(())
 }

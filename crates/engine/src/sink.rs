@@ -151,7 +151,7 @@ impl Sink {
         if late {
             tracing::info!(
                 id = lease.id.0,
-                "a page came after its lease had run out; its URL is fetched again"
+                "a page arrived after its lease had expired; its URL is fetched again"
             );
         }
         Ok(late)

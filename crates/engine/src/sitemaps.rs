@@ -93,7 +93,7 @@ fn outside_limit_line(context: &Context, site: &str, url: String) -> FailedPage 
 fn file_limit_line(context: &Context, robots_host: &HostKey, url: String) -> FailedPage {
     let limit = context.config.crawl.sitemap_files.or_max();
     let message = format!(
-        "the sitemaps of {robots_host} are more than {limit} files; this one and what follows are not read"
+        "the sitemaps of {robots_host} are more than {limit} files; this one and further ones are not read"
     );
     traps::line(url, TOO_MANY, message)
 }

@@ -181,7 +181,7 @@ pub fn note_end<S: Frontier + RunStore + ?Sized>(store: &S) -> Result<bool, Stor
     }
     // the round has ended: an error from here on must not call for the same command again, which begins another round
     if let Err(error) = store.sync() {
-        tracing::warn!(%error, "the end of the round may not survive a loss of power");
+        tracing::warn!(%error, "the end of the round may be lost in a power loss");
     }
     Ok(ended)
 }
@@ -326,8 +326,8 @@ pub fn require_database(dir: &Path) -> Result<(), Failure> {
     Err(Failure::new(
         Exit::Damaged,
         format!(
-            "{} has lost its database crawl.sqlite (its {ERROR_LOG} is there), so what the output holds is not known; \
-             --fresh crawls everything anew, and with -O the output has each record once",
+            "{} has lost its database crawl.sqlite (its {ERROR_LOG} is there), so it is unknown which records the output has; \
+             --fresh crawls everything again, and with -O the output has each record once",
             dir.display()
         ),
     ))
@@ -341,7 +341,7 @@ pub fn warn_of_damaged_log(dir: &Path) {
         Ok(Some(offset)) => tracing::warn!(
             file = %log.display(),
             offset,
-            "the write-ahead log is damaged: changes of the state behind the damage are lost, and their pages are fetched again"
+            "the write-ahead log is damaged: changes of the state after the damage are lost, and their pages are fetched again"
         ),
         Err(error) => {
             tracing::warn!(file = %log.display(), %error, "the write-ahead log was not checked for damage");

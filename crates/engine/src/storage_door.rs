@@ -139,7 +139,7 @@ fn guarded<T>(
 
 fn warn(outcome: Result<(), StoreError>) {
     if let Err(error) = outcome {
-        tracing::error!(%error, "a change of the state was not made");
+        tracing::error!(%error, "a change of the state failed");
     }
 }
 

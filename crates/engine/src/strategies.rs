@@ -79,7 +79,7 @@ pub fn on_page(
         if brought_little {
             // the URL pattern selected the strategy: if its page has no text, the static page is fetched
             partial.ahead.push(Strategy::Static);
-            partial.why = format!("{strategy} alone brought little");
+            partial.why = format!("{strategy} found little text");
         }
     }
     if strategy == Strategy::Static && !partial.charged && says_nothing_new(context, &page) {
@@ -189,7 +189,7 @@ fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -
                 context.strategies.lessons.useless_attempts(&*context.store, &request.url, strategy)?
         {
             partial.why =
-                format!("{strategy} was not tried: the last {pages} pages like it gained nothing by it");
+                format!("{strategy} was not tried: it did not improve the last {pages} pages like this one");
             if let Some(last) = partial.attempts.last_mut() {
                 last.reason = format!("{}; {}", last.reason, partial.why);
             }

@@ -95,7 +95,7 @@ pub fn lines(trapped: Vec<(String, Trap)>, more: u64) -> Vec<FailedPage> {
     let told = |(index, (url, trap)): (usize, (String, Trap))| {
         let mut message = trap.to_string();
         if index == last && more > 0 {
-            message.push_str(&format!("; {more} more links of the same page were left out as traps"));
+            message.push_str(&format!("; {more} more links of the same page were refused as traps"));
         }
         line(url, trap.kind(), message)
     };

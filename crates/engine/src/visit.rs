@@ -229,7 +229,7 @@ fn why(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
                 None => (*kind).to_owned(),
             };
             let kinds: Vec<String> = kinds.keys().map(reason).collect();
-            format!("the page was left out: {}", kinds.join(", "))
+            format!("the page was skipped: {}", kinds.join(", "))
         }
     }
 }

@@ -119,7 +119,7 @@ pub enum FetchError {
         limit: Duration,
     },
     /// The body arrived below the minimum rate.
-    #[error("the body came with less than {min_rate} bytes a second")]
+    #[error("the body arrived with less than {min_rate} bytes a second")]
     TooSlow {
         /// Minimum rate of a body, in bytes per second.
         min_rate: u64,
@@ -128,10 +128,10 @@ pub enum FetchError {
     #[error("the connection broke before the response was complete ({0})")]
     ConnectionLost(String),
     /// The response was not HTTP, or broke a rule of HTTP or a bound on headers.
-    #[error("the server broke the rules of HTTP ({0})")]
+    #[error("the response violates HTTP ({0})")]
     Protocol(String),
     /// The announced size is far beyond the limit.
-    #[error("the body is announced with {announced} bytes, of which at most {cap} would be kept")]
+    #[error("the announced body of {announced} bytes is far larger than the limit of {cap}")]
     TooLarge {
         /// `Content-Length`.
         announced: u64,

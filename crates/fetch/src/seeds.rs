@@ -13,7 +13,7 @@ pub struct Seed {
 }
 
 /// Message for a seed with a user name or a password.
-const NO_CREDENTIALS: &str = "credentials are not taken from URLs; name the site and the user in fetch.auth";
+const NO_CREDENTIALS: &str = "credentials in URLs are not allowed; name the site and the user in fetch.auth";
 
 /// Parses one line that is neither empty nor a comment.
 ///
@@ -40,9 +40,7 @@ pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
         return Err(NO_CREDENTIALS.into());
     }
     if line.contains(char::is_whitespace) {
-        return Err(
-            "there are words behind the address: write one address a line, and a space in it as %20".into()
-        );
+        return Err("more words after the URL: write one URL per line, and a space in a URL as %20".into());
     }
     Ok(Seed { url, bare })
 }
@@ -120,9 +118,9 @@ mod tests {
             ("word", "dot"),
             ("https://u:p@a.test/", "credentials"),
             ("a b.test", "not a URL"),
-            ("https://a.test/ depth=2", "words behind"),
-            ("a.test/x depth=2", "words behind"),
-            ("https://a.test/x\thttps://b.test/", "words behind"),
+            ("https://a.test/ depth=2", "more words after"),
+            ("a.test/x depth=2", "more words after"),
+            ("https://a.test/x\thttps://b.test/", "more words after"),
             ("s3cret:p@a.test", "credentials"),
             ("s3cret@a.test/", "credentials"),
             ("//u:s3cret@a.test/", "credentials"),

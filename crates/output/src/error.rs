@@ -50,7 +50,7 @@ pub enum OutputError {
         holder: String,
     },
     /// The reader of standard output has gone.
-    #[error("the reader of standard output has closed it")]
+    #[error("standard output was closed by its reader")]
     ClosedPipe,
     /// The reader of standard output takes nothing, and the run was told to stop.
     #[error("the reader of standard output takes nothing")]

@@ -148,19 +148,16 @@ impl FileOutput {
         }
         let found = self.file.metadata()?.len();
         let what = if !is_named(&self.file, &self.path)? {
-            format!(
-                "was removed or replaced while the run was on, with {} bytes that were written",
-                self.length
-            )
+            format!("was removed or replaced during the run, with {} bytes that were written", self.length)
         } else if self.stale || found == self.length {
             return Ok(());
         } else if found < self.length {
             format!(
-                "was shortened while the run was on: {} bytes that were written are gone",
+                "was shortened during the run: {} bytes that were written are missing",
                 self.length - found
             )
         } else {
-            format!("was written to by another program while the run was on: {} bytes", found - self.length)
+            format!("was changed by another program during the run: {} bytes", found - self.length)
         };
         let rest = "the same command fetches unsettled pages again, --fresh fetches lost ones";
         Err(io::Error::other(format!("it {what}; {rest}")))
@@ -318,10 +315,10 @@ mod tests {
         };
         assert!(error_after_damage(rotate).contains("with 8 bytes that were written"));
         let shorten = |path: &Path| File::options().write(true).open(path).unwrap().set_len(3).unwrap();
-        assert!(error_after_damage(shorten).contains("5 bytes that were written are gone"));
+        assert!(error_after_damage(shorten).contains("5 bytes that were written are missing"));
         let append =
             |path: &Path| File::options().append(true).open(path).unwrap().write_all(b"foreign").unwrap();
-        assert!(error_after_damage(append).contains("by another program while the run was on: 7 bytes"));
+        assert!(error_after_damage(append).contains("by another program during the run: 7 bytes"));
     }
 
     #[test]

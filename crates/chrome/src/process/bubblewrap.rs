@@ -169,7 +169,7 @@ fn hide(folder: &Path) {
     static LOGGED: Once = Once::new();
     LOGGED.call_once(|| {
         tracing::warn!(
-            "{} is hidden from the browser, since it holds other files: install the browser in a folder of its own",
+            "{} is hidden from the browser, since it contains other files: install the browser in its own folder",
             folder.display()
         );
     });
@@ -217,7 +217,7 @@ fn count_failures(path: &Path, more: u32) -> bool {
 
 fn warn(reason: &str) {
     tracing::warn!(
-        "the browser runs without bubblewrap: {reason}; a page that breaks it can read the files of its user and make every system \
+        "the browser runs without bubblewrap: {reason}; a page that exploits it can read the files of its user and make every system \
          call: install bubblewrap (Debian, Fedora: the package bubblewrap), and allow it user namespaces"
     );
 }

@@ -29,7 +29,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             CheckWhat::Sitemap => sitemap_line,
             CheckWhat::Rules | CheckWhat::List | CheckWhat::Config => {
                 return Err(Failure::usage(
-                    "--jsonl is not for rules, lists and settings: name a directory or a file",
+                    "--jsonl cannot be used with rules, list and config: name a directory or a file",
                 ));
             }
         };
@@ -52,7 +52,7 @@ fn needed_url(args: &CheckArgs, what: &str) -> Result<Url, Failure> {
     let Some(text) = args.url.as_deref() else {
         return Err(Failure::usage(match args.file.as_deref().and_then(seeds::as_url) {
             Some(site) => format!(
-                "{}: is a site; save its file first (curl -o FILE URL), and name FILE, and {what} with --url",
+                "{}: this is a URL; save the file first (curl -o FILE URL), then name FILE, and {what} with --url",
                 hide_userinfo(site)
             ),
             None => format!("name {what} with --url"),
@@ -106,7 +106,7 @@ fn charset_of(args: &CheckArgs) -> Result<String, Failure> {
     let decoded = charset::decode(&bytes, args.content_type.as_deref());
     let mut out = format!("{} ({})\n", decoded.charset, source_name(decoded.source));
     if decoded.overridden {
-        out.push_str("  the declared charset does not fit the bytes and was not taken\n");
+        out.push_str("  the declared charset does not match the bytes and was not used\n");
     }
     if decoded.had_errors {
         out.push_str("  some bytes are invalid in it\n");
@@ -144,11 +144,11 @@ fn rules(args: &CheckArgs) -> Result<String, Failure> {
     let is_rules = |entry: fs::DirEntry| entry.path().extension().is_some_and(|end| end == "toml");
     if !fs::read_dir(dir).into_iter().flatten().flatten().any(is_rules) {
         return Err(Failure::usage(format!(
-            "{}: nothing to check: no file of rules in it, such as sites.toml or quality.toml",
+            "{}: nothing to check: it contains no rules file, such as sites.toml or quality.toml",
             dir.display()
         )));
     }
-    Ok(format!("{}: no faults\n", dir.display()))
+    Ok(format!("{}: no errors\n", dir.display()))
 }
 
 /// Summary of a filter list. Faulty lines fail the check, though a crawl would only leave them out.

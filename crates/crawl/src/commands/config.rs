@@ -28,5 +28,5 @@ pub fn check(file: Option<&Path>) -> Result<String, Failure> {
     check_settings(&config)?;
     let set = values.iter().filter(|value| value.place.is_some()).count();
     let all = values.len();
-    Ok(format!("{}: no fault; {set} of {all} settings are set\n", file.display()))
+    Ok(format!("{}: no errors; {set} of {all} settings are set\n", file.display()))
 }

@@ -36,7 +36,7 @@ struct Explained {
 /// Explains one page, or with `--jsonl` a line for each.
 pub fn run(args: &ExtractArgs, form: ExplainForm, extractor: &PageExtractor) -> Result<Exit, Failure> {
     if form == ExplainForm::Html && (args.jsonl || args.format.is_some()) {
-        return Err(Failure::usage("--explain=html writes one page as HTML: leave --jsonl and --format out"));
+        return Err(Failure::usage("--explain=html writes one HTML page: omit --jsonl and --format"));
     }
     if args.jsonl {
         return jsonl::each(jsonl::Lines::open(args.file.as_deref())?, |page| {

@@ -79,7 +79,7 @@ fn of_files(args: &ExtractArgs, fields: Option<&Fields>) -> Result<Exit, Failure
             return captures::run(args, &extractor, select.as_ref(), &inputs, fields);
         }
         captures::Input::One(Some(_)) if args.explain.is_some() => {
-            return Err(Failure::usage("--explain needs the page unpacked: write it to a file"));
+            return Err(Failure::usage("--explain needs an unpacked page: unpack it to a file"));
         }
         captures::Input::One(bytes) => bytes,
     };
@@ -155,7 +155,7 @@ fn warn_if_empty(extractor: &PageExtractor, record: &Record, name: impl FnOnce()
         let name = name().unwrap_or_else(|| "standard input".to_owned());
         let cause = match extractor.is_selecting() {
             true => "no text matches --select",
-            false => "the page is all boilerplate: its text is empty",
+            false => "the whole page is boilerplate: its text is empty",
         };
         say_as(Level::WARN, &format!("{name}: {cause}"));
     }
@@ -225,7 +225,7 @@ fn shaped(record: Record, id: Option<Value>, fields: Option<&Fields>) -> Line {
 fn check_format(args: &ExtractArgs, fields: Option<&Fields>) -> Result<(), Failure> {
     match args.format {
         Some(TextFormat::Markdown | TextFormat::Text) if fields.is_some() => Err(Failure::usage(
-            "--fields and --lean write JSON, --format markdown and text write the text alone: leave one of them out",
+            "--fields and --lean write JSON, --format markdown and text write only the text: omit one of them",
         )),
         _ => Ok(()),
     }

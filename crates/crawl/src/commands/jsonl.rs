@@ -64,10 +64,10 @@ impl Reports {
     /// When there were unusable lines and no `good` one.
     pub(super) fn end(&self, name: &str, good: usize) -> Result<(), Failure> {
         if let Some(more) = self.unnamed() {
-            say(&format!("{name}: {more} more lines could not be used"));
+            say(&format!("{name}: {more} more lines could not be read"));
         }
         if good == 0 && self.bad > 0 {
-            Err(Failure::usage(format!("{name}: no line could be used")))
+            Err(Failure::usage(format!("{name}: no line could be read")))
         } else {
             Ok(())
         }
@@ -121,7 +121,7 @@ impl Lines {
 
     fn end(&self, good: usize) -> Result<Exit, Failure> {
         if let Some(more) = self.warnings.unnamed() {
-            say(&format!("{}: {more} more lines have a faulty url", self.name));
+            say(&format!("{}: {more} more lines have an invalid url", self.name));
         }
         self.reports.end(&self.name, good).map(|()| Exit::Done)
     }

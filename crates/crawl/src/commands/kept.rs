@@ -24,11 +24,11 @@ impl Kept {
 
     fn within(input: impl Read, most: u64) -> Result<Self, Failure> {
         let failed =
-            |e: io::Error| Failure::usage(format!("the input cannot be kept in a temporary file: {e}"));
+            |e: io::Error| Failure::usage(format!("the input cannot be copied to a temporary file: {e}"));
         let mut file = tempfile::tempfile().map_err(failed)?;
         if io::copy(&mut input.take(most + 1), &mut file).map_err(failed)? > most {
             return Err(Failure::usage(format!(
-                "standard input: larger than {}; write it to a file and name that",
+                "standard input: larger than {}; save it to a file and name the file",
                 bytesize::ByteSize(most)
             )));
         }

@@ -24,8 +24,9 @@ pub fn open_lines(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
     let (format, decoder): (_, Box<dyn Read>) = match head[..] {
         [0x1f, 0x8b, ..] => ("gzip", Box::new(MultiGzDecoder::new(input))),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(input)
-                .map_err(|e| Failure::usage(format!("{name}: is not zstd as it seems to be: {e}")))?;
+            let decoder = zstd::stream::read::Decoder::with_buffer(input).map_err(|e| {
+                Failure::usage(format!("{name}: looks like zstd, but cannot be unpacked:  {e}"))
+            })?;
             ("zstd", Box::new(decoder))
         }
         _ => return with_lines(&name, &head, input),
@@ -55,7 +56,9 @@ fn begin(mut input: Box<dyn BufRead>) -> io::Result<(Vec<u8>, Box<dyn BufRead>)>
 /// Returns the input without a byte order mark, unless its first bytes are those of a format without lines.
 fn with_lines(name: &str, head: &[u8], mut input: Box<dyn BufRead>) -> Result<Box<dyn BufRead>, Failure> {
     match format_of(head) {
-        Some(format) => Err(Failure::usage(format!("{name}: is {format}; lines of JSON are read here"))),
+        Some(format) => {
+            Err(Failure::usage(format!("{name}: this is {format}, but the input must be JSON lines")))
+        }
         None => {
             // the head is in one piece
             skip_byte_order_mark(&mut input).map_err(|e| Failure::input(Path::new(name), &e))?;

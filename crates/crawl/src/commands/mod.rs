@@ -118,7 +118,7 @@ fn stdin(is_named: bool) -> Stdin {
     static TOLD: Once = Once::new();
     let stdin = io::stdin();
     if !is_named && stdin.is_terminal() {
-        TOLD.call_once(|| say("standard input is read: end it with Ctrl-D, or name a file"));
+        TOLD.call_once(|| say("reading standard input: end it with Ctrl-D, or name a file"));
     }
     stdin
 }
@@ -172,7 +172,7 @@ fn write_json(json: &[u8]) -> Result<(), Failure> {
 fn write_out(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| match e.kind() {
-        io::ErrorKind::BrokenPipe => Failure::new(Exit::Done, "the reader of standard output has closed it"),
+        io::ErrorKind::BrokenPipe => Failure::new(Exit::Done, "standard output was closed by its reader"),
         _ => Failure::new(Exit::Storage, format!("standard output: {e}")),
     })
 }

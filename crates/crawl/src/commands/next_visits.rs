@@ -187,7 +187,7 @@ fn sites_of(seed_files: &[PathBuf]) -> Vec<SiteSection> {
     let is_file = |name: &&PathBuf| seeds::as_url(name).is_none() && name.as_path() != Path::new("-");
     let read = |name: &PathBuf| {
         let unreadable = |error: &std::io::Error| {
-            tracing::warn!("schedules of the sites in {} are left out: {error}", name.display());
+            tracing::warn!("schedules of the sites in {} are missing: {error}", name.display());
         };
         seeds::read(name).inspect_err(unreadable).ok()
     };

@@ -21,12 +21,14 @@ pub fn read_page(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let name = jsonl::input_name(path);
     let ending = path.and_then(Path::extension).unwrap_or_default();
     if ["jsonl", "ndjson"].iter().any(|lines| ending.eq_ignore_ascii_case(lines)) {
-        return Err(Failure::usage(format!("{name}: holds JSON lines; --jsonl reads the pages in them")));
+        return Err(Failure::usage(format!(
+            "{name}: contains JSON lines; add --jsonl to extract the pages in them"
+        )));
     }
     let page =
         page_of(read_document(path)?).map_err(|problem| Failure::usage(format!("{name}: {problem}")))?;
     if page.iter().all(u8::is_ascii_whitespace) {
-        return Err(Failure::usage(format!("{name}: is empty; a page is HTML or plain text")));
+        return Err(Failure::usage(format!("{name}: is empty; expected HTML or plain text")));
     }
     Ok(page)
 }
@@ -45,7 +47,7 @@ pub fn page_of(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         return Err("is MHTML, a whole page in one file; save the page as HTML only".to_owned());
     }
     match crawl_fetch::foreign_format(&bytes) {
-        Some(format) => Err(format!("is no page but {format}; text is extracted from HTML and plain text")),
+        Some(format) => Err(format!("this is {format}; expected HTML or plain text")),
         None => Ok(bytes),
     }
 }
@@ -63,7 +65,7 @@ fn unpacked(format: &str, packed: impl Read) -> Result<Vec<u8>, String> {
     match read {
         Err(error) => Err(format!("the {format} is damaged: {error}")),
         Ok(length) if length as u64 > MAX_BYTES => {
-            Err(format!("unpacked it is larger than {} MiB, which is no page", MAX_BYTES >> 20))
+            Err(format!("larger than {} MiB when unpacked, too large for a page", MAX_BYTES >> 20))
         }
         Ok(_) => Ok(out),
     }

@@ -34,7 +34,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let replayed = runtime.block_on(archive.replay(config, stop))?;
     signals.abort();
     if replayed.stopped {
-        say("the replay was stopped: the output is not complete, the same command starts over");
+        say("the replay was stopped and the output is incomplete; the same command starts over");
         return Ok(Exit::Interrupted);
     }
     if !args.quiet {
@@ -44,11 +44,11 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
             replayed.records, replayed.pages
         ));
         if replayed.bodiless > 0 {
-            say(&format!("{} revisits left out: the archive lacks their pages", replayed.bodiless));
+            say(&format!("{} revisits skipped: the archive lacks their pages", replayed.bodiless));
         }
         if replayed.foreign > 0 {
             say(&format!(
-                "{} files or folders of other makers left out: crawl replay reads them by a command of their own",
+                "{} files or folders of other programs skipped: use a separate crawl replay for them",
                 replayed.foreign
             ));
         }

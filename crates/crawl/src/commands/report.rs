@@ -19,7 +19,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let dir = match settings.state.dir.as_str() {
         "" if settings.state.is_shared() => {
             return Err(Failure::usage(
-                "each worker leaves a report of its own: name its directory with --state-dir",
+                "each worker has its own report: name the worker's directory with --state-dir",
             ));
         }
         dir if settings.state.is_shared() => {
@@ -59,7 +59,7 @@ fn check_name(args: &ReportArgs, dir: &Path) -> Result<(), Failure> {
     distinct_files::check(&inputs, &[("-o", args.output.as_deref())])?;
     match args.output.as_deref().filter(|path| holds_other(path)) {
         Some(path) => Err(Failure::usage(format!(
-            "-o {}: is no HTML page, such as a report; name another file",
+            "-o {}: not overwritten, since it is no HTML page such as a report; name another file",
             path.display()
         ))),
         None => Ok(()),

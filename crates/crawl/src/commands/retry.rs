@@ -34,7 +34,7 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
     let settings = config::load(args.run.config.as_deref(), config::environment()?, args.run.overrides())?;
     if args.run.fresh {
         return Err(Failure::usage(
-            "--fresh removes the list of failed pages: leave out --fresh, or start over without retry-errors",
+            "--fresh deletes the list of failed pages: omit --fresh, or start over without retry-errors",
         ));
     }
     let seeds = args.run.named_seeds();
@@ -78,11 +78,11 @@ impl Found {
         if self.reopened == 0 && !self.unfinished {
             let of =
                 if args.kind.is_empty() { String::new() } else { format!(" as {}", args.kind.join(" or ")) };
-            say(&format!("nothing failed{of} in the last round of {}", place.display()));
+            say(&format!("no page failed{of} in the last round of {}", place.display()));
             return false;
         }
         if self.reopened > 0 && !args.run.quiet {
-            say(&format!("{} URLs that failed are fetched again", self.reopened));
+            say(&format!("fetching {} failed URLs again", self.reopened));
         }
         true
     }
@@ -101,7 +101,7 @@ fn reopen_shared(crawl: &SharedCrawl, settings: &Config, kinds: &[String]) -> Re
     }
     if settings.state.dir.is_empty() {
         return Err(Failure::usage(
-            "--kind reads errors.jsonl of one worker: name its directory with --state-dir, or leave out --kind",
+            "--kind reads errors.jsonl of one worker: name its directory with --state-dir, or omit --kind",
         ));
     }
     let dir = Path::new(&settings.state.dir);
@@ -142,7 +142,7 @@ fn failed_in(dir: &Path, kinds: &[String], is_shared: bool) -> Result<Vec<UrlKey
 fn missing_log(dir: &Path, is_shared: bool) -> Failure {
     let (log, dir) = (state::ERROR_LOG, dir.display());
     let ways = if is_shared {
-        "--kind reads that of one worker: name the directory of a worker with --state-dir, or leave out --kind"
+        "--kind reads that of one worker: name the directory of a worker with --state-dir, or omit --kind"
     } else {
         "name the crawl as it was begun, with its seeds and its --state-dir"
     };

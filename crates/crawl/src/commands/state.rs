@@ -84,14 +84,14 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
     state::refuse_worker(dir)?;
     let _lock = StateLock::acquire(dir)?;
     if is_sound(dir) {
-        write_text(&format!("{}: no damage was found, and nothing is changed\n", dir.display()))?;
+        write_text(&format!("{}: no damage was found, and nothing was changed\n", dir.display()))?;
         return Ok(Exit::Done);
     }
     let report = crawl_store::state::repair(dir).map_err(|error| match error {
         StoreError::Corrupt(words) => Failure::new(
             Exit::Damaged,
             format!(
-                "{}: nothing can be read of the state: {words}; --fresh starts over without it",
+                "{}: no part of the state can be read: {words}; --fresh starts over without it",
                 dir.display()
             ),
         ),
@@ -150,7 +150,10 @@ fn adopt(dir: &Path) -> Result<Adopted, Failure> {
         adopted.urls += store.adopt_written(&urls)?;
     }
     if !adopted.unread.is_empty() {
-        say_as(Level::WARN, &format!("records are not looked up in {}", adopted.unread.join(", ")));
+        say_as(
+            Level::WARN,
+            &format!("these outputs were not searched for records: {}", adopted.unread.join(", ")),
+        );
     }
     Ok(adopted)
 }

@@ -213,7 +213,7 @@ impl Status {
             _ if live > 0 => format!("running: {live} workers"),
             (Some(holder), ..) => format!("running: {holder}"),
             (None, _, 0) => "not begun".into(),
-            (None, true, round) => format!("round {round} is done; the same command begins the next one"),
+            (None, true, round) => format!("round {round} is complete; the same command starts the next one"),
             (None, false, round) => format!("round {round} is unfinished; the same command continues"),
         };
         let _ = writeln!(out, "{}\n  {how}", self.state_dir.display());
@@ -227,7 +227,7 @@ impl Status {
         }
         let _ = writeln!(
             out,
-            "  frontier: {pending} queued, {leased} in flight, {held} held until more of their host is known"
+            "  frontier: {pending} queued, {leased} in flight, {held} held until more pages of their host are known"
         );
         if let Some(at) = &self.next_retry {
             let _ = writeln!(out, "  next try of what failed for now: {}", until(at));

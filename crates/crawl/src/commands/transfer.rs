@@ -41,13 +41,13 @@ pub(super) fn copy(args: &CopyArgs) -> Result<Exit, Failure> {
         }
         _ => {
             return Err(Failure::usage(
-                "one of both must be postgres://USER@HOST/DATABASE, the other sqlite:DIR: copy a directory with cp -a once its \
+                "one of the two must be postgres://USER@HOST/DATABASE, the other sqlite:DIR: copy a directory with cp -a once its \
                  process has ended, and a database with pg_dump",
             ));
         }
     };
     write_text(&in_words(&report))?;
-    say("the copy is complete: the crawl goes on from one of both places, not from both");
+    say("the copy is complete: continue the crawl from only one of the two");
     Ok(Exit::Done)
 }
 
@@ -84,7 +84,7 @@ pub(super) fn upgrade(args: &StateArgs) -> Result<Exit, Failure> {
         let words = if before == now {
             format!("{}: version {now}, up to date\n", place.display())
         } else {
-            format!("{}: version {before} is version {now} now\n", place.display())
+            format!("{}: upgraded from version {before} to version {now}\n", place.display())
         };
         write_text(&words)?;
         return Ok(Exit::Done);

@@ -22,7 +22,7 @@ pub fn run(args: &WorkersArgs) -> Result<Exit, Failure> {
     };
     let left_out = known - workers.len();
     if left_out > 0 {
-        say(&format!("{left_out} more have no part in this round: --all lists them"));
+        say(&format!("{left_out} more workers have done nothing in this round: --all lists them"));
     }
     Ok(exit)
 }

@@ -376,19 +376,19 @@ const MAX_NAMED: usize = 10;
 fn warn_of_leftover(leftover: &Leftover) {
     let file = leftover.path.display();
     if leftover.torn > 0 {
-        tracing::info!("{file}: an unfinished record of {} bytes was cut off", leftover.torn);
+        tracing::info!("{file}: an incomplete record of {} bytes was removed", leftover.torn);
     }
     let Some(aside) = &leftover.aside else { return };
     let Leftover { damaged, places, lost, .. } = leftover;
     tracing::warn!(
-        "{file}: {damaged} bytes at {places} places are damaged and were put into {}; the records in them are lost",
+        "{file}: {damaged} bytes at {places} places are damaged and were moved to {}; the records in them are lost",
         aside.display()
     );
     if !lost.is_empty() {
         let named = lost.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(" ");
         let more = lost.len().saturating_sub(MAX_NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        tracing::warn!("{file}: {} answers are lost: {named}{more}", lost.len());
+        tracing::warn!("{file}: {} responses are lost: {named}{more}", lost.len());
     }
 }
 

@@ -61,7 +61,7 @@ pub fn loss(store: &dyn Store, folder: &Path) -> Result<Option<String>, StoreErr
     let open = file.with_added_extension("open");
     let length = [&open, &file].into_iter().find_map(|path| Some(fs::metadata(path).ok()?.len()));
     let missing = settled.saturating_sub(length.unwrap_or(0));
-    Ok((missing > 0).then(|| format!("{}: {missing} bytes that were written are gone", file.display())))
+    Ok((missing > 0).then(|| format!("{}: {missing} bytes that were written are missing", file.display())))
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub fn convert(
     let mut tally = CaptureReader::new(base, most, &report, &mut each).read(inputs)?;
     if let Some(path) = without_address {
         let message = format!(
-            "{}: the address of this page is not known: name that of the folder or file with --url",
+            "{}: the URL of this page is unknown: give the URL of the folder or file with --url",
             path.display()
         );
         if unaddressed == tally.pages {
@@ -64,7 +64,7 @@ pub fn convert(
         tracing::warn!("{message}");
     }
     if unaddressed > 0 {
-        tracing::warn!("{}: {unaddressed} pages have no http address; left out", names(inputs));
+        tracing::warn!("{}: {unaddressed} pages have no http URL; skipped", names(inputs));
         tally.unreadable += unaddressed;
         tally.pages -= unaddressed;
     }

@@ -77,10 +77,10 @@ fn origin_of(site: &str) -> Result<Origin, String> {
     let site = Url::parse(site).map_err(|_| "site is no URL, such as https://host")?;
     let origin = Origin::of(&site).ok_or("site is neither http nor https")?;
     if has_userinfo(&site) {
-        return Err(format!("the site {origin} has a user name or a password: write them apart"));
+        return Err(format!("the site {origin} has a user name or a password: write them as separate keys"));
     }
     if site.path() != "/" || site.query().is_some() {
-        return Err(format!("{origin} is followed by a path, but credentials are for a whole site"));
+        return Err(format!("{origin} is followed by a path, but credentials apply to a whole site"));
     }
     Ok(origin)
 }

@@ -376,7 +376,7 @@ fn read_file(path: &Path) -> Result<String, String> {
     let file = std::fs::File::open(path).map_err(unread)?;
     file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(unread)?;
     if bytes.len() as u64 > MAX_FILE {
-        return Err(format!("is larger than {} MiB, which no file of settings is", MAX_FILE >> 20));
+        return Err(format!("is larger than {} MiB, too large for a settings file", MAX_FILE >> 20));
     }
     String::from_utf8(bytes).map_err(|e| format!("cannot be read: {e}"))
 }

@@ -195,7 +195,7 @@ fn many_errors_are_counted() {
     let error = with_file(&format!("[politeness]\ndelay = \"{}\"\n", "x".repeat(100_000))).unwrap_err();
     assert!(error.starts_with("FILE:2: politeness.delay: ") && error.len() < 2_000, "{}", error.len());
     let error = with_file(&"é".repeat(5 << 20)).unwrap_err();
-    assert_eq!(error, "FILE: is larger than 4 MiB, which no file of settings is");
+    assert_eq!(error, "FILE: is larger than 4 MiB, too large for a settings file");
 }
 
 thread_local! {

@@ -68,7 +68,7 @@ impl Visit<'_> {
         }
         let same_site = domain(&url).is_some() && domain(&url) == domain(asked);
         if !same_site && !self.context.admission.links.in_scope(&url) {
-            let message = format!("it leads to another site, {url}");
+            let message = format!("the redirect leads to another site, {url}");
             return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
         }
         if Origin::of(asked).as_ref() != Some(&origin) {
@@ -128,7 +128,7 @@ impl Visit<'_> {
                         Stage::Fetch,
                         "timeout",
                         None,
-                        format!("no turn at {there} in time"),
+                        format!("no free turn at {there} in time"),
                     ))),
                 }
             }

@@ -67,7 +67,7 @@ impl Visit<'_> {
             && let Some(pause) =
                 self.context.network.retry.decide(attempts, RetryCause::Request { error, retry_after })
         {
-            tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will try again");
+            tracing::info!(url = %self.request.url, kind = error.kind(), attempts, ?pause, "will be retried");
             return self.requeue(spread(pause), attempts).await;
         }
         let failed = failed_page(&self.request, Stage::Fetch, error.kind(), status, error.to_string());
@@ -108,7 +108,7 @@ impl Visit<'_> {
         }
         let mut url = request.url.clone();
         let (Ok(()), Some(host)) = (url.set_scheme("http"), HostKey::of(&url)) else { return Ok(None) };
-        tracing::info!(url = %request.url, "not reachable by https, trying http");
+        tracing::info!(url = %request.url, "not reachable with https, trying http");
         self.extend_scope(&url).await?;
         let url = new_url(url, host, request.depth, Discovery::Seed);
         self.enqueue(url, self.context.recrawl.asks_seeds()).await?;

@@ -57,7 +57,7 @@ impl Visit<'_> {
         if !matches!(before.status, Some(404 | 410)) {
             let pause = self.context.config.recrawl.confirm_gone.as_millis();
             let due = now_ms().saturating_add(i64::try_from(pause).unwrap_or(i64::MAX));
-            tracing::info!(url = %self.request.url, status, "the page seems to be gone, will ask once more");
+            tracing::info!(url = %self.request.url, status, "the page seems to be gone, will be visited once more");
             let request = self.request.clone();
             let given_back = self
                 .in_storage(move |context| context.store.mark_possibly_gone(&request, due, status))

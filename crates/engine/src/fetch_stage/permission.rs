@@ -63,7 +63,7 @@ impl Visit<'_> {
             self.slot.take_if(|slot| slot.is_outdated()).into_iter().for_each(HostSlot::give_back);
             if cut && news.is_some() {
                 let most = self.context.config.politeness.max_crawl_delay;
-                tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt asks for a longer pause than is kept (politeness.max_crawl_delay)");
+                tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt requests a longer pause than politeness.max_crawl_delay");
             }
         }
         if policy.is_unreachable() {
@@ -100,7 +100,7 @@ impl Visit<'_> {
     pub(super) fn forbidden(&self, policy: &RobotsPolicy, origin: &Origin) -> Option<Answer> {
         if let Some(delay) = policy.crawl_delay().filter(|delay| *delay >= LONGEST_CRAWL_DELAY) {
             let message = format!(
-                "robots.txt of {origin} asks for a pause of {} s between two requests, which is as good as disallowing all",
+                "robots.txt of {origin} requests a pause of {} s between two requests, which counts as disallowing all URLs",
                 delay.as_secs()
             );
             return Some(self.fail(Stage::Robots, "crawl_delay", None, message));

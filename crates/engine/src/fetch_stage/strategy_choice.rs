@@ -232,7 +232,7 @@ impl Visit<'_> {
                 _ => RetryCause::NoOutcome,
             };
             if let Some(pause) = self.context.network.retry.decide(attempts, cause) {
-                tracing::info!(url = %self.request.url, %error, attempts, ?pause, "will try again");
+                tracing::info!(url = %self.request.url, %error, attempts, ?pause, "will be retried");
                 return self.requeue(spread(pause), attempts).await;
             }
         }

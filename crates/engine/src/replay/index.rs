@@ -203,7 +203,7 @@ impl Index {
         }
         foreign.sort();
         for path in &foreign {
-            tracing::warn!("{}: not written by crawl --warc; left out", path.display());
+            tracing::warn!("{}: not written by crawl --warc; skipped", path.display());
         }
         self.foreign = foreign.len();
         Ok(())

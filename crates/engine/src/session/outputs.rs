@@ -38,7 +38,7 @@ pub fn check_settings(config: &Config) -> Result<(), Failure> {
     let fields = output.chosen_fields()?;
     let replaces = !output.replace.is_empty();
     if output.max_file.is_some() && (replaces || is_folder(Path::new(&output.append))) {
-        return Err(Failure::usage("output.max_file: only a file of -o continues in another file"));
+        return Err(Failure::usage("output.max_file: only a file of -o can be split"));
     }
     if let (Some(fields), Some(path)) = (fields, output_path(config)?)
         && config.output.holds_state()
@@ -219,7 +219,7 @@ fn open_error_log(state: &State) -> Result<FileOutput, Failure> {
         .map_err(|source| OutputError::Write { name: log.display().to_string(), source })?;
     let errors = FileOutput::open(&place.path, before)?;
     if errors.missing() > 0 {
-        tracing::warn!("{}: lines of this round are not there any more", log.display());
+        tracing::warn!("{}: lines of this round are missing", log.display());
     }
     state.output_opened(&place, errors.length(), errors.is_stale())?;
     if state.store.worker()?.is_some() {

@@ -237,8 +237,8 @@ impl Site {
         let noticed_at_page = self.counts.pages();
         tracing::warn!(
             host = %visit.host, template, url = visit.url,
-            "the rules miss the content of a template of the site, as {noticed_at_page} pages show: its pages are extracted by what \
-             differs between them"
+            "after {noticed_at_page} pages: the extraction rules miss the content of a page template of the site; its content is now the \
+             text that differs between its pages"
         );
         let new = MissedTemplate {
             template: template.clone(),

@@ -190,7 +190,7 @@ pub fn damage(store: &dyn Store) -> Result<Option<String>, StoreError> {
 /// Forgets the lost records that the exit code reports.
 pub fn forget_damage(store: &dyn Store) {
     if let Err(error) = store.put(DAMAGE_KEY, "") {
-        tracing::warn!(%error, "the next run tells of the same damage again");
+        tracing::warn!(%error, "the next run will report the same damage again");
     }
 }
 

@@ -32,7 +32,7 @@ fn stem_and_identity(seed: &Path) -> Result<(String, String), Failure> {
     Ok(match url {
         Some(Ok(url)) if has_userinfo(&url) => {
             return Err(Failure::usage(format!(
-                "--seed {}: credentials are not taken from URLs",
+                "--seed {}: credentials in URLs are not allowed",
                 hide_userinfo(url.as_str())
             )));
         }
@@ -57,5 +57,5 @@ pub fn base() -> Result<PathBuf, Failure> {
         .filter(|path| path.is_absolute())
         .or_else(|| std::env::home_dir().filter(|h| h.is_absolute()).map(|home| home.join(".local/state")))
         .map(|base| base.join("crawl"))
-        .ok_or_else(|| Failure::usage("no home directory is known: name one for the state with --state-dir"))
+        .ok_or_else(|| Failure::usage("no home directory is known: name a state directory with --state-dir"))
 }

@@ -291,7 +291,7 @@ impl SharedCrawl {
         let place = format!("the crawl \"{}\" in {}", self.crawl, self.database);
         let words = match failure.error.downcast_ref::<StoreError>() {
             Some(StoreError::Full(_) | StoreError::Unavailable(_)) => {
-                format!("{place} cannot be used now; the same command works once the cause is mended")
+                format!("{place} cannot be used now; run the same command again once the cause is fixed")
             }
             Some(StoreError::Busy(_)) => place,
             _ => return failure,
@@ -322,7 +322,7 @@ impl SharedCrawl {
                 found => return found,
             }
         }
-        Err(busy.unwrap_or_else(|| Failure::usage("no directory is free: name one with --state-dir")))
+        Err(busy.unwrap_or_else(|| Failure::usage("all directories are in use: name one with --state-dir")))
     }
 
     /// The worker of a directory; `None` for a new directory.

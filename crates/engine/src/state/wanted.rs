@@ -107,8 +107,8 @@ impl Wanted {
         if unfinished.is_some() && noted_round(store, WHOLE_KEY)? == unfinished {
             return match self.news_for_whole_round(store, dir)? {
                 Some((news, way)) => Err(Failure::usage(format!(
-                    "{news}, and the round that was interrupted writes every page: continue with {way}; or --fresh starts \
-                     over, another --state-dir starts beside it"
+                    "{news}, and the interrupted round writes every page: continue with {way}; or use --fresh to start \
+                     over, or another --state-dir for a separate crawl"
                 ))),
                 None => Ok(admitted(true)),
             };
@@ -275,14 +275,14 @@ impl Wanted {
     /// The error of a run that would write only a part of the pages.
     fn refusal(&self, (news, way): News, unfinished: Option<u32>) -> Failure {
         let whole =
-            if unfinished.is_none() { "--recrawl all --emit all writes all pages anew, " } else { "" };
+            if unfinished.is_none() { "use --recrawl all --emit all to write all pages again, " } else { "" };
         let beside = match &self.shared {
-            Some(_) => "another --crawl starts beside it",
-            None => "--fresh starts over, another --state-dir starts beside it",
+            Some(_) => "another --crawl for a separate crawl",
+            None => "--fresh to start over, another --state-dir for a separate crawl",
         };
         Failure::usage(format!(
             "{news}, so this run would write only a part of the pages: continue with {way}; or {whole}{beside}, \
-             --emit changes writes only new and changed pages"
+             --emit changes to write only new and changed pages"
         ))
     }
 }

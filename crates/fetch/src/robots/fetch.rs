@@ -51,7 +51,7 @@ impl HttpClient {
             slot.finish(SlotOutcome::of_resource(&answer));
             match answer {
                 Err(error) => {
-                    tracing::debug!(%url, %error, "robots.txt could not be had");
+                    tracing::debug!(%url, %error, "robots.txt could not be fetched");
                     // the redirect, not the origin, is unreachable: §2.3.1.2 lets that count as unavailable
                     // a name that does not exist is a network error too: §2.3.1.4
                     let is_network = error.is_transient() || matches!(error, FetchError::Dns { .. });

@@ -296,7 +296,7 @@ impl Drop for PgStore {
             && !inner.read_only
             && let Err(error) = inner.release()
         {
-            tracing::warn!(%error, "the hosts of this worker were not given back: others take them after the lease");
+            tracing::warn!(%error, "the hosts of this worker were not released: other workers take them when the lease ends");
         }
     }
 }

@@ -97,7 +97,7 @@ fn tables_agree() -> Vec<(String, String)> {
             format!("SELECT url FROM urls WHERE round = {ROUND} AND outcome IS NOT NULL AND id IN {PLACES}"),
         ),
         (
-            "a lease token beyond those that were given out".into(),
+            "a lease token that was never assigned".into(),
             "SELECT id FROM (SELECT id, token FROM leases UNION ALL SELECT id, token FROM held) \
              WHERE token > (SELECT value FROM numbers WHERE name = 'token')"
                 .into(),

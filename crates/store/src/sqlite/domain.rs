@@ -143,7 +143,7 @@ fn state_of(inner: &mut Inner, host: &HostKey) -> Result<Option<(u32, Vec<u8>)>,
 /// Returns the blob, or warns of a wrong checksum; the data is then learned again.
 fn warn_if_damaged(read: Option<Vec<u8>>, host: &HostKey, what: &str) -> Option<Vec<u8>> {
     if read.is_none() {
-        tracing::warn!(%host, "the saved state of the host ({what}) is damaged: it is learnt again");
+        tracing::warn!(%host, "the saved state of the host ({what}) is damaged: it is learned again");
     }
     read
 }

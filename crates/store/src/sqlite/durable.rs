@@ -32,7 +32,7 @@ impl OpenFile {
         match fs::metadata(&self.path) {
             Ok(found) if same(&found) => Ok(()),
             _ => Err(StoreError::Full(format!(
-                "{} was removed or replaced while the run was on: what was not settled is lost with it",
+                "{} was removed or replaced during the run: unsettled changes are lost",
                 self.path.display()
             ))),
         }

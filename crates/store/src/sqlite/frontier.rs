@@ -186,7 +186,7 @@ impl Frontier for SqliteStore {
         if let Some(None) = found {
             tracing::warn!(
                 url = url.0,
-                "what other strategies brought of the URL is damaged: it is left out"
+                "saved results of other strategies for the URL are damaged: they are ignored"
             );
         }
         Ok(found.flatten())

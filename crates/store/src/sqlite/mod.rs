@@ -205,7 +205,7 @@ impl SqliteStore {
         let found = version(&conn, MIGRATIONS).map_err(at)?;
         if found < newest(MIGRATIONS) {
             return Err(StoreError::Other(format!(
-                "storage has version {found}: a crawl has to bring it up to date"
+                "the state has version {found}: run the crawl to upgrade it"
             )));
         }
         Self::with(conn, dir, None).map_err(at)
@@ -321,7 +321,7 @@ impl Inner {
     ) -> Result<T, StoreError> {
         if self.open_since.is_none() {
             if self.conn.is_readonly("main").map_err(sql)? {
-                return Err(StoreError::Full("the store was opened to be read".into()));
+                return Err(StoreError::Full("the store was opened read-only".into()));
             }
             // a failure loses no changes yet
             self.execute("BEGIN IMMEDIATE").map_err(sql)?;

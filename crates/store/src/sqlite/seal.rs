@@ -115,7 +115,7 @@ pub(super) fn verify(conn: &Connection, dir: &Path, seal: Seal) -> Result<(), St
     }
     if seal == Seal::Broken {
         tracing::warn!(
-            "{}: changed since the last run by something else; its structure is intact, and blobs with a checksum \
+            "{}: changed since the last run by another program; its structure is intact, and blobs with a checksum \
              are checked as they are read: crawl state check looks at all of it",
             dir.join(FILE).display()
         );

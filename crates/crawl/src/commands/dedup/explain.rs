@@ -19,7 +19,7 @@ pub fn page(
     let name = name.unwrap_or("?");
     let mut text = match cleaned.status {
         BoilerplateStatus::Applied => format!("{name}\n"),
-        _ => format!("{name}: too few pages, {}, to judge\n", cleaned.pages),
+        _ => format!("{name}: only {} pages, too few to find boilerplate\n", cleaned.pages),
     };
     for span in &cleaned.removed {
         let reason = because(span, cleaned.pages);
@@ -46,25 +46,27 @@ pub fn page(
 fn because(span: &RemovedSpan, of: u64) -> String {
     let pages = span.pages;
     match span.reason {
-        RemovalReason::Block => format!("block, on {pages} of {of} pages as it is"),
+        RemovalReason::Block => format!("block, {pages} of {of} pages have the same block"),
         RemovalReason::Margin => {
             format!(
-                "margin, its lines are on {pages} of {of} pages or more, and only such lead here from the edge of the page"
+                "margin, at least {pages} of {of} pages have its lines, and those of all blocks between it and the edge"
             )
         }
         RemovalReason::Pattern => {
             format!(
-                "pattern, {pages} of {of} pages or more have most of its words in this order at their edge"
+                "pattern, at least {pages} of {of} pages have most of its words in this order at their edge"
             )
         }
-        RemovalReason::Titles => format!("titles, at the foot and made of titles of other pages ({pages})"),
+        RemovalReason::Titles => {
+            format!("titles, at the foot and made of the titles of other pages ({pages})")
+        }
         RemovalReason::Slot => {
-            format!("slot, what stands before and after it does so around something on {pages} of {of} pages")
+            format!("slot, on {pages} of {of} pages the lines before and after it enclose other text")
         }
         RemovalReason::Enclosed => "enclosed, a label between lines of the frame".into(),
-        RemovalReason::SaidTwice => "said twice, the page has it again as its title or as headings".into(),
+        RemovalReason::SaidTwice => "said twice, the page repeats it as its title or as headings".into(),
         RemovalReason::Twin => format!(
-            "twin, removed from the foot of this page as well, where {pages} of {of} pages speak against it"
+            "twin, the same block was removed at the foot of this page, since {pages} of {of} pages have it"
         ),
     }
 }

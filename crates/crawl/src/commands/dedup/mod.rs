@@ -50,7 +50,7 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
         count((&input, &name), CountedProject::new(mode, &settings), report.as_mut())?;
     if unusable && distinct_files::is_same(args.file.as_deref(), args.output.as_deref()) {
         return Err(Failure::usage(format!(
-            "{name}: is unchanged, since lines of it would be lost; name another file with -o"
+            "{name}: not overwritten, since lines that could not be read would be lost; name another file with -o"
         )));
     }
     if good == 0 {
@@ -72,7 +72,7 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
     let warnings: Vec<String> = warned.map(|(domain, warning)| format!("{domain}: {warning}")).collect();
     warnings.iter().take(MAX_WARNINGS).for_each(|line| say(line));
     if let Some(more) = warnings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
-        say(&format!("{more} more domains are not judged: --stats FILE lists them"));
+        say(&format!("{more} more domains have too few pages: --stats FILE lists them"));
     }
     if kept > 0 {
         say(&format!("{kept} records keep the text and boilerplate of an earlier run"));
@@ -102,7 +102,7 @@ fn refuse_or_report_empty(name: &str, args: &DedupArgs) -> Result<(), Failure> {
     });
     match output {
         Some(path) => Err(Failure::usage(format!(
-            "{name}: has no record; {path} is unchanged: remove {path} to have it empty",
+            "{name}: has no record; {path} was not overwritten: delete {path} if it is not needed",
             path = path.display()
         ))),
         None => {

@@ -108,7 +108,7 @@ fn summarize(findings: &Findings, origin: &Origin) {
     let redundant: usize = groups.iter().map(|(_, group)| group.members.len() - 1).sum();
     let unreadable: u64 = origin.inputs.iter().flat_map(|input| input.unreadable.values()).sum();
     say(&format!(
-        "{} documents, {} different texts; {} groups of duplicates with {redundant} documents beside the canonical ones; \
+        "{} documents, {} different texts; {} groups of duplicates with {redundant} documents besides the canonical ones; \
          {} in other languages, {unreadable} records unreadable",
         findings.documents.len(),
         findings.documents.distinct().len(),

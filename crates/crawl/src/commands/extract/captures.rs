@@ -95,19 +95,19 @@ pub(super) fn run(
     let name = captures::names(inputs);
     batch.write()?;
     if tally.bodiless > 0 {
-        say(&format!("{name}: {} revisits without their page left out", tally.bodiless));
+        say(&format!("{name}: {} revisits skipped, since their page is in no input", tally.bodiless));
     }
     // without a page the error says the same
     let others = tally.others.saturating_sub(named);
     if others > 0 && tally.pages > 0 {
-        say(&format!("{name}: {} without HTML left out", files(others)));
+        say(&format!("{name}: {} without HTML skipped", files(others)));
     }
     match tally.damage() {
         Some(damage) => Err(Failure::new(
             Exit::Damaged,
             format!("{name}: {damage}; the output has the {} readable pages", tally.pages),
         )),
-        None if tally.pages == 0 => Err(Failure::usage(format!("{name}: no page of HTML or text in it"))),
+        None if tally.pages == 0 => Err(Failure::usage(format!("{name}: contains no page of HTML or text"))),
         None => Ok(Exit::Done),
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn named(args: &ExtractArgs) -> Result<Option<Url>, Failure> {
         (args.format == Some(TextFormat::Text), "--format text"),
     ];
     if let Some((_, flag)) = flag.iter().find(|(is_given, _)| *is_given) {
-        return Err(Failure::usage(format!("{flag} needs the page in a file: save it first")));
+        return Err(Failure::usage(format!("{flag} needs a file: save the page first")));
     }
     let seed = parse_seed_line(text).map_err(|problem| Failure::usage(format!("the URL: {problem}")))?;
     Ok(Some(seed.url))

@@ -46,7 +46,7 @@ impl Explainer {
         match self.failed {
             0 => "no document fails\n".to_owned(),
             failed => {
-                format!("\n{failed} documents fail; what the repetition comes from: {}\n", causes.join(", "))
+                format!("\n{failed} documents fail; causes of the repetition: {}\n", causes.join(", "))
             }
         }
     }
@@ -230,7 +230,7 @@ fn cause(verdict: &Verdict) -> String {
         Cause::ShortText => "the text is short, and repetition says nothing of it".to_owned(),
         Cause::CommonWords => {
             format!(
-                "stop words of another language than was taken: it reads as {}",
+                "stop words of the wrong language: the text looks like {}",
                 verdict.written_in.as_deref().unwrap_or("und")
             )
         }
@@ -275,7 +275,7 @@ fn remedy(checker: &Checker, verdict: &Verdict, judged: &Judged) -> String {
             up(verdict.word_ratio),
         ),
         Cause::Passages => {
-            format!("none: this is the repetition that the filter is for{drop}")
+            format!("none: the filter exists to find this repetition{drop}")
         }
         Cause::Characters => format!(
             "if the text is worth it, raise text.max_char_repetition_ratio ({}) in quality.toml of --rules DIR{drop}",

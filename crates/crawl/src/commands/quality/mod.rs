@@ -209,7 +209,7 @@ impl<'a> Job<'a> {
             }
         }
         let dropped =
-            if self.drop { format!(", {} left out of the output", self.dropped) } else { String::new() };
+            if self.drop { format!(", {} omitted from the output", self.dropped) } else { String::new() };
         let (all, failing) = self.distribution.counts();
         say(&format!(
             "{all} documents, {failing} fail {}{dropped}; {unreadable} records unreadable",

@@ -96,7 +96,7 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 
 fn cannot(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::new(Exit::Done, "the reader of standard output has closed it"),
+        io::ErrorKind::BrokenPipe => Failure::new(Exit::Done, "standard output was closed by its reader"),
         _ => Failure::new(Exit::Storage, format!("{}: {error}", path.display())),
     }
 }

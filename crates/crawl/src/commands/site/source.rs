@@ -45,7 +45,7 @@ impl<'a> Source<'a> {
         }
         if args.url.is_some() {
             return Err(Failure::usage(
-                "--url is the address of a folder: lines and archives have addresses of their own",
+                "--url is the URL of a folder: JSON lines and archives contain their URLs",
             ));
         }
         let is_archive = |path: &&Path| {

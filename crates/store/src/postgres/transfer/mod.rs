@@ -124,7 +124,7 @@ fn refuse_workers(db: &mut Db, target: &Target) -> Result<(), StoreError> {
         return Ok(());
     }
     Err(StoreError::Busy(format!(
-        "workers of the crawl \"{}\" are at work: {}; end them first, or wait a minute after their death",
+        "workers of the crawl \"{}\" are running: {}; end them first, or wait a minute after a kill",
         target.crawl(),
         names.join(", ")
     )))
