@@ -45,12 +45,13 @@ fn no_output_replaces_an_input() {
     }
     let beside =
         refused(&sandbox, &["duplicates", "in.parquet", "in.jsonl", "--table", "in.csv", "--parquet"]);
-    assert!(beside.contains("--parquet in.parquet: is an input"), "{beside}");
+    assert!(beside.contains("--parquet in.parquet: this file is an input"), "{beside}");
     let crawl = refused(&sandbox, &["seeds.txt", "-o", "x.jsonl", "--metrics-textfile", "./seeds.txt"]);
-    assert!(crawl.contains("--metrics-textfile ./seeds.txt: is an input"), "{crawl}");
+    assert!(crawl.contains("--metrics-textfile ./seeds.txt: this file is an input"), "{crawl}");
     let replaced = refused(&sandbox, &["seeds.txt", "-O", "./seeds.txt"]);
     assert!(
-        replaced.contains("-O seeds.txt: is an input") || replaced.contains("-O ./seeds.txt: is an input")
+        replaced.contains("-O seeds.txt: this file is an input")
+            || replaced.contains("-O ./seeds.txt: this file is an input")
     );
     let replay = refused(&sandbox, &["replay", "pages", "-o", "./pages/"]);
     assert!(replay.contains("-o ./pages/: is an input"), "{replay}");
@@ -85,7 +86,7 @@ fn the_report_of_a_run_replaces_no_file_of_its_state() {
     run(sandbox.bare().args(["report", "--state-dir", "state", "-o", "state/report.html"])).expect(0);
     sandbox.write("in.jsonl", RECORDS);
     let said = refused(&sandbox, &["report", "--state-dir", "state", "-o", "in.jsonl"]);
-    assert!(said.contains("in.jsonl: is no HTML page"), "{said}");
+    assert!(said.contains("in.jsonl: not overwritten, since it is no HTML page"), "{said}");
     assert_eq!(sandbox.read("in.jsonl"), RECORDS);
 }
 
@@ -95,7 +96,7 @@ fn an_input_without_records_empties_no_output() {
     sandbox.write("empty.jsonl", "\n");
     sandbox.write("clean.jsonl", RECORDS);
     let said = refused(&sandbox, &["dedup", "empty.jsonl", "-o", "clean.jsonl"]);
-    assert!(said.contains("empty.jsonl: has no record; clean.jsonl is unchanged"), "{said}");
+    assert!(said.contains("empty.jsonl: has no record; clean.jsonl was not overwritten"), "{said}");
     assert_eq!(sandbox.read("clean.jsonl"), RECORDS);
     let done = run(sandbox.bare().args(["dedup", "empty.jsonl", "-o", "new.jsonl"])).expect(0);
     assert!(done.stderr.contains("empty.jsonl: has no record\n"), "{}", done.stderr);

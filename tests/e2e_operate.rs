@@ -200,7 +200,7 @@ fn status_is_shown_during_and_after_a_run() {
     assert_eq!((&all["nextVisits"]["now"], &all["nextVisits"]["next"]), (&65.into(), &Value::Null), "{all}");
     let words = status(&sandbox, &[]);
     assert!(words.contains("65 within a day"), "{words}");
-    assert!(words.contains("round 1 is done") && words.contains("/gone"), "{words}");
+    assert!(words.contains("round 1 is complete") && words.contains("/gone"), "{words}");
     let none = run(sandbox.bare().args(["status", "--state-dir", "nowhere"])).expect(2);
     assert!(none.stderr.contains("holds no state"), "{}", none.stderr);
     assert!(run(sandbox.bare().arg("status")).expect(2).stderr.contains("--seed"));

@@ -160,7 +160,7 @@ fn seeds_need_no_flag() {
         "--seed".to_owned(),
         server.url("/two"),
     ]));
-    assert!(status.expect(0).stdout.contains("round 1 is done"));
+    assert!(status.expect(0).stdout.contains("round 1 is complete"));
     for wrong in ["extrakt", "nowhere.txt"] {
         let refused = crawl(&[wrong]).expect(2);
         assert!(refused.stderr.contains(wrong) && refused.stderr.contains("URL"), "{}", refused.stderr);
