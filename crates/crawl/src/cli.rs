@@ -1,4 +1,4 @@
-//! The command line as plain data.
+//! Arguments of the command line as plain data.
 
 mod address;
 mod duplicates;

@@ -1,4 +1,4 @@
-//! Logs: to standard error, as text or JSON.
+//! Log messages on standard error, as text or JSON.
 
 use crate::terminal;
 use crawl_engine::{

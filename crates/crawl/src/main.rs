@@ -1,4 +1,4 @@
-//! The binary `crawl`: flags to plain data, plain data to a run, a run to an exit code.
+//! The binary `crawl`: parses the flags, runs the command, and returns its exit code.
 
 use crawl::{
     cli::Cli,

@@ -1,4 +1,4 @@
-//! The line of progress: counts, rate of the last seconds, time left.
+//! Progress line: counts, rate of the last seconds, remaining time.
 
 use bytesize::ByteSize;
 use crawl_engine::{

@@ -20,10 +20,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// Time after which an attempt counts as successful.
-const WENT_WELL: Duration = Duration::from_secs(60);
+const SUCCESS_AFTER: Duration = Duration::from_secs(60);
 
 /// Returns true if the same command may succeed later.
-pub fn is_passing(failure: &Failure) -> bool {
+pub fn may_succeed_later(failure: &Failure) -> bool {
     failure.error.downcast_ref::<StoreError>().is_some_and(passes)
 }
 
@@ -67,7 +67,7 @@ impl Patience {
         mut failure: Failure,
         stop: &CancellationToken,
     ) -> Result<(State, Metrics), Failure> {
-        if self.began.elapsed() > WENT_WELL {
+        if self.began.elapsed() > SUCCESS_AFTER {
             (self.pause, self.failing_since) = (FIRST_PAUSE, None);
         }
         let stopped =
@@ -105,7 +105,7 @@ impl Patience {
                     }
                     return Ok((state, Metrics::open(&config.metrics).await?));
                 }
-                Err(next) if is_passing(&next) => failure = next,
+                Err(next) if may_succeed_later(&next) => failure = next,
                 Err(next) => return Err(next),
             }
         }

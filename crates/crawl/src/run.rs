@@ -1,4 +1,4 @@
-//! The main job: from flags to a finished run.
+//! A crawl: from flags to a finished run.
 
 pub use crate::run_end::finish;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     logging::{say, say_as},
     place::Place,
     progress,
-    reconnect::{Patience, is_passing, is_passing_error},
+    reconnect::{Patience, is_passing_error, may_succeed_later},
     report::{Named, Samples},
     run_end::{Summary, leave_report, places_of, run_end},
     signals::StopRequest,
@@ -81,7 +81,7 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
     let temporary = is_temporary.then(state::temporary).transpose()?;
     config.state.report &= temporary.is_none();
     let mut place = match (shared, &temporary, dir) {
-        (Some(_), ..) if args.fresh => return Err(cannot_forget()),
+        (Some(_), ..) if args.fresh => return Err(fresh_refused()),
         (Some(shared), ..) => Place::Shared(shared),
         (None, Some(temporary), _) => Place::Directory(temporary.path().to_owned()),
         (None, None, Some(dir)) => Place::Directory(dir),
@@ -127,7 +127,7 @@ fn check_names(args: &RunArgs, config: &Config) -> Result<(), Failure> {
 }
 
 /// The refusal of `--fresh` for a crawl in a database.
-fn cannot_forget() -> Failure {
+fn fresh_refused() -> Failure {
     Failure::usage(
         "--fresh cannot delete a crawl that other workers may be using: choose another --crawl, or drop its schema",
     )
@@ -163,7 +163,7 @@ impl Job<'_> {
         loop {
             let Attempt { outcome, summary, end, stats } = self.attempt(&state, metrics).await;
             let failure = match outcome.map_err(|failure| self.place.explain(failure)) {
-                Err(failure) if self.place.is_shared() && is_passing(&failure) => failure,
+                Err(failure) if self.place.is_shared() && may_succeed_later(&failure) => failure,
                 outcome => {
                     if let Err(error) = state.store.give_back() {
                         tracing::debug!(%error, "hosts were not given back");
@@ -276,7 +276,7 @@ async fn crawl(
         tracing::warn!(%error, "the end of the run could not be recorded for the metrics");
     }
     // another attempt follows
-    let continues = is_shared && exit.as_ref().err().is_some_and(is_passing);
+    let continues = is_shared && exit.as_ref().err().is_some_and(may_succeed_later);
     let mut end = notifier.map(|_| run_end(&context, state, &named, &exit));
     if let Some(notifier) = notifier.filter(|_| !continues)
         && let Some(end) = end.take()

@@ -140,7 +140,7 @@ fn has_no_part(context: &Context, output: &str) -> bool {
     config.state.is_shared() && is_part && !Path::new(output).exists()
 }
 
-/// The report of a run, if one is wanted and can be written; `end` says why it ended, and with which code.
+/// Writes the report of a run, if it is enabled and can be written; `end` has the reason and the exit code.
 pub fn leave_report(
     (context, samples, named): (&Context, &Samples, &Named),
     state: &State,
@@ -161,7 +161,7 @@ fn exit_code_of(context: &Context, ending: Ending, counts: &FrontierCounts, dama
     }
 }
 
-/// The end of a run without an error, as a failure where cron has to be told in words.
+/// Exit of a run without an error. An exit that needs a message for the user is a failure.
 fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Result<Exit, Failure> {
     if exit == Exit::Damaged {
         state::forget_damage(&*context.store);

@@ -1,4 +1,4 @@
-//! The line of progress on a terminal, and lines that are written beside it.
+//! Progress line on a terminal, and messages above it.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{

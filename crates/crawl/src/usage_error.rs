@@ -1,4 +1,4 @@
-//! Errors of the command line: without the secrets that its words may hold, and with long words shortened.
+//! Errors of the command line. Secrets in arguments are hidden, and long arguments shortened.
 
 use crawl_model::hide_userinfo;
 

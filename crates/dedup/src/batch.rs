@@ -1,4 +1,4 @@
-//! Boilerplate of whole domains at once: two passes over all pages.
+//! Boilerplate of complete domains: two passes over all pages.
 
 use crate::{
     Cleaned, FingerprintSettings, Mode,

@@ -1,4 +1,4 @@
-//! One interface for both modes.
+//! Common interface of the modes `exact` and `site`.
 
 use crate::{
     Cleaned, FingerprintSettings, HostFingerprint, HostState, Novelty, PageBlocks, StateError,

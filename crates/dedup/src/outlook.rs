@@ -1,4 +1,4 @@
-//! Likely counts of a host after its next pages.
+//! Likely ranges of a host's counts after its next pages.
 
 use crate::FingerprintSettings;
 

@@ -3,7 +3,7 @@
 //! A worker keeps the pause of an address for its own hosts. Its gate admits one host at a time, and the store then gives
 //! the time at which no other worker asks the address.
 
-use crate::storage_door::StorageDoor;
+use crate::async_store::AsyncStore;
 use crawl_fetch::{AddressTurns, FetchError, Gate, LocalResource, Turn};
 use crawl_model::StoreError;
 use std::{
@@ -25,7 +25,7 @@ const TRIES: usize = 5;
 /// Turns that the store of a run gives, each after the pause of the gate.
 pub struct SharedTurns {
     // the client may outlive the run, and must not keep its storage thread
-    storage: Weak<StorageDoor>,
+    storage: Weak<AsyncStore>,
     gate: Gate,
     margins: Margins,
 }
@@ -49,7 +49,7 @@ impl Margins {
 }
 
 impl SharedTurns {
-    pub const fn new(storage: Weak<StorageDoor>, gate: Gate) -> Self {
+    pub const fn new(storage: Weak<AsyncStore>, gate: Gate) -> Self {
         Self { storage, gate, margins: Margins(AtomicU64::new(0)) }
     }
 

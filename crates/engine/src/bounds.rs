@@ -1,4 +1,4 @@
-//! Bounds at which a run stops of itself: records, time, bytes.
+//! Limits at which a run stops: records, time, bytes.
 
 use crate::{config::CrawlSection, stats::Stats};
 use std::fmt;

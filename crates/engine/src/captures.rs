@@ -1,4 +1,4 @@
-//! Captures of pages by any maker: web archives, HTML files, and folders of both.
+//! Captures of pages by any program: web archives, HTML files, and folders of both.
 
 mod address;
 mod converted;

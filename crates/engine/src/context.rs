@@ -2,6 +2,7 @@
 
 use crate::{
     archive::Archive,
+    async_store::AsyncStore,
     browser::Browser,
     config::{Config, StrategyChoice},
     cpu::CpuPool,
@@ -22,7 +23,6 @@ use crate::{
     site_settings::SiteSettings,
     sitemap_book::SitemapBook,
     stats::Stats,
-    storage_door::StorageDoor,
     stored_time,
     threads::Threading,
     traps::FullHosts,
@@ -58,7 +58,7 @@ pub struct Context {
     pub admission: Admission,
     /// Ways to a page other than a plain request.
     pub strategies: StrategyParts,
-    /// Known pages of earlier rounds, and when they are asked again.
+    /// Policy for the next visits of known pages.
     pub recrawl: Recrawl,
     /// Threads.
     pub compute: Compute,
@@ -115,7 +115,7 @@ pub struct Compute {
     /// Threads or tasks of the stages that compute or call into the store.
     pub threading: Threading,
     /// Way of tasks to the store.
-    pub storage: Arc<StorageDoor>,
+    pub storage: Arc<AsyncStore>,
     /// Sizes of the channels between the stages.
     pub channels: ChannelSizes,
 }
@@ -192,7 +192,8 @@ impl Context {
         own.unwrap_or(self.config.fetch.strategy)
     }
 
-    /// Takes the host of a URL that a seed redirected to into the scope, for this run and for those that go on with it.
+    /// Takes the host of a URL that a seed redirected to into the scope, for this run and for those that continue its
+    /// round.
     ///
     /// # Errors
     /// When storage fails.
@@ -315,7 +316,7 @@ fn save_retry_after(gate: &Gate, store: &dyn Store) -> Result<(), StoreError> {
 }
 
 /// Minimum time between two writes of the deadlines, since each writes all of them.
-const TOLD_PAUSE: Duration = Duration::from_secs(1);
+const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Time of the last write of the hosts' requests.
 #[derive(Default)]
@@ -330,9 +331,9 @@ struct Written {
 
 impl RetryAfterWrites {
     /// Writes at once, or a second after the last time where many hosts ask at once.
-    fn keep(self: &Arc<Self>, gate: &Gate, storage: &Weak<StorageDoor>) {
+    fn keep(self: &Arc<Self>, gate: &Gate, storage: &Weak<AsyncStore>) {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let pause = written.at.and_then(|at| TOLD_PAUSE.checked_sub(at.elapsed()));
+        let pause = written.at.and_then(|at| SAVE_INTERVAL.checked_sub(at.elapsed()));
         let (Some(pause), Ok(runtime)) = (pause, Handle::try_current()) else {
             written.at = Some(Instant::now());
             drop(written);
@@ -354,7 +355,7 @@ impl RetryAfterWrites {
 
 /// Writes before any later call of a task: the lease of the same request ends after that. An error of the store ends
 /// the run there.
-fn write(gate: &Gate, storage: &Weak<StorageDoor>) {
+fn write(gate: &Gate, storage: &Weak<AsyncStore>) {
     let (Some(storage), gate) = (storage.upgrade(), gate.clone()) else { return };
     storage.post(move |store| {
         if let Err(error) = save_retry_after(&gate, store) {

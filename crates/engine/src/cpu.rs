@@ -1,4 +1,4 @@
-//! The one door through which work that holds a CPU leaves tokio.
+//! Thread pool for CPU work, so that such work never blocks a thread of tokio.
 
 use std::{
     num::NonZero,
@@ -18,7 +18,7 @@ const STACK_BYTES: usize = 8 << 20;
 #[error("{0}")]
 pub struct Panicked(pub String);
 
-/// Threads for parsing and extracting. No more jobs are taken in than there are threads, so a page waits in a
+/// Threads for parsing and extracting. It accepts as many jobs as it has threads, so a page waits in a
 /// bounded channel and never in the pool.
 #[derive(Clone)]
 pub struct CpuPool {

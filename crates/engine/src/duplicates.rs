@@ -1,4 +1,4 @@
-//! Pages that repeat an earlier one. They are judged where records are written, one after another, so that a
+//! Pages that repeat an earlier one. They are compared where records are written, one after another, so that a
 //! record names only an earlier one.
 
 use crate::{config::Config, context::Context, exit::Failure, hints, stage_error::StageError};

@@ -1,4 +1,4 @@
-//! Exit codes, so that cron can tell what happened.
+//! Exit codes of the program.
 
 use crate::{
     config::{ConfigError, ConfigErrors},

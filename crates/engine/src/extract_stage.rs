@@ -43,7 +43,7 @@ const PARSED_AT_ONCE: usize = 4 << 20;
 /// Weights are counted in these, since a semaphore's permits are not many.
 const WEIGHT_UNIT: usize = 1 << 10;
 
-/// Bytes from which on a page keeps its share until it has been written or put aside.
+/// Minimum bytes of a page that keeps its share of the budget until it is written or held in the store.
 const LARGE: usize = 1 << 20;
 
 /// Result of extraction.

@@ -1,4 +1,4 @@
-//! Extractors of a crawl: one for its hosts, and others for sites with links or rules of their own.
+//! Extractors of a crawl: a default one, and one for each site with its own settings of links or rules.
 
 use crate::{config::Config, exit::Failure, page_rules, site_settings::SiteSettings};
 use crawl_extract::{Options, PageExtractor, Rules};

@@ -1,4 +1,4 @@
-//! The feeds of each host that were taken.
+//! Feeds of each host that the run reads, up to `crawl.feeds`.
 
 use crate::config::Limit;
 use crawl_model::{HostKey, UrlKey};

@@ -12,6 +12,7 @@ mod sitemap;
 mod strategy_choice;
 
 use crate::{
+    async_store::OpenCalls,
     context::Context,
     finished::Finished,
     lessons::TrialGuard,
@@ -19,7 +20,6 @@ use crate::{
     slow_lane::{SLOW_AFTER, SlowPermit},
     soft404,
     stage_error::StageError,
-    storage_door::OpenCalls,
     strategies::{self, Next, PartialResult},
 };
 use crawl_fetch::{
@@ -85,7 +85,7 @@ pub async fn worker(
         let watch = SlowWatch::new(SLOW_AFTER);
         let answer = tokio::select! {
             biased;
-            () = lapsed(&permit) => return Err(lease_is_over().into()),
+            () = lease_expired(&permit) => return Err(lease_is_over().into()),
             () = calls.after(context.control.requests.cancelled()) => None,
             answer = watch.over(visit.run()) => Some(answer?),
             () = calls.after(until_displaced(&context, &watch, host.as_ref(), &mut slow)), if lane == Lane::Plain => None,
@@ -119,7 +119,7 @@ pub async fn worker(
 
 /// Completes once the lease of the hosts is over. It is polled before each step of a visit, so that a process that was stopped
 /// makes no request of an earlier lease.
-fn lapsed(permit: &LeasePermit) -> impl Future<Output = ()> {
+fn lease_expired(permit: &LeasePermit) -> impl Future<Output = ()> {
     poll_fn(|_| if permit.is_valid() { Poll::Pending } else { Poll::Ready(()) })
 }
 
@@ -142,7 +142,7 @@ async fn requeue(
     Ok(())
 }
 
-/// Waits until a request is slow and there is no place for slow ones; it goes on as long as it has such a place.
+/// Waits until a request is slow and has no slot of the slow lane. A slow request with a slot continues.
 async fn until_displaced(
     context: &Context,
     watch: &SlowWatch,

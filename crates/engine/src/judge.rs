@@ -1,4 +1,4 @@
-//! The rules of quality with the settings of a run, for a crawl and for `crawl quality`.
+//! Quality rules with the settings of a run, for a crawl and for `crawl quality`.
 
 use crate::{config::Config, exit::Failure};
 use crawl_model::{LanguageSource, Quality, declared_language};
@@ -18,7 +18,7 @@ pub struct QualityJudge {
 }
 
 /// Loads the rules of quality: the built-in ones, those of a directory over them, and those of a file over both. An
-/// empty name stands for none.
+/// empty name means none.
 ///
 /// # Errors
 /// When a file cannot be read, or has a fault, which is named with its line and key.

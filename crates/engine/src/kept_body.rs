@@ -1,4 +1,4 @@
-//! The body of a page that is held, compressed.
+//! Compressed body of a held page.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crawl_extract::Input;

@@ -1,4 +1,4 @@
-//! Latency of answers, in buckets that double: small enough to keep one for every host.
+//! Histogram of response times with doubling buckets, small enough for one per host.
 
 /// Buckets: up to 1 ms, 2 ms, 4 ms, … 2^17 ms (two minutes); what took longer is in the last one.
 pub const BUCKETS: usize = 18;

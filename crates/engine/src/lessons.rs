@@ -1,4 +1,4 @@
-//! Lessons of a site: the strategies that its pages need, by URL pattern.
+//! Learned strategies of a host, by URL pattern (a lesson is what is known of one pattern).
 //!
 //! Pages of one pattern are usually made by one program. If the first few of a pattern all needed a browser
 //! (or a mobile user agent), the next ones are fetched so at once. Now and then one is fetched statically
@@ -15,7 +15,7 @@ mod marks;
 
 pub use marks::Marks;
 
-use crate::storage_door::StorageDoor;
+use crate::async_store::AsyncStore;
 use crawl_fetch::url_template;
 use crawl_model::{HostKey, Store, StoreError, Strategy};
 use rustc_hash::FxHashMap;
@@ -48,10 +48,10 @@ const NEEDED_WEIGHT: f32 = 0.2;
 const BETTER_WEIGHT: f32 = 0.3;
 /// Factor of the confidence for a page that the strategy did not improve.
 const MISSED_FACTOR: f32 = 0.6;
-/// Pages in a row that gained nothing by a strategy, after which only one page in `SPARED_PER_ATTEMPT` tries it.
+/// Pages in a row that gained nothing by a strategy, after which only one page in `PAGES_PER_ATTEMPT` tries it.
 const MAX_USELESS_PAGES: [(Strategy, u32); 2] = [(Strategy::Mobile, 3), (Strategy::Chrome, 16)];
 /// Pages for each further attempt with such a strategy.
-const SPARED_PER_ATTEMPT: u32 = 10;
+const PAGES_PER_ATTEMPT: u32 = 10;
 
 /// Knowledge of one URL pattern.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -248,7 +248,7 @@ impl Lessons {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn begin(&self, storage: &StorageDoor, url: &Url) -> Result<FirstStep, StoreError> {
+    pub async fn begin(&self, storage: &AsyncStore, url: &Url) -> Result<FirstStep, StoreError> {
         let Some(host) = HostKey::of(url) else { return Ok(FirstStep::Static(None)) };
         loop {
             if let Some(begin) = self.begin_in_memory(&host, url) {
@@ -315,7 +315,7 @@ impl Lessons {
                 return None;
             }
             lesson.since += 1;
-            (!lesson.since.is_multiple_of(SPARED_PER_ATTEMPT)).then_some(lesson.missed)
+            (!lesson.since.is_multiple_of(PAGES_PER_ATTEMPT)).then_some(lesson.missed)
         })
         .map(Option::flatten)
     }

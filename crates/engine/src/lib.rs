@@ -45,6 +45,7 @@
 
 mod address_turns;
 pub mod archive;
+pub mod async_store;
 pub mod bounds;
 mod browser;
 pub mod captures;
@@ -105,7 +106,6 @@ mod soft404;
 pub mod stage_error;
 pub mod state;
 pub mod stats;
-pub mod storage_door;
 mod stored_time;
 mod strategies;
 pub mod threads;

@@ -1,4 +1,4 @@
-//! Memory of the process: the address space that it needs, and giving back what was freed.
+//! Memory of the process: the required address space, and the return of freed memory to the system.
 
 use crate::exit::Failure;
 use bytesize::ByteSize;

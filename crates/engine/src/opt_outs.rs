@@ -75,7 +75,7 @@ impl Answer {
 
 /// Reason why a file is not known.
 enum FileFailure {
-    /// No answer, or one that says nothing about the file.
+    /// No answer, or one that does not show if the file exists.
     Failed { error: FetchError, retry_after: Option<Duration> },
     /// The host allows no request now.
     NoTurn(Option<Instant>),

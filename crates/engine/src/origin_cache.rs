@@ -36,7 +36,7 @@ impl<T: Default> OriginCache<T> {
         Self { generations: Mutex::new(generations), half: bytes / 2 }
     }
 
-    /// The value of an origin, made if it is not there or if `stale` says so.
+    /// Returns the value of an origin. It is created if it is missing or stale.
     pub fn get(&self, origin: &Origin, stale: impl FnOnce(&T) -> bool) -> Arc<T> {
         let mut generations = self.lock();
         let known = match generations.young.get(origin) {

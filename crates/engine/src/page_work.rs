@@ -1,4 +1,4 @@
-//! The work of a stage on one page. A page that makes it panic is one failed page: the run goes on.
+//! The work of a stage on one page. If a page makes it panic, this page fails and the run continues.
 
 use crate::{
     cpu::{Panicked, words_of},

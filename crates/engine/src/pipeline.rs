@@ -1,4 +1,4 @@
-//! The whole flow on one screen: every channel is made here, every stage started and joined. No logic.
+//! The pipeline of a crawl: creates every channel, and starts and joins every stage. It has no other logic.
 //!
 //! ```text
 //! frontier --lease--> scheduler --jobs--> fetch x N  --pages--> extract --shards--> dedup x S --finished--> sink

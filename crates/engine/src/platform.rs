@@ -1,4 +1,4 @@
-//! Everything a run takes from the machine, which a simulation replaces: the network, threads, storage and rules.
+//! Parts of a run that a simulation replaces: the network, threads, storage and rules.
 //! Bounds that no setting changes are here too if a test needs smaller ones.
 //!
 //! The clock and random numbers are replaced by [`crawl_model::simulate`].

@@ -111,7 +111,7 @@ pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) 
         && before.body_hash == hash
         && before.strategy == Some(Strategy::Static)
         && page.request.strategy.is_none()
-        && context.recrawl.need_not_read(&page.request);
+        && context.recrawl.can_skip_if_unchanged(&page.request);
     let directives = x_robots_tag(&page.headers, &context.network.product_token);
     let told =
         page.reserved_by_file.is_some() || directives.noindex || directives.noai || directives.nofollow;

@@ -1,6 +1,6 @@
 //! robots.txt of the origins of a crawl: fetched once, kept in the store, parsed once.
 
-use crate::{origin_cache::OriginCache, storage_door::StorageDoor, stored_time};
+use crate::{async_store::AsyncStore, origin_cache::OriginCache, stored_time};
 use crawl_fetch::{FetchError, Gate, HostSlot, HttpClient, RobotsPolicy};
 use crawl_model::{CachedRobots, Origin, StoreError};
 use std::{
@@ -123,7 +123,7 @@ impl RobotsCache {
     pub async fn lookup(
         &self,
         origin: &Origin,
-        storage: &StorageDoor,
+        storage: &AsyncStore,
         client: &HttpClient,
         gate: &Gate,
         slot: &mut Option<HostSlot>,
@@ -199,7 +199,7 @@ mod tests {
         let store = Arc::new(MemoryStore::new());
         let body = Arc::from(&b"Sitemap: http://a.test/s.xml\n"[..]);
         store.save_robots(&origin, &CachedRobots { status: 200, body, fetched_at_ms: 0 }).unwrap();
-        let storage = StorageDoor::new(store as Arc<dyn Store>, Threading::Inline).unwrap();
+        let storage = AsyncStore::new(store as Arc<dyn Store>, Threading::Inline).unwrap();
         let client = HttpClient::new(HttpSettings::default(), ByteBudget::new(1)).unwrap();
         let gate = Gate::new(PolitenessSettings::default());
         let cache = RobotsCache::new(Duration::from_secs(60), Duration::from_secs(1), "bot");

@@ -1,4 +1,4 @@
-//! The scheduler: leases URLs of hosts whose time has come and hands them to the fetch stage. It alone decides when a
+//! The scheduler: leases URLs of hosts that are due and hands them to the fetch stage. It alone decides when a
 //! run has ended.
 //!
 //! A host that the gate refuses is suspended in the store until its time comes. So waiting hosts do not hide
@@ -235,7 +235,7 @@ impl Scheduler {
         Ok(both)
     }
 
-    /// Puts hosts whose time has come back into the store's order.
+    /// Returns hosts that are due to the store's order.
     fn resume_hosts(&mut self) -> Result<(), StageError> {
         let gate = &self.context.network.gate;
         let mut hosts = self.waiting.released(gate.take_released());

@@ -1,4 +1,4 @@
-//! Folders for the time of a process, and the removal of those that killed processes have left.
+//! Temporary folders of a process, and the removal of those that killed processes have left.
 
 use std::{
     fs::{self, File, TryLockError},

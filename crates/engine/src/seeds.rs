@@ -1,4 +1,4 @@
-//! The seed file: one URL or bare host a line.
+//! Seed files: one URL or host per line.
 
 use crate::{
     config::{SiteSection, parse_seed_object},

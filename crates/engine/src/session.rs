@@ -170,7 +170,7 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     context.records.keeper = keeper;
     share_addresses(&mut context);
     if let Some(earlier) = &state.earlier {
-        context.stats = earlier.carried();
+        context.stats = earlier.for_next_session();
     }
     context.stats.run_age = state.store.run_age()?;
     context.recrawl.whole = state.new_round;
@@ -214,7 +214,7 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
         })
         .collect();
     for batch in planted.chunks(SEED_BATCH) {
-        if context.recrawl.asks_seeds() {
+        if context.recrawl.revisits_seeds() {
             context.store.revisit(batch)?;
         } else {
             context.store.enqueue(batch)?;

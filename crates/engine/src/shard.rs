@@ -95,7 +95,7 @@ pub async fn run(
 enum Step {
     /// The page has the same content as before.
     Unchanged(Claim),
-    /// The page goes on to the sink.
+    /// The page is sent to the sink.
     Send(Cleaned, Claim),
     /// The page waits in the store, or its lease had run out.
     Held,

@@ -1,4 +1,4 @@
-//! The evidence of the sites of a run: what the pages of each host share, counted while they come.
+//! Counts for the extraction by site: text that the pages of each host share, counted as they arrive.
 //!
 //! A page whose extraction took less than a fifth of its own text is extracted by this evidence. A page that
 //! came before enough was counted keeps its body while it is held. It is extracted again if its content turns

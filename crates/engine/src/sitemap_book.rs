@@ -15,7 +15,7 @@ const MAX_FILES_OUTSIDE: u64 = 100;
 
 /// Result of [`SitemapBook::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admittance {
+pub enum SitemapAdmission {
     /// The file may be fetched.
     Yes,
     /// The limit leaves no room for the file.
@@ -102,11 +102,11 @@ impl SitemapBook {
 
     /// Takes a file into the planter's share, if there is room; one that is in the book already takes none.
     #[must_use]
-    pub fn take(&self, reference: &SitemapReference<'_>) -> Admittance {
+    pub fn take(&self, reference: &SitemapReference<'_>) -> SitemapAdmission {
         let mut planted = self.lock();
         if let Some(known) = planted.files.get_mut(&reference.file) {
             known.named |= reference.named;
-            return Admittance::Yes;
+            return SitemapAdmission::Yes;
         }
         if planted.files.len() >= MAX_FILES {
             *planted = FilesOfRobots::default();
@@ -115,13 +115,13 @@ impl SitemapBook {
         let share = planted.robots_hosts.entry(reference.robots_host.clone()).or_default();
         if share.files >= self.limit.or_max() {
             let first = !std::mem::replace(&mut share.full, true);
-            return Admittance::Full { first };
+            return SitemapAdmission::Full { first };
         }
         if let Some(host) = reference.elsewhere {
             let elsewhere = planted.sites.entry(reference.site.to_owned()).or_default();
             if !elsewhere.take(host, self.hosts) {
                 let first = !std::mem::replace(&mut elsewhere.full, true);
-                return Admittance::OutsideLimit { first };
+                return SitemapAdmission::OutsideLimit { first };
             }
         }
         share.files += 1;
@@ -129,7 +129,7 @@ impl SitemapBook {
             reference.file,
             File { robots_host: reference.robots_host.clone(), named: reference.named },
         );
-        Admittance::Yes
+        SitemapAdmission::Yes
     }
 
     /// Returns the planter of a file, and true if robots.txt names it. A feed has no planter, and the
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     /// A file of the site `site.test`, outside of the scope if a host is given.
-    fn take(book: &SitemapBook, robots_host: &str, file: &str, elsewhere: Option<&str>) -> Admittance {
+    fn take(book: &SitemapBook, robots_host: &str, file: &str, elsewhere: Option<&str>) -> SitemapAdmission {
         let (robots_host, elsewhere) =
             (HostKey::from_stored(robots_host), elsewhere.map(HostKey::from_stored));
         book.take(&SitemapReference {
@@ -170,13 +170,13 @@ mod tests {
     fn sitemaps_per_robots_txt_are_limited_and_reported_once() {
         let book = SitemapBook::new(Limit(Some(2)), Limit(None));
         let take = |host: &str, file: &str| take(&book, host, file, None);
-        assert_eq!(["1", "2", "1"].map(|file| take("a", file)), [Admittance::Yes; 3]);
-        assert_eq!(take("a", "3"), Admittance::Full { first: true });
-        assert_eq!(take("a", "4"), Admittance::Full { first: false });
-        assert_eq!(take("b", "3"), Admittance::Yes);
-        assert_eq!(take("b", "1"), Admittance::Yes, "it is the share of another one");
+        assert_eq!(["1", "2", "1"].map(|file| take("a", file)), [SitemapAdmission::Yes; 3]);
+        assert_eq!(take("a", "3"), SitemapAdmission::Full { first: true });
+        assert_eq!(take("a", "4"), SitemapAdmission::Full { first: false });
+        assert_eq!(take("b", "3"), SitemapAdmission::Yes);
+        assert_eq!(take("b", "1"), SitemapAdmission::Yes, "it is the share of another one");
         let book = SitemapBook::new(Limit(None), Limit(None));
-        assert!((0..99).all(|n| self::take(&book, "a", &n.to_string(), None) == Admittance::Yes));
+        assert!((0..99).all(|n| self::take(&book, "a", &n.to_string(), None) == SitemapAdmission::Yes));
     }
 
     #[test]
@@ -185,23 +185,27 @@ mod tests {
         let elsewhere = |robots_host: &str, n: usize, host: &str| {
             take(&book, robots_host, &format!("{host}/{n}"), Some(host))
         };
-        assert_eq!(elsewhere("a", 0, "x"), Admittance::Yes);
-        assert_eq!(elsewhere("b", 0, "y"), Admittance::Yes);
-        assert_eq!(elsewhere("c", 0, "z"), Admittance::OutsideLimit { first: true }, "the site has its two");
-        assert_eq!(elsewhere("a", 1, "z"), Admittance::OutsideLimit { first: false });
-        assert_eq!(take(&book, "a", "a/1", None), Admittance::Yes, "hosts of the scope have room");
+        assert_eq!(elsewhere("a", 0, "x"), SitemapAdmission::Yes);
+        assert_eq!(elsewhere("b", 0, "y"), SitemapAdmission::Yes);
+        assert_eq!(
+            elsewhere("c", 0, "z"),
+            SitemapAdmission::OutsideLimit { first: true },
+            "the site has its two"
+        );
+        assert_eq!(elsewhere("a", 1, "z"), SitemapAdmission::OutsideLimit { first: false });
+        assert_eq!(take(&book, "a", "a/1", None), SitemapAdmission::Yes, "hosts of the scope have room");
         let more = (1..2 * MAX_FILES_OUTSIDE)
-            .filter(|n| elsewhere("a", usize::try_from(*n).unwrap(), "x") == Admittance::Yes);
+            .filter(|n| elsewhere("a", usize::try_from(*n).unwrap(), "x") == SitemapAdmission::Yes);
         assert_eq!(more.count() as u64, MAX_FILES_OUTSIDE - 2);
         let none = SitemapBook::new(Limit(None), Limit(Some(0)));
-        assert_eq!(take(&none, "a", "x/0", Some("x")), Admittance::OutsideLimit { first: true });
+        assert_eq!(take(&none, "a", "x/0", Some("x")), SitemapAdmission::OutsideLimit { first: true });
     }
 
     #[test]
     fn sitemap_book_is_bounded() {
         let book = SitemapBook::new(Limit(None), Limit(None));
         for n in 0..=MAX_FILES {
-            assert_eq!(take(&book, "a", &n.to_string(), None), Admittance::Yes);
+            assert_eq!(take(&book, "a", &n.to_string(), None), SitemapAdmission::Yes);
         }
         assert_eq!(book.lock().files.len(), 1);
     }

@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     links::{Discovered, new_url},
     revisit,
-    sitemap_book::{Admittance, SitemapReference},
+    sitemap_book::{SitemapAdmission, SitemapReference},
     stage_error::StageError,
     traps::{self, LINES_A_PAGE},
 };
@@ -26,7 +26,7 @@ const BATCH: usize = 1_000;
 const TOO_MANY: &str = "trap_sitemaps";
 
 /// The name that sitemaps on too many hosts outside of the scope are counted by.
-const TOO_FAR_OUT: &str = "trap_sitemap_hosts";
+const TOO_MANY_HOSTS: &str = "trap_sitemap_hosts";
 
 /// Puts the sitemaps of an origin's robots.txt into the frontier, up to a limit. A sitemap may lie on a host
 /// outside of the scope if robots.txt names it (sitemaps.org protocol, "Sitemaps & Cross Submits"). Those
@@ -67,15 +67,15 @@ fn within_limit(
             named,
             elsewhere,
         }) {
-            Admittance::Yes => files.push(found),
-            Admittance::Full { first } => {
+            SitemapAdmission::Yes => files.push(found),
+            SitemapAdmission::Full { first } => {
                 lines.extend(first.then(|| file_limit_line(context, robots_host, found.url)));
                 break;
             }
-            Admittance::OutsideLimit { first: true } => {
+            SitemapAdmission::OutsideLimit { first: true } => {
                 lines.push(outside_limit_line(context, site, found.url));
             }
-            Admittance::OutsideLimit { first: false } => context.stats.by_kind(TOO_FAR_OUT, 1),
+            SitemapAdmission::OutsideLimit { first: false } => context.stats.by_kind(TOO_MANY_HOSTS, 1),
         }
     }
     (files, lines)
@@ -87,7 +87,7 @@ fn outside_limit_line(context: &Context, site: &str, url: String) -> FailedPage 
         "the sitemaps of {site} are on more than {limit} hosts outside of the scope, or very many; this one and others there \
          are not read"
     );
-    traps::line(url, TOO_FAR_OUT, message)
+    traps::line(url, TOO_MANY_HOSTS, message)
 }
 
 fn file_limit_line(context: &Context, robots_host: &HostKey, url: String) -> FailedPage {
@@ -100,7 +100,7 @@ fn file_limit_line(context: &Context, robots_host: &HostKey, url: String) -> Fai
 
 /// Returns true if a file that robots.txt does not name itself may be asked for. It must be on the host of
 /// the file that leads to it, or within the scope.
-fn may_lead_to(context: &Context, from: &Url, to: &Url) -> bool {
+fn may_fetch_linked(context: &Context, from: &Url, to: &Url) -> bool {
     HostKey::of(from) == HostKey::of(to)
         || context.admission.links.in_scope(&context.admission.links.canonical(to))
 }
@@ -115,7 +115,7 @@ pub fn redirected(
     to: &Url,
 ) -> Result<Vec<FailedPage>, StoreError> {
     let (robots_host, named) = context.admission.sitemaps.origin(request);
-    if !(named || may_lead_to(context, &request.url, to)) {
+    if !(named || may_fetch_linked(context, &request.url, to)) {
         return Ok(Vec::new());
     }
     let (mut moved, lines) =
@@ -197,7 +197,7 @@ fn children(context: &Context, request: &CrawlRequest, index: Sitemap) -> (Vec<N
     }
     let (robots_host, _) = context.admission.sitemaps.origin(request);
     let urls = index.entries.into_iter().map(|entry| entry.url);
-    let urls = urls.filter(|url| may_lead_to(context, &request.url, url));
+    let urls = urls.filter(|url| may_fetch_linked(context, &request.url, url));
     within_limit(context, &robots_host, false, urls, request.depth + 1)
 }
 

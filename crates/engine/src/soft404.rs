@@ -22,13 +22,13 @@ const MAX_CHECKED: usize = 1_000_000;
 
 /// Pages of a section, after the first page of the host, from which on the section is probed. So the probes
 /// of a host are few beside its pages.
-const PAGES_BEFORE_ASKING: u32 = 10;
+const PAGES_BEFORE_SECTION_PROBE: u32 = 10;
 /// Pages of the host after which a probe has had its turn: it is leased before the links of pages.
-const PAGES_FOR_AN_ANSWER: u32 = 5;
+const PAGES_BEFORE_ANSWER: u32 = 5;
 /// Maximum sections of a host that are probed: that of the first page, and others after some of their pages. A
 /// host rarely has more programs than this.
 pub const PROBED_SECTIONS: usize = 8;
-/// Words from which on a page says too much for an error page.
+/// Minimum words of a page that is too long for an error page.
 const WORDS_OF_A_PAGE: u32 = 200;
 /// Sections of a host whose pages are counted.
 const MAX_SECTIONS: usize = 64;
@@ -80,7 +80,7 @@ impl ErrorPageProfile {
         }
         let Some(pages) = self.sections.entry(key).or_insert(Some(0)) else { return false };
         *pages += 1;
-        let due = self.asked == 0 || *pages >= PAGES_BEFORE_ASKING;
+        let due = self.asked == 0 || *pages >= PAGES_BEFORE_SECTION_PROBE;
         if due {
             self.note_asked(key);
         }
@@ -96,7 +96,7 @@ impl ErrorPageProfile {
 
     fn may_be_error_page(&self, url: &Url, words: u32, most: usize) -> bool {
         let open = match self.sections.get(&hash(section(url))) {
-            Some(None) => self.since < PAGES_FOR_AN_ANSWER,
+            Some(None) => self.since < PAGES_BEFORE_ANSWER,
             Some(Some(_)) => self.asked < most,
             None => false,
         };
@@ -115,7 +115,7 @@ impl ErrorPageProfile {
         }
     }
 
-    /// Takes an answer. A page without text says nothing: where scripts write the text, all pages look like it.
+    /// Takes the answer to a probe. A page without text is ignored: if scripts add the text, all pages look like it.
     pub fn observe(&mut self, page: &ExtractedPage) {
         self.observe_text(&page.extraction.content, &page.final_url);
     }
@@ -291,7 +291,7 @@ mod tests {
         assert!(!open(&error_profile, "/", 20), "its probe has had its turn");
         assert!(error_profile.is_due(&url("/shop/10"), most));
         assert!(open(&error_profile, "/shop/1", 20));
-        (0..PAGES_FOR_AN_ANSWER)
+        (0..PAGES_BEFORE_ANSWER)
             .for_each(|n| assert!(!error_profile.is_due(&url(&format!("/shop/1{n}")), most)));
         assert!(!open(&error_profile, "/shop/1", 20));
         assert!(!error_profile.may_be_error_page(&url("/wiki/1"), 20, 0), "no section is asked");

@@ -39,7 +39,7 @@ pub struct State {
     pub dir: PathBuf,
     /// The store in it.
     pub store: Arc<dyn StateStore>,
-    /// This run starts a round; otherwise it goes on with one.
+    /// True if this run starts a round; otherwise it continues one.
     pub new_round: bool,
     /// Number of the round.
     pub round: u32,

@@ -77,7 +77,7 @@ pub struct Stats {
     pub requeued: Count,
     /// Records written.
     pub records: Count,
-    /// Pages put aside until their host's fingerprint settles.
+    /// Pages held until the fingerprint of their host settles.
     pub held: Count,
     /// Held pages that were let go.
     pub released: Count,
@@ -216,9 +216,9 @@ impl Stats {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts for the next session of a worker: results go on, leases and pages in flight begin anew.
+    /// Counts for the next session of a worker: results are kept, leases and pages in flight are reset.
     #[must_use]
-    pub fn carried(&self) -> Self {
+    pub fn for_next_session(&self) -> Self {
         let earlier = Earlier { records: self.records.get(), wire_bytes: self.wire_bytes.get() };
         let next = Self { started: self.started, earlier, ..Self::default() };
         for (to, from) in [
@@ -272,7 +272,7 @@ impl Stats {
     }
 
     /// Counts a page that needed a browser and was not rendered.
-    pub fn not_rendered_as(&self, kind: &'static str) {
+    pub fn count_not_rendered(&self, kind: &'static str) {
         *self.tables().not_rendered.entry(kind).or_default() += 1;
     }
 
@@ -408,7 +408,7 @@ mod tests {
         first.records.add(3);
         first.wire_bytes.add(70);
         first.answered(&HostKey::from_stored("a"), 200, 5);
-        let next = first.carried().carried();
+        let next = first.for_next_session().for_next_session();
         assert_eq!((next.records.get(), next.wire_bytes.get(), next.started), (3, 70, first.started));
         assert_eq!((next.claimed(), next.in_flight(), next.session_bytes()), (0, 0, 0));
         next.leased.add(2);

@@ -1,4 +1,4 @@
-//! Times that a state holds, read by a clock that may have been set since they were written.
+//! Stored times, checked against a clock that may have been changed since.
 //!
 //! A time from a clock in 2100 must delay nothing. A time from a clock some minutes ahead must have no effect. A stored
 //! time may therefore be ahead of the clock by a day. A later one counts as unknown.

@@ -1,4 +1,4 @@
-//! Escalation of a page whose static form is not enough.
+//! Escalation: further strategies for a page whose plain request lacks the text.
 //!
 //! A page's decision is made when it has been extracted. If it asks for a stronger strategy, the lease is
 //! given back with the result so far ([`crawl_model::Frontier::escalate`]). The URL waits its turn again, in
@@ -142,7 +142,7 @@ fn on_failure(
     tracing::info!(url = %request.url, %strategy, kind, "{message}");
     partial.note(strategy, status, kind, message);
     if browser {
-        context.stats.not_rendered_as(kind);
+        context.stats.count_not_rendered(kind);
     }
     if auto && PAGE_FAILURES.contains(&kind) {
         context.strategies.lessons.outcome(&*context.store, &request.url, strategy, Gain::No)?;
@@ -181,7 +181,7 @@ fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -
             && let Some(why) = context.strategies.browser.unavailable()
         {
             partial.note(strategy, None, why.kind, &why.message);
-            context.stats.not_rendered_as(why.kind);
+            context.stats.count_not_rendered(why.kind);
             continue;
         }
         if strategy != Strategy::Static

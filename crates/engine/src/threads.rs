@@ -27,7 +27,7 @@ const EVENT_INTERVAL: u32 = 8;
 /// as much as some of the work on a page.
 const GATHER: Duration = Duration::from_millis(4);
 /// A stage that handles more messages between two looks at an empty queue is busy. Its pauses would slow down the crawl.
-const MOST_UNHURRIED: u32 = 8;
+const MAX_IDLE_MESSAGES: u32 = 8;
 
 /// Builds the runtime of tasks that fetch from foreign servers. Its workers are half as many as the cores: the other work of a
 /// crawl has threads of its own, and workers wake each other.
@@ -99,7 +99,7 @@ impl Gathering {
 
     fn is_due(&mut self, is_empty: bool) -> bool {
         self.handled += 1;
-        is_empty && std::mem::take(&mut self.handled) <= MOST_UNHURRIED
+        is_empty && std::mem::take(&mut self.handled) <= MAX_IDLE_MESSAGES
     }
 }
 
@@ -231,9 +231,9 @@ mod tests {
     fn idle_stage_gathers_messages() {
         let mut gathering = Gathering::new(Threading::Threads);
         let mut pauses = |messages: u32| (1..=messages).any(|n| gathering.is_due(n == messages));
-        assert!(pauses(1) && pauses(MOST_UNHURRIED), "each time the queue is empty");
-        assert!(!pauses(MOST_UNHURRIED + 1), "the stage is busy");
-        assert!(pauses(MOST_UNHURRIED), "earlier messages do not count");
+        assert!(pauses(1) && pauses(MAX_IDLE_MESSAGES), "each time the queue is empty");
+        assert!(!pauses(MAX_IDLE_MESSAGES + 1), "the stage is busy");
+        assert!(pauses(MAX_IDLE_MESSAGES), "earlier messages do not count");
         let (began, pauses) = (Instant::now(), 3);
         (0..pauses).for_each(|_| Gathering::new(Threading::Threads).handled(true));
         assert!(began.elapsed() >= pauses * GATHER);

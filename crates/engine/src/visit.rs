@@ -1,4 +1,4 @@
-//! One page by the whole pipeline, as a crawl of a single seed that follows nothing. So robots.txt,
+//! Visit of one page by the whole pipeline, as a crawl of a single seed without links. So robots.txt,
 //! politeness, the address policy, opt-outs and redirects are those of a crawl.
 
 use crate::{

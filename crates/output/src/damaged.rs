@@ -1,4 +1,4 @@
-//! Bytes that cannot be read: they are put aside under a name of their own, never thrown away.
+//! Unreadable bytes of an output: they are moved to a separate file, and never discarded.
 
 use crate::whole::sync_folder;
 use std::{

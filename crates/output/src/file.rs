@@ -1,4 +1,4 @@
-//! A file of lines, synced and cut back to what was settled.
+//! A file of lines, which can be synced and truncated to its settled length.
 
 use crate::OutputError;
 use crate::{
@@ -30,19 +30,19 @@ pub struct FileOutput {
 /// The state's knowledge of a file from before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// Unknown length: the file is appended to as it stands.
+    /// Unknown length: records are appended to the unchanged file.
     Unknown,
-    /// A run left it whole at this length; the file is appended to as it stands.
+    /// A run closed the file at this length: records are appended to the unchanged file.
     Closed(u64),
     /// A round starts that replaces the file, with its first record. A round without records leaves the old
     /// content.
     Replace,
-    /// A run that was cut off had settled this many bytes; what stands behind them is written again.
+    /// An interrupted run had settled this many bytes: the file is truncated to them.
     CutOff(u64),
 }
 
 impl FileOutput {
-    /// Opens a file of lines for appending, creating it, cut back as `before` says. Its folder has to exist:
+    /// Opens a file of lines for appending, creating it, truncated according to `before`. Its folder has to exist:
     /// a missing one may be a typing error or an unmounted disk.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ fn open_and_lock(path: &Path, name: &str) -> Result<File, OutputError> {
     }
 }
 
-/// An error that says so if the folder that a file is to be made in is not there.
+/// The error of a missing folder, if the folder of a new file does not exist.
 pub(super) fn folder_exists(path: &Path) -> io::Result<()> {
     match path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
         None => Ok(()),

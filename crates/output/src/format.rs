@@ -20,7 +20,7 @@ pub trait Format: Sync {
     /// End of the names of its outputs in lower case, such as `.gz`; a slash for a folder, empty for any other name.
     fn ending(&self) -> &'static str;
 
-    /// Opens an output, cut back as `before` says.
+    /// Opens an output, truncated according to `before`.
     ///
     /// # Errors
     /// When it cannot be written, holds something else than this output writes, or another process writes it.

@@ -35,7 +35,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Opens a journal, cut back as `before` says.
+    /// Opens a journal, truncated according to `before`.
     pub(super) fn open(path: &Path, before: Before) -> Result<Self, OutputError> {
         // locked before it is read, and truncated once its records are known to be in no table
         let mut file = FileOutput::open_bytes(path, Before::Unknown)?;

@@ -61,7 +61,7 @@ impl Place {
         self.marked().to_string_lossy().into_owned()
     }
 
-    /// Opens the output, cut back as `before` says.
+    /// Opens the output, truncated according to `before`.
     ///
     /// # Errors
     /// When it cannot be written, holds something else than this output writes, or another process writes it.

@@ -1,4 +1,4 @@
-//! The shape of a record, made of its types. `crawl schema` prints it, `schema/record.schema.json` holds it,
+//! JSON Schema of a record, generated from its types. `crawl schema` prints it, `schema/record.schema.json` holds it,
 //! and the outputs read their fields and columns from it.
 
 use crawl_model::Record;

@@ -1,4 +1,4 @@
-//! Foreign text for people. Text of a page, a header or an address never reaches a terminal as a command.
+//! Escaping of untrusted text for a terminal, so that it contains no control sequence.
 
 use std::{borrow::Cow, fmt::Write as _};
 

@@ -1,4 +1,4 @@
-//! Small files that are replaced as a whole.
+//! Small files that are replaced atomically.
 
 use crawl_store::private;
 use std::{

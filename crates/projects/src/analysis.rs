@@ -1,4 +1,4 @@
-//! The analysis of a project: each domain's pages are read twice, to count what they repeat and to take it away.
+//! The analysis of a project: each domain's pages are read twice, to count repeated blocks and to remove them.
 
 use crate::{
     cleaning,

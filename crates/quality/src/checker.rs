@@ -1,4 +1,4 @@
-//! A document under all rules.
+//! Checks of a document by all enabled rules.
 
 use crate::{
     QualityError,

@@ -64,7 +64,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: 
                     // a client that closes its connection is no error of the server
                     tracing::debug!(%error, "a connection ended early");
                 },
-                () = visitor.dismissed() => tracing::debug!("a connection without a token is closed"),
+                () = visitor.wait_for_dismissal() => tracing::debug!("a connection without a token is closed"),
             }
         });
     }

@@ -157,7 +157,7 @@ impl Visitor {
     }
 
     /// Waits until the connection has to be closed: for another one, or since it has shown no token for too long.
-    pub async fn dismissed(&self) {
+    pub async fn wait_for_dismissal(&self) {
         tokio::select! {
             () = self.pass.0.closed.cancelled() => return,
             () = tokio::time::sleep(self.timeout) => {}
@@ -239,12 +239,12 @@ mod tests {
         let two = visitors.enter(address(1)).await;
         // one address has at most half of the places
         let three = visitors.enter(address(1)).await;
-        assert!(is_now(one.dismissed()).await && !is_now(two.dismissed()).await);
+        assert!(is_now(one.wait_for_dismissal()).await && !is_now(two.wait_for_dismissal()).await);
         let other = visitors.enter(address(2)).await;
         let last = visitors.enter(address(3)).await;
-        assert!(is_now(two.dismissed()).await, "all places were taken");
+        assert!(is_now(two.wait_for_dismissal()).await, "all places were taken");
         for visitor in [&trusted, &three, &other, &last] {
-            assert!(!is_now(visitor.dismissed()).await);
+            assert!(!is_now(visitor.wait_for_dismissal()).await);
             visitor.pass().show_token();
         }
         assert!(timeout(Duration::from_secs(300), visitors.enter(address(4))).await.is_err());
@@ -259,8 +259,8 @@ mod tests {
         let trusted = visitors.enter(address(1)).await;
         trusted.pass().show_token();
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert!(timeout(Duration::from_secs(31), visitor.dismissed()).await.is_ok());
-        assert!(timeout(Duration::from_secs(3000), trusted.dismissed()).await.is_err());
+        assert!(timeout(Duration::from_secs(31), visitor.wait_for_dismissal()).await.is_ok());
+        assert!(timeout(Duration::from_secs(3000), trusted.wait_for_dismissal()).await.is_err());
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Numbers of names in the database. They outlive a release: never reuse or change one.
+//! Numbers that represent names in the database. They are stored: never reuse or change one.
 
 use crawl_model::{Discovery, Lane, Outcome, StoreError, Strategy};
 

@@ -1,4 +1,4 @@
-//! The state of a crawl, and the database of projects. Callers use the traits; only this module and `lib.rs` name the engines.
+//! Opening of the state of a crawl and of the database of projects. Only this module and `lib.rs` name the engines.
 //!
 //! An engine is a folder of this crate: it implements [`Store`](crawl_model::Store) and [`Upkeep`](crate::Upkeep). It has
 //! its module and its entry in `lib.rs`: of `ENGINES` for states in directories, of `DATABASES` for databases that

@@ -248,7 +248,7 @@ impl WorkerState {
 pub struct OutputPart {
     /// Path on the machine of the worker.
     pub path: String,
-    /// Settled bytes: what stands behind them is no part of the output.
+    /// Settled bytes: any bytes after them do not belong to the output.
     pub bytes: u64,
     /// True if its worker has ended it. Formats with an index at their end are readable from then on.
     pub is_complete: bool,

@@ -1,4 +1,4 @@
-//! Flags of other crawlers and extractors. One that is given here is an error that names what `crawl` has in its place.
+//! Flags of other crawlers and extractors. The error for such a flag names the flag of `crawl` with the same purpose.
 
 use clap::{
     Command, Error,

@@ -1,4 +1,4 @@
-//! Flags of earlier versions. One that is given is an error that says what holds now.
+//! Flags of earlier versions. The error for such a flag names the constant that replaces it.
 
 use clap::{
     Command, Error,

@@ -1,4 +1,4 @@
-//! `crawl check`: one decision, explained; or many, as lines of JSON.
+//! `crawl check`: explains one decision, or answers many as JSON lines.
 
 use super::{
     jsonl::{Lines, Object, each_object},

@@ -1,4 +1,4 @@
-//! `crawl classify`: what kind of page it is, and how it should be fetched.
+//! `crawl classify`: shows the type of a page and the strategy to fetch it.
 
 use super::{jsonl, page_file::read_page, rules, write_json};
 use crate::cli::ClassifyArgs;

@@ -1,4 +1,4 @@
-//! `crawl config` and `crawl check config`: effective settings, defaults, and faults of a file.
+//! `crawl config` and `crawl check config`: effective settings, defaults, and errors in a settings file.
 
 use super::write_out;
 use crate::cli::ConfigArgs;

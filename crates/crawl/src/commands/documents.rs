@@ -1,4 +1,4 @@
-//! Documents of files, in batches: what `crawl duplicates` and `crawl quality` read.
+//! Input of `crawl duplicates` and `crawl quality`: documents of files, in batches.
 
 use crate::logging::say;
 use crawl_archive::{Body, Document, Item, ReadOptions};

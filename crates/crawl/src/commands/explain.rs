@@ -1,4 +1,4 @@
-//! `crawl extract --explain`: why a page came out as it did.
+//! `crawl extract --explain`: explains the extracted text of a page.
 
 pub(super) mod html;
 

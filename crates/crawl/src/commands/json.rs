@@ -1,4 +1,4 @@
-//! Lines of JSON, of which most is long texts.
+//! Fast reader for JSON lines that consist mostly of long strings.
 //!
 //! `serde_json` reads everything but the members of the outermost object and long texts. This module reads
 //! those once; `serde_json` would find the end of a text first and then read it, eight bytes at a time. Input
@@ -11,7 +11,7 @@ use std::{borrow::Cow, collections::HashMap};
 /// Members that are searched one by one: fewer than a table of them would cost.
 const FEW: usize = 32;
 
-/// The members of an object, in order: a key as it reads, and the value as it stands. A key that comes twice has its last value.
+/// The members of an object, in order: the decoded key, and the raw value. A repeated key has its last value.
 pub struct Members<'a> {
     pub all: Vec<(Cow<'a, str>, &'a str)>,
     /// Places of the keys, once there are more than [`FEW`].
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         Ok((key, value))
     }
 
-    /// Any value but a string, as it stands.
+    /// Any value but a string, raw.
     fn other(&mut self) -> Result<&'a str, String> {
         let rest = self.line.get(self.at..).unwrap_or_default();
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();

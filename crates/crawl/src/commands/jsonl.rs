@@ -1,4 +1,4 @@
-//! Lines of pages in, lines of results out: in parallel, in the same order, a bounded number in memory.
+//! Parallel map over JSON lines: results are written in input order, and few lines are in memory.
 
 use super::{line_input::open_lines, write_json};
 use crate::{cli::whole_url, logging::say};

@@ -1,4 +1,4 @@
-//! Lines of a file or of standard input. gzip and zstd are undone, and another format is refused with its name.
+//! Lines of a file or of standard input, unpacked from gzip or zstd. The error for other formats names the format.
 
 use super::{jsonl::input_name, open};
 use crawl_archive::skip_byte_order_mark;

@@ -113,7 +113,7 @@ fn rules(args: &RulesArgs) -> Result<Rules, Failure> {
     page_rules::load(args.rules.as_deref(), &args.consent_list, say)
 }
 
-/// Standard input. A user at a terminal who has not named it by `-` is told once that the command waits for it.
+/// Standard input. At a terminal a message says once that the command waits for it, unless it was named by `-`.
 fn stdin(is_named: bool) -> Stdin {
     static TOLD: Once = Once::new();
     let stdin = io::stdin();

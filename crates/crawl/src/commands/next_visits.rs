@@ -181,8 +181,8 @@ fn is_page(known: &KnownUrl) -> bool {
     !matches!(known.url.discovery, Discovery::Probe | Discovery::SitemapFile)
 }
 
-/// Settings of sites in files of seeds. A file that was removed has none, and the others stand. A file that cannot be read
-/// is named in a warning.
+/// Settings of sites in seed files. A file that was removed has none, and the others still apply. A file that cannot be
+/// read is named in a warning.
 fn sites_of(seed_files: &[PathBuf]) -> Vec<SiteSection> {
     let is_file = |name: &&PathBuf| seeds::as_url(name).is_none() && name.as_path() != Path::new("-");
     let read = |name: &PathBuf| {

@@ -1,4 +1,4 @@
-//! A page from a file. gzip and zstd are undone, and another format is refused with the name of its format.
+//! A page from a file, unpacked from gzip or zstd. The error for other formats names the format.
 
 use super::{jsonl, read_document};
 use crawl_engine::exit::Failure;

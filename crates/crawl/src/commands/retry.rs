@@ -44,12 +44,12 @@ pub fn run(args: &RetryArgs) -> Result<Exit, Failure> {
     check_kinds(&args.kind)?;
     if SharedCrawl::of(&settings)?.is_some() {
         return run::resume_shared(&args.run, &|crawl, config| {
-            Ok(reopen_shared(crawl, config, &args.kind)?.is_worth_a_run(args, &crawl.place()))
+            Ok(reopen_shared(crawl, config, &args.kind)?.has_work(args, &crawl.place()))
         });
     }
     let dir = state::dir_to_read(&settings, &seeds)?;
     let found = reopen(&dir, &settings, &args.kind).map_err(|e| e.in_state(&dir))?;
-    if found.is_worth_a_run(args, &dir) { run::resume(&args.run, dir) } else { Ok(Exit::Done) }
+    if found.has_work(args, &dir) { run::resume(&args.run, dir) } else { Ok(Exit::Done) }
 }
 
 /// Fails if no error log names one of these kinds.
@@ -74,7 +74,7 @@ struct Found {
 
 impl Found {
     /// Returns true if the round has something left to do, and prints how much failed.
-    fn is_worth_a_run(&self, args: &RetryArgs, place: &Path) -> bool {
+    fn has_work(&self, args: &RetryArgs, place: &Path) -> bool {
         if self.reopened == 0 && !self.unfinished {
             let of =
                 if args.kind.is_empty() { String::new() } else { format!(" as {}", args.kind.join(" or ")) };

@@ -1,4 +1,4 @@
-//! Content chosen by CSS selectors of the user, which are of any kind that `scraper` knows.
+//! `crawl extract --select`: content chosen by CSS selectors, with the full syntax of `scraper`.
 //!
 //! The elements that match are marked by an attribute in the HTML. The extractor then takes the marked elements, so that
 //! hidden text, links and metadata are treated as on any other page.

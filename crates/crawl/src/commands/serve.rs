@@ -1,4 +1,4 @@
-//! `crawl serve` and `crawl mcp`: projects for other programs.
+//! `crawl serve` and `crawl mcp`: the servers of projects.
 
 use crate::{
     cli::{McpArgs, ServeArgs},

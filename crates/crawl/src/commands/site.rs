@@ -1,4 +1,4 @@
-//! `crawl site`: how sites are read, template by template, by what their pages share.
+//! `crawl site`: shows the extraction of sites, grouped by page template.
 
 mod html;
 mod source;

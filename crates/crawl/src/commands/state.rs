@@ -83,7 +83,7 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
     }
     state::refuse_worker(dir)?;
     let _lock = StateLock::acquire(dir)?;
-    if is_sound(dir) {
+    if is_undamaged(dir) {
         write_text(&format!("{}: no damage was found, and nothing was changed\n", dir.display()))?;
         return Ok(Exit::Done);
     }
@@ -104,7 +104,7 @@ fn repair(dir: &Path) -> Result<Exit, Failure> {
 
 /// Returns true if neither the database nor its write-ahead log is damaged. A state that cannot be checked is
 /// not sound.
-fn is_sound(dir: &Path) -> bool {
+fn is_undamaged(dir: &Path) -> bool {
     let is_whole = crawl_store::state::check(dir).is_ok_and(|report| report.findings.is_empty());
     is_whole && crawl_store::state::damage_of_log(dir).is_ok_and(|damage| damage.is_none())
 }

@@ -1,4 +1,4 @@
-//! `crawl status`: how a crawl stands, from its state directory. Nothing is locked and nothing written.
+//! `crawl status`: shows the state of a crawl. It takes no lock and writes nothing.
 
 use super::{next_visits::NextVisits, write_json, write_text};
 use crate::cli::StatusArgs;
@@ -161,7 +161,7 @@ impl Status {
         Ok(Self { running, last_errors, ..Self::of(&*store, dir, args, settings)? })
     }
 
-    /// The status without what a directory tells.
+    /// The status without the parts that come from a directory.
     fn of(
         store: &dyn StateStore,
         place: &Path,

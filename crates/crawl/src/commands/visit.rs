@@ -1,4 +1,4 @@
-//! One page from the web, fetched as a crawl of it alone would.
+//! Fetch of one page, as a crawl with a single seed.
 
 use crawl_engine::{
     config::Config,

@@ -1,4 +1,4 @@
-//! Samples of a run over time, ever fewer of them the longer it takes.
+//! Samples of a run over time. The interval between samples grows with the length of the run.
 
 use crawl_engine::stats::Stats;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Evidence against each block of a page.
+//! Rules that decide if a block of a page is boilerplate.
 
 use super::{
     MARGIN, PROSE, PageText, SitePage,

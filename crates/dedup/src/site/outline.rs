@@ -9,7 +9,7 @@ use super::{
 };
 use std::ops::Range;
 
-/// Minimum lines of a list that stand as blocks of their own on the page, in the same order.
+/// Minimum lines of a list that are also separate blocks of the page, in the same order.
 const LISTED: usize = 3;
 /// Minimum share of such lines: a list may have a line of its own, such as *Overview*.
 const LISTED_SHARE: f64 = 0.75;

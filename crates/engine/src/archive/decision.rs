@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub enum Decision {
     /// A run began.
     Run {
-        /// True if it started a round; otherwise it goes on with one.
+        /// True if it started a round; otherwise it continued one.
         new_round: bool,
     },
     /// A page came to its host's shard.

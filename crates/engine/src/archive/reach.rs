@@ -1,4 +1,4 @@
-//! The state's knowledge of the archive: the file that is being written, and how much of it is settled.
+//! Settled length of the archive file that is being written, stored in the state.
 
 use crawl_model::{OutputMark, Store, StoreError};
 use crawl_output::absolute;

@@ -1,4 +1,4 @@
-//! Credentials of sites. No message about them repeats what was given.
+//! Credentials of sites. No message about them repeats a secret.
 
 use crawl_fetch::{Credential, HostAuth, cookies_of_file};
 use crawl_model::{Origin, has_userinfo};

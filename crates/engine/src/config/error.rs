@@ -1,4 +1,4 @@
-//! Faults of the settings, for messages.
+//! Errors in settings, for messages.
 
 use std::{
     borrow::Cow,

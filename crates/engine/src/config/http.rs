@@ -1,4 +1,4 @@
-//! The settings of the HTTP client that may hold secrets: no message about them repeats what was given.
+//! Settings of the HTTP client that may contain secrets. No message about them repeats a value.
 
 use super::{Config, ConfigError, auth::AuthEntry};
 use crawl_fetch::{AddressPolicy, HttpSettings, MAX_IDLE_PER_HOST, ProxyChoice, RequestHeader};

@@ -1,11 +1,11 @@
 //! Keys of earlier versions and their present places. A file, variable or flag that sets one is an error, which
 //! names the present place.
 
-use Now::{Constant, Key, Quality};
+use NewPlace::{Constant, Key, Quality};
 
 /// Place of the value of a former key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Now {
+pub(super) enum NewPlace {
     /// Another key of the settings.
     Key(&'static str),
     /// A key of the rules of quality, `config/rules/quality.toml`.
@@ -15,7 +15,7 @@ pub(super) enum Now {
 }
 
 /// Every key that was moved or removed, section by section.
-pub(super) const MOVED: &[(&str, Now)] = &[
+pub(super) const MOVED: &[(&str, NewPlace)] = &[
     ("crawl.soft404_sections", Constant("8")),
     ("fetch.host_concurrency", Key("politeness.host_concurrency")),
     ("fetch.delay", Key("politeness.delay")),
@@ -95,23 +95,23 @@ pub fn is_former_key(key: &str) -> bool {
 }
 
 /// Returns the present place of a former key.
-pub(super) fn place_of(key: &str) -> Option<Now> {
+pub(super) fn place_of(key: &str) -> Option<NewPlace> {
     MOVED.iter().find(|(former, _)| *former == key).map(|(_, now)| *now)
 }
 
 /// Returns the former key that a variable of the environment set.
-pub(super) fn key_of_variable(name: &str) -> Option<(&'static str, Now)> {
+pub(super) fn key_of_variable(name: &str) -> Option<(&'static str, NewPlace)> {
     MOVED.iter().find(|(former, _)| super::variable_of(former) == name).copied()
 }
 
 /// Returns true if all keys of a section were moved or removed, and the section with them.
 pub(super) fn is_section(section: &str) -> bool {
     let has_key =
-        |(key, _): &(&str, Now)| key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+        |(key, _): &(&str, NewPlace)| key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
     MOVED.iter().any(has_key)
 }
 
-impl Now {
+impl NewPlace {
     /// Description for a message about a file or a flag.
     pub(super) fn problem(self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Settings that all workers of a crawl share: those that decide which URLs are visited, how often, and with which record.
+//! Settings that must be equal for all workers of a crawl, since they affect URLs, visits or records.
 
 use super::{SITES, settings_of};
 use std::collections::BTreeMap;

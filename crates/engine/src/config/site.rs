@@ -1,4 +1,4 @@
-//! Settings of one site: a table `[[site]]` of the file of settings, or the keys of a seed line.
+//! Settings of one site: a table `[[site]]` of the settings file, or the keys of a seed line.
 
 use super::{
     Limit, StrategyChoice,

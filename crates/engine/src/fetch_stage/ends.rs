@@ -1,4 +1,4 @@
-//! Ends of a URL's visit: a failure, or a lease given back for a retry.
+//! Ends of a visit to a URL: a failure, or a lease returned for a retry.
 
 use super::{Answer, Visit};
 use crate::{
@@ -111,7 +111,7 @@ impl Visit<'_> {
         tracing::info!(url = %request.url, "not reachable with https, trying http");
         self.extend_scope(&url).await?;
         let url = new_url(url, host, request.depth, Discovery::Seed);
-        self.enqueue(url, self.context.recrawl.asks_seeds()).await?;
+        self.enqueue(url, self.context.recrawl.revisits_seeds()).await?;
         Ok(Some(self.end(Outcome::Redirected, "https_unreachable", None)))
     }
 

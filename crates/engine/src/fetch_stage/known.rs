@@ -19,7 +19,7 @@ impl Visit<'_> {
     pub(super) fn keep_conditions(&mut self) {
         let request = &mut self.request;
         let holds = request.before.as_deref().is_some_and(|before| {
-            before.strategy == Some(Strategy::Static) && self.context.recrawl.need_not_read(request)
+            before.strategy == Some(Strategy::Static) && self.context.recrawl.can_skip_if_unchanged(request)
         });
         if !holds || request.strategy.is_some() || self.was_tried {
             (request.etag, request.last_modified) = (None, None);

@@ -44,8 +44,8 @@ impl Visit<'_> {
         }
     }
 
-    /// robots.txt first; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn
-    /// again.
+    /// Checks robots.txt. `None` permits the request. If fetching the file used up the host's time, the URL waits its
+    /// turn again.
     pub(super) async fn ask_robots(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
@@ -130,8 +130,8 @@ impl Visit<'_> {
         Ok(self.forbidden(&looked.robots.policy, &origin))
     }
 
-    /// The origin's opt-outs; `None` lets the request go on. Where asking used up the host's time, the URL waits its turn
-    /// again.
+    /// Checks the origin's opt-outs. `None` permits the request. If fetching the files used up the host's time, the URL
+    /// waits its turn again.
     pub(super) async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };

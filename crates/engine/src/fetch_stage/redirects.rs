@@ -64,7 +64,7 @@ impl Visit<'_> {
         let mut target = new_url(canonical, host, self.request.depth, discovery);
         target.redirects.clone_from(&self.request.redirects);
         target.redirects.push(from);
-        let is_asked = discovery == Discovery::Seed && context.recrawl.asks_seeds();
+        let is_asked = discovery == Discovery::Seed && context.recrawl.revisits_seeds();
         self.enqueue(target, is_asked).await?;
         Ok(Some(self.end(Outcome::Redirected, "redirected", Some(status))))
     }
@@ -75,7 +75,7 @@ impl Visit<'_> {
         self.in_storage(move |context| context.extend_scope(&url)).await
     }
 
-    /// Adds a URL to the frontier; with `is_asked`, a known one is asked again in this round.
+    /// Adds a URL to the frontier; with `is_asked`, a known URL is visited again in this round.
     pub(super) async fn enqueue(&self, url: NewUrl, is_asked: bool) -> Result<(), StoreError> {
         let source = self.request.id;
         let add = move |context: &Arc<Context>| {

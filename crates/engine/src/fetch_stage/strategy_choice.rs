@@ -115,7 +115,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Shows the page to a browser. The navigation is the request that the slot stands for; what the page loads comes of it.
+    /// Renders the page in a browser. The slot is used by the navigation; resources of the page need no slot.
     pub(super) async fn render(mut self) -> Result<Answer, StageError> {
         if self.context.control.skip_render.is_cancelled() {
             self.give_back_slot();
@@ -145,7 +145,7 @@ impl Visit<'_> {
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
             Err(RenderError::NavigatedAway { to, status }) => return self.navigated_away(&to, status).await,
-            Err(error @ RenderError::Network(_)) => return self.not_reached(&error).await,
+            Err(error @ RenderError::Network(_)) => return self.on_unreachable(&error).await,
             Err(error) => return self.not_rendered(&error).await,
         };
         let retry_after = retry_after(&rendered);
@@ -203,7 +203,7 @@ impl Visit<'_> {
     }
 
     /// A page that the browser could not reach. The browser does not say whether this machine or the host is to blame.
-    async fn not_reached(&self, error: &RenderError) -> Result<Answer, StageError> {
+    async fn on_unreachable(&self, error: &RenderError) -> Result<Answer, StageError> {
         match self.context.network.client.locate(&self.request.url).await {
             Err(local) if local.is_local() => self.requeue_after_local_failure(&local).await,
             _ => self.not_rendered(error).await,

@@ -1,4 +1,4 @@
-//! Marks of the program that made a page.
+//! Signs of the framework that generated a page.
 
 use crawl_model::PageSignals;
 use serde::{Deserialize, Serialize};

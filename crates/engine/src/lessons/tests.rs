@@ -205,7 +205,7 @@ async fn lessons_of_an_earlier_run_are_read() {
     (0..TRIAL as usize).for_each(|n| assert!(teach(&earlier, &memory, n, Some(Strategy::Chrome))));
     let host = HostKey::of(&url(0)).unwrap();
     store.save_lessons(&host, &memory.load_lessons(&host).unwrap().unwrap()).unwrap();
-    let storage = StorageDoor::new(store, Threading::Threads).unwrap();
+    let storage = AsyncStore::new(store, Threading::Threads).unwrap();
     let lessons = Lessons::new(TRIAL, 20);
     let begun = marked(lessons.begin(&storage, &url(9))).await.unwrap();
     assert!(matches!(begun, FirstStep::Learned(Strategy::Chrome)));

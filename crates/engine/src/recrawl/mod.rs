@@ -84,7 +84,7 @@ impl Recrawl {
 
     /// Returns true if seeds, and the URLs that they lead to, are fetched again.
     #[must_use]
-    pub fn asks_seeds(&self) -> bool {
+    pub fn revisits_seeds(&self) -> bool {
         !(self.on && self.mode == RecrawlMode::None)
     }
 
@@ -126,7 +126,7 @@ impl Recrawl {
     /// Returns true if a page of an earlier round need not be read again if it is unchanged. Its text would
     /// be the same, and it would lead to nothing more.
     #[must_use]
-    pub fn need_not_read(&self, page: &CrawlRequest) -> bool {
+    pub fn can_skip_if_unchanged(&self, page: &CrawlRequest) -> bool {
         let before = page.before.as_deref().and_then(|before| before.rules);
         let was_missed = self.missed_before.contains(&UrlKey::of(page.url.as_str()));
         !self.writes_unchanged(page)

@@ -1,4 +1,4 @@
-//! Due dates of URLs, from their visits alone: the time is given, nothing is asked.
+//! Due dates of URLs, computed from their visits. Pure functions: the time is an argument.
 
 use crate::{
     config::{RecrawlMode, RecrawlSection},
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Factor of the mean time between two changes after which a page is visited. Its probability of having
 /// changed then reaches 50 % (changes as a Poisson process).
-const AS_LIKELY_AS_NOT: f64 = std::f64::consts::LN_2;
+const HALF_CHANCE_FACTOR: f64 = std::f64::consts::LN_2;
 /// Factor of an interval's growth over the time for which the page is known to have stood unchanged.
 const GROWTH: f64 = 2.0;
 /// Share of its interval after which a page is due. Nightly runs do not start at the same second.
@@ -62,7 +62,7 @@ impl Policy {
         Self { depth, ..self }
     }
 
-    /// Returns true if a known URL other than a seed is asked again in a round that begins at `now_ms`.
+    /// Returns true if a known URL other than a seed is visited in a round that begins at `now_ms`.
     #[must_use]
     pub fn is_due(&self, known: &KnownUrl, now_ms: i64) -> bool {
         match self.due(known, now_ms) {
@@ -121,7 +121,7 @@ impl Policy {
             (_, 0) => f64::INFINITY,
             _ => {
                 let mean = (fetched_at - first) as f64 / n;
-                AS_LIKELY_AS_NOT / (-((n - x + 0.5) / (n + 0.5)).ln() / mean)
+                HALF_CHANCE_FACTOR / (-((n - x + 0.5) / (n + 0.5)).ln() / mean)
             }
         };
         let most = self.max_age_ms.max(self.min_age_ms);

@@ -156,7 +156,7 @@ impl WaitingHosts {
         Some(host)
     }
 
-    /// Takes out hosts one of whose slots was freed. One that waits for its address goes on waiting.
+    /// Takes out hosts one of whose slots was freed. A host that waits for its address continues to wait.
     pub fn released(&mut self, mut hosts: Vec<HostKey>) -> Vec<HostKey> {
         hosts.retain(|host| match self.hosts.get(host) {
             None | Some(Wait::Address | Wait::SlowPermit) => false,

@@ -1,6 +1,7 @@
 //! Building the context of a run from its settings.
 
 use crate::{
+    async_store::AsyncStore,
     browser::Browser,
     config::{Config, ExtractSection, StrategyChoice},
     context::{Admission, Compute, Context, Control, Origins, Reading, RecordTargets, StrategyParts},
@@ -24,7 +25,6 @@ use crate::{
     sitemap_book::SitemapBook,
     slow_lane::SlowLane,
     stats::Stats,
-    storage_door::StorageDoor,
     traps::FullHosts,
 };
 use crawl_extract::{Options, Rules};
@@ -109,7 +109,7 @@ pub fn context_on(
 
 fn compute(platform: &Platform, config: &Config, store: &Arc<dyn Store>) -> Result<Compute, Failure> {
     let threading = platform.threading;
-    let storage = StorageDoor::new(Arc::clone(store), threading)
+    let storage = AsyncStore::new(Arc::clone(store), threading)
         .map_err(|e| Failure::new(Exit::Internal, format!("the storage thread cannot be started: {e}")))?;
     Ok(Compute {
         cpu: platform.cpu(config.extract.threads)?,

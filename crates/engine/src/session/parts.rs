@@ -1,4 +1,4 @@
-//! Parts of an output: the files that one worker writes beside those of others. Their names and lengths are in the store,
+//! Parts of an output: the files that one worker of a crawl writes. Their names and lengths are in the store,
 //! and in a manifest beside them.
 
 use crate::{
@@ -21,7 +21,7 @@ use std::{
 /// Name of the file beside the parts that lists them.
 pub const MANIFEST: &str = "manifest.json";
 
-/// The character of a path that stands for the name of a part.
+/// The character of a path that is replaced by the name of a part.
 const STAR: char = '*';
 
 /// The parts of a crawl, as the manifest has them.
@@ -41,7 +41,7 @@ struct ListedPart {
     path: String,
 }
 
-/// Returns true if a path stands for the parts of several workers.
+/// Returns true if a path is a pattern for the parts of several workers.
 pub(super) fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(STAR)
 }

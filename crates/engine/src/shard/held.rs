@@ -1,4 +1,4 @@
-//! Held pages, read back. One that cannot be read ends nothing: its URL is fetched again.
+//! Held pages, read from the store. If one cannot be read, its URL is fetched again.
 
 use super::{RELEASE_BATCH, Shard};
 use crate::{context::Context, finished::Finished, hints, stage_error::StageError};
@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 /// The kind of failure of a page that was held and cannot be read, also after it was fetched again.
 const KIND: &str = "held_unreadable";
 
-/// A page that was put aside, read back.
+/// A held page, read from the store.
 pub(super) struct Held {
     pub(super) page: ExtractedPage,
     pub(super) order: i64,

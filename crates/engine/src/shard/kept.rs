@@ -1,4 +1,4 @@
-//! Fingerprints of earlier rounds, in a round over known URLs.
+//! Fingerprints kept from earlier rounds.
 //!
 //! The fingerprint of the round before is kept. A page that is read again has been counted in it and is
 //! judged without being counted once more. Otherwise the lines of a page that changes every night would

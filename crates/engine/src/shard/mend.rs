@@ -1,4 +1,4 @@
-//! Second extraction of pages whose content was missed, by the evidence of their site.
+//! Second extraction of held pages whose content was missed, with the counts of their site.
 
 use super::Shard;
 use crate::{

@@ -1,4 +1,4 @@
-//! A page when it comes, and when it goes on to be written.
+//! A page on arrival at its shard, and at its release to the sink.
 
 use super::Shard;
 use crate::{

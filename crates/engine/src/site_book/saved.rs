@@ -1,4 +1,4 @@
-//! The evidence of hosts in the store, and what it has shown.
+//! Counts of hosts in the store, and the templates with missed content.
 
 use super::Store;
 use crawl_extract::SiteEvidence;

@@ -1,4 +1,4 @@
-//! The evidence of one host, and the pages that it has yet to judge.
+//! Counts of one host, and its undecided pages.
 
 use super::{MissedTemplate, SitePage, Store, Visit, saved};
 use crawl_extract::{CountedBlock, CountedExtraction, SiteEvidence, SiteJudgement};

@@ -1,4 +1,4 @@
-//! Entry into a round: the current one, or the next one if the current one has ended.
+//! Start of a run in its round: the current one, or the next one if the current one has ended.
 
 use super::{
     ENDED_KEY, ENDS_FROM_KEY, RULES_KEY, Wanted, number, shared,

@@ -1,4 +1,4 @@
-//! The state's knowledge of outputs: how far each is settled, if it was closed, and which file it is.
+//! Outputs as stored in the state: settled length, identity of the file, and a mark while it is open.
 
 use super::{State, number};
 use crate::exit::Failure;

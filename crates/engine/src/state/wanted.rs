@@ -1,4 +1,4 @@
-//! Output and text settings of a run, compared with those that a state knows.
+//! Comparison of a run's output and text settings with those stored in its state.
 
 use super::{ERROR_LOG, outputs, shared::shown_both};
 use crate::{
@@ -19,18 +19,18 @@ const TEXT_KEY: &str = "text_settings";
 /// Name in the store of the note that records went to standard output.
 const STDOUT_KEY: &str = "stdout";
 /// Name in the store of the last round that writes every page with its text.
-const WHOLE_KEY: &str = "writes_all";
+const WHOLE_ROUND_KEY: &str = "writes_all";
 /// Name in the store of the last round whose records have other fields than the earlier ones of its output.
 const REPLACES_KEY: &str = "replaces_records";
 /// Name in the store of output and text settings of the last round that writes every page, as JSON.
-const WHOLE_AS_KEY: &str = "writes_all_as";
+const WHOLE_ROUND_SETTINGS_KEY: &str = "writes_all_as";
 /// The setting of the fields of records.
 const FIELDS: &str = "output.fields";
 /// Name of the setting that records have six fields.
 const LEAN: &str = "output.lean";
 
-/// Difference of a run to the state in words, and the option or setting that goes on with the state.
-type News = (String, String);
+/// Difference between a run and the state in words, and the flag or setting that continues with the state.
+type Mismatch = (String, String);
 
 /// Output and text settings of a round that writes every page. The settings of the state are those of the round before until
 /// the round has begun.
@@ -104,10 +104,10 @@ impl Wanted {
             Some(_) => noted_round(store, REPLACES_KEY)? == unfinished,
         };
         let admitted = |writes_all| Admitted { writes_all, replaces_records: writes_all && replaces_records };
-        if unfinished.is_some() && noted_round(store, WHOLE_KEY)? == unfinished {
-            return match self.news_for_whole_round(store, dir)? {
-                Some((news, way)) => Err(Failure::usage(format!(
-                    "{news}, and the interrupted round writes every page: continue with {way}; or use --fresh to start \
+        if unfinished.is_some() && noted_round(store, WHOLE_ROUND_KEY)? == unfinished {
+            return match self.mismatch_with_whole_round(store, dir)? {
+                Some((mismatch, way)) => Err(Failure::usage(format!(
+                    "{mismatch}, and the interrupted round writes every page: continue with {way}; or use --fresh to start \
                      over, or another --state-dir for a separate crawl"
                 ))),
                 None => Ok(admitted(true)),
@@ -117,17 +117,19 @@ impl Wanted {
             return Ok(admitted(false));
         }
         let missing = if unfinished.is_none() { self.missing_output(store, dir)? } else { None };
-        let Some(news) = missing.map_or_else(|| self.news(store, dir), |news| Ok(Some(news)))? else {
+        let Some(mismatch) =
+            missing.map_or_else(|| self.mismatch(store, dir), |mismatch| Ok(Some(mismatch)))?
+        else {
             return Ok(admitted(self.is_whole && self.replaces && unfinished.is_none()));
         };
         if self.is_whole && unfinished.is_none() {
             return Ok(admitted(true));
         }
-        Err(self.refusal(news, unfinished))
+        Err(self.refusal(mismatch, unfinished))
     }
 
-    /// The news for the state.
-    fn news(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<News>, StoreError> {
+    /// The difference to the state, with the remedy.
+    fn mismatch(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<Mismatch>, StoreError> {
         if let Some(shared) = &self.shared {
             return self.other_shared_text(store, shared);
         }
@@ -137,18 +139,24 @@ impl Wanted {
         Ok(self.other_text(dir, &known_text_settings(store)?))
     }
 
-    /// The news for an unfinished round that writes every page.
-    fn news_for_whole_round(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<News>, StoreError> {
+    /// The difference to an unfinished round that writes every page.
+    fn mismatch_with_whole_round(
+        &self,
+        store: &dyn StateStore,
+        dir: &Path,
+    ) -> Result<Option<Mismatch>, StoreError> {
         if self.emit == Emit::Changes {
             return Ok(Some((
                 "--emit changes leaves unchanged pages out".to_owned(),
                 "--emit all".to_owned(),
             )));
         }
-        let noted = store.get(WHOLE_AS_KEY)?.and_then(|text| serde_json::from_str::<WholeRound>(&text).ok());
+        let noted = store
+            .get(WHOLE_ROUND_SETTINGS_KEY)?
+            .and_then(|text| serde_json::from_str::<WholeRound>(&text).ok());
         let Some(WholeRound { output, text }) = noted else {
             // a state of an earlier version, whose output may not be in the state yet
-            return if self.is_whole { Ok(None) } else { self.news(store, dir) };
+            return if self.is_whole { Ok(None) } else { self.mismatch(store, dir) };
         };
         if self.shared.is_none() && !self.is_output(store, &output)? {
             return Ok(Some(self.other_output(dir, Some(output).filter(|name| !name.is_empty()))));
@@ -166,8 +174,8 @@ impl Wanted {
         Ok(known.is_some_and(|(known, _)| known == Place::of(Path::new(name)).name()))
     }
 
-    /// The news that records went to `before`, or to standard output.
-    fn other_output(&self, dir: &Path, before: Option<String>) -> News {
+    /// The difference that records went to `before`, or to standard output.
+    fn other_output(&self, dir: &Path, before: Option<String>) -> Mismatch {
         let shown = before.as_ref().map_or_else(|| "standard output".to_owned(), |name| quoted(name));
         let wanted = self
             .output
@@ -178,8 +186,8 @@ impl Wanted {
         (format!("the crawl in {} has written to {shown} and not to {wanted}", dir.display()), way)
     }
 
-    /// The news that records have other text settings.
-    fn other_text(&self, dir: &Path, known: &BTreeMap<String, String>) -> Option<News> {
+    /// The difference that records have other text settings.
+    fn other_text(&self, dir: &Path, known: &BTreeMap<String, String>) -> Option<Mismatch> {
         let other: Vec<&str> = self
             .text
             .iter()
@@ -187,19 +195,19 @@ impl Wanted {
             .map(|(key, _)| key.as_str())
             .collect();
         (!other.is_empty()).then(|| {
-            let news =
+            let mismatch =
                 format!("the records of the crawl in {} have another {}", dir.display(), other.join(", "));
-            (news, "the earlier settings".to_owned())
+            (mismatch, "the earlier settings".to_owned())
         })
     }
 
-    /// The news that records of a shared crawl have other text settings. A crawl that was copied from a directory has them as a
+    /// The difference that records of a shared crawl have other text settings. A crawl that was copied from a directory has them as a
     /// note, until a worker has stored its own.
     fn other_shared_text(
         &self,
         store: &dyn StateStore,
         shared: &SharedText,
-    ) -> Result<Option<News>, StoreError> {
+    ) -> Result<Option<Mismatch>, StoreError> {
         let (own, known) = match store.settings_of_round()? {
             Some(known) => (&shared.text, known),
             None => (&self.text, known_text_settings(store)?),
@@ -213,21 +221,21 @@ impl Wanted {
             })
             .collect();
         let way = "the earlier settings".to_owned();
-        let news =
+        let mismatch =
             || format!("the crawl \"{}\" has records of other settings ({})", shared.crawl, other.join("; "));
-        Ok((!other.is_empty()).then(|| (news(), way)))
+        Ok((!other.is_empty()).then(|| (mismatch(), way)))
     }
 
-    /// The news that an output of `-O` was removed: its records of unchanged pages would be missing.
-    fn missing_output(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<News>, StoreError> {
+    /// The difference that an output of `-O` was removed: its records of unchanged pages would be missing.
+    fn missing_output(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<Mismatch>, StoreError> {
         let Some(path) = self.output.as_ref().filter(|_| self.replaces) else { return Ok(None) };
         let place = Place::of(path);
         if place.marked().exists() || outputs::known_name(store, &place, path)?.is_none() {
             return Ok(None);
         }
         let shown = path.display();
-        let news = format!("the crawl in {} has written to \"{shown}\", which is missing", dir.display());
-        Ok(Some((news, format!("{shown} back in its place"))))
+        let mismatch = format!("the crawl in {} has written to \"{shown}\", which is missing", dir.display());
+        Ok(Some((mismatch, format!("{shown} back in its place"))))
     }
 
     fn knows_output(&self, store: &dyn StateStore, dir: &Path) -> Result<bool, StoreError> {
@@ -256,9 +264,9 @@ impl Wanted {
         if admitted.writes_all {
             let output = self.output.as_deref().map(absolute).unwrap_or_default();
             let whole = WholeRound { output: output.to_string_lossy().into_owned(), text: self.text.clone() };
-            notes.push((WHOLE_AS_KEY.to_owned(), json(&whole)?));
+            notes.push((WHOLE_ROUND_SETTINGS_KEY.to_owned(), json(&whole)?));
         }
-        notes.push((WHOLE_KEY.to_owned(), number_if(admitted.writes_all)));
+        notes.push((WHOLE_ROUND_KEY.to_owned(), number_if(admitted.writes_all)));
         notes.push((REPLACES_KEY.to_owned(), number_if(admitted.replaces_records)));
         Ok(notes)
     }
@@ -273,7 +281,7 @@ impl Wanted {
     }
 
     /// The error of a run that would write only a part of the pages.
-    fn refusal(&self, (news, way): News, unfinished: Option<u32>) -> Failure {
+    fn refusal(&self, (mismatch, way): Mismatch, unfinished: Option<u32>) -> Failure {
         let whole =
             if unfinished.is_none() { "use --recrawl all --emit all to write all pages again, " } else { "" };
         let beside = match &self.shared {
@@ -281,7 +289,7 @@ impl Wanted {
             None => "--fresh to start over, another --state-dir for a separate crawl",
         };
         Failure::usage(format!(
-            "{news}, so this run would write only a part of the pages: continue with {way}; or {whole}{beside}, \
+            "{mismatch}, so this run would write only a part of the pages: continue with {way}; or {whole}{beside}, \
              --emit changes to write only new and changed pages"
         ))
     }
@@ -289,7 +297,7 @@ impl Wanted {
 
 /// Notes the end of a round: URLs of it that are visited again belong to no round that writes every page.
 pub(super) fn end_round<S: RunStore + ?Sized>(store: &S) -> Result<(), StoreError> {
-    store.put(WHOLE_KEY, "")
+    store.put(WHOLE_ROUND_KEY, "")
 }
 
 fn json(value: &impl Serialize) -> Result<String, StoreError> {
@@ -308,7 +316,7 @@ pub(super) struct Admitted {
 impl Admitted {
     /// The way that is noted for a round.
     pub(super) fn noted(store: &dyn StateStore, round: u32) -> Result<Self, StoreError> {
-        let writes_all = noted_round(store, WHOLE_KEY)? == Some(round);
+        let writes_all = noted_round(store, WHOLE_ROUND_KEY)? == Some(round);
         let replaces_records = writes_all && noted_round(store, REPLACES_KEY)? == Some(round);
         Ok(Self { writes_all, replaces_records })
     }

@@ -91,7 +91,7 @@ struct PackedOutput {
 }
 
 impl PackedOutput {
-    /// Opens a file, cut back as `before` says. Half a frame at its end is put aside: readers would stop in front of all
+    /// Opens a file, truncated according to `before`. Half a frame at its end is put aside: readers would stop in front of all
     /// that is written behind it.
     fn open(path: &Path, before: Before, packing: Packing) -> Result<Self, OutputError> {
         let mut file = FileOutput::open_bytes(path, before)?;

@@ -91,7 +91,7 @@ struct ParquetRecords {
 }
 
 impl ParquetRecords {
-    /// Opens a table and its journal, cut back as `before` says.
+    /// Opens a table and its journal, truncated according to `before`.
     pub(super) fn open(path: &Path, before: Before, fields: Option<Fields>) -> Result<Self, OutputError> {
         let name = crate::paths::absolute(path).to_string_lossy().into_owned();
         folder_exists(path).map_err(|source| OutputError::Write { name: name.clone(), source })?;
@@ -188,7 +188,7 @@ impl ParquetRecords {
         OutputError::Write { name: self.name.clone(), source }
     }
 
-    /// An error that says the way out of a table that cannot be read.
+    /// The error of an unreadable table, with the remedy.
     fn readable<T>(&self, table: io::Result<T>) -> Result<T, OutputError> {
         table.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => OutputError::Damaged {

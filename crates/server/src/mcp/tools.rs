@@ -1,4 +1,4 @@
-//! The tools. Their work stands in [`projects`](crawl_projects), [`visit`](crawl_engine::visit) and the
+//! The MCP tools. They call [`projects`](crawl_projects), [`visit`](crawl_engine::visit) and the
 //! extractor.
 
 use super::parameters::Parameters;

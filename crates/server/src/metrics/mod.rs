@@ -1,4 +1,4 @@
-//! The counts of a run for Prometheus: asked for over HTTP, or in a file for the textfile collector of a node exporter.
+//! Metrics of a run for Prometheus: over HTTP, or in a file for the textfile collector of the node exporter.
 //! Both show the same counters as the summary.
 
 mod families;

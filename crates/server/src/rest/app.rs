@@ -1,4 +1,4 @@
-//! The part that all requests share.
+//! State that all requests share.
 
 use crate::rest::{jobs::Jobs, problem::Problem, token::Token};
 use crawl_engine::{

@@ -1,4 +1,4 @@
-//! The API's document (OpenAPI 3.1), made of the types and paths, and of what holds for all of them.
+//! The OpenAPI 3.1 document of the API, generated from its types and paths.
 
 use crate::rest::{
     api, guard,

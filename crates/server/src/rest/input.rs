@@ -60,7 +60,7 @@ fn unread(error: &BytesRejection) -> Problem {
     Problem::new(error.status(), error.body_text())
 }
 
-/// A request whose parameters stand in the query. An object with keys as its body is refused, since the keys would change
+/// A request with its parameters in the query. An object with keys as its body is refused, since the keys would change
 /// nothing. Other bodies, as `null` and `{}`, are ignored.
 pub struct NoBody;
 

@@ -1,4 +1,4 @@
-//! Analyses that run, and the last that ended.
+//! Jobs: running analyses, and the latest finished ones.
 
 use crate::rest::problem::Problem;
 use axum::http::StatusCode;

@@ -35,7 +35,7 @@ pub fn service(settings: &Config) -> Result<Router, Failure> {
     App::open(settings, &|_| {}).map(|app| router(&app))
 }
 
-/// The paths with everything that stands before them.
+/// The router of all paths, with the checks of every request.
 fn router(app: &App) -> Router {
     let guarded = |router: Router<App>| {
         let admitted = middleware::from_fn_with_state(app.clone(), guard::admit);

@@ -1,4 +1,4 @@
-//! The token that callers must send.
+//! The token that clients must send.
 
 use crawl_engine::{
     config::ServeSection,

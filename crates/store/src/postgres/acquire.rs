@@ -1,10 +1,10 @@
-//! Taking of hosts that no live worker owns. [`affinity`](super::affinity) chooses among them by their domain.
+//! Acquisition of hosts that no live worker owns. [`affinity`](super::affinity) chooses among them by their domain.
 
 use super::{
     Commit, Inner,
-    affinity::{Eagerness, FreeDomain, Holder, WorkerSlot, choose, domain_of},
+    affinity::{ClaimMode, FreeDomain, Holder, WorkerSlot, choose, domain_of},
     db::{Db, get, small, unsigned},
-    hosts::{Host, busy_number, ints, load, lock_round, note_owned},
+    hosts::{Host, add_owned_hosts, busy_number, ints, load, lock_round},
     memory::Memory,
 };
 use crate::{codes, ledger::HostId};
@@ -118,7 +118,7 @@ struct Wanted {
     pause: Duration,
     /// True if there is no other worker.
     is_alone: bool,
-    eagerness: Eagerness,
+    claim_mode: ClaimMode,
 }
 
 /// Result of one call.
@@ -135,13 +135,13 @@ impl Inner {
         loop {
             let room = self.share.map(|most| most.saturating_sub(self.memory.busy_hosts()));
             let limit = room.map_or(BATCH, |room| i64::try_from(room).unwrap_or(BATCH)).clamp(1, BATCH);
-            let eagerness = match (self.memory.ledger.total().drained(), self.patience.is_over(now)) {
-                (true, _) => Eagerness::Idle,
-                (false, true) => Eagerness::Any,
-                (false, false) => Eagerness::Fitting,
+            let claim_mode = match (self.memory.ledger.total().drained(), self.patience.is_over(now)) {
+                (true, _) => ClaimMode::Idle,
+                (false, true) => ClaimMode::Any,
+                (false, false) => ClaimMode::Fitting,
             };
             let (share, pause, is_alone) = (self.share, self.pause, self.alone);
-            let wanted = Wanted { limit, share, pause, is_alone, eagerness };
+            let wanted = Wanted { limit, share, pause, is_alone, claim_mode };
             let taken = self.write(Commit::Later, &[], |db, memory, _| acquire(db, memory, wanted))?;
             self.patience.note(now, taken.leaves_some);
             if taken.hosts > 0 {
@@ -167,8 +167,8 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
     db.execute(WAKE, &[&RESTS])?;
     let (mut start, mut leaves_some) = (i64::MIN, false);
     if is_alone {
-        taken.extend(note_owned(memory, &db.rows(FREE, &[&worker, &limit])?)?);
-        taken.extend(note_owned(memory, &db.rows(LINKED, &[&worker, &limit, &None::<Vec<i64>>])?)?);
+        taken.extend(add_owned_hosts(memory, &db.rows(FREE, &[&worker, &limit])?)?);
+        taken.extend(add_owned_hosts(memory, &db.rows(LINKED, &[&worker, &limit, &None::<Vec<i64>>])?)?);
     } else {
         let live = LiveWorkers::read(db, worker)?;
         start = live.slot.start();
@@ -176,11 +176,11 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
         let room = wanted.share.map_or(usize::MAX, |most| most.saturating_sub(memory.busy_hosts()).max(1));
         let batch = usize::try_from(limit).unwrap_or(usize::MAX);
         let domains_free = free.len();
-        let (domains, hosts) = choose(free, start, (room, batch), wanted.eagerness);
+        let (domains, hosts) = choose(free, start, (room, batch), wanted.claim_mode);
         if !domains.is_empty() {
             let most = i64::try_from(hosts).unwrap_or(BATCH).min(BATCH);
-            taken.extend(note_owned(memory, &db.rows(FREE_OF_DOMAINS, &[&worker, &most, &domains])?)?);
-            taken.extend(note_owned(memory, &db.rows(LINKED, &[&worker, &most, &Some(&domains)])?)?);
+            taken.extend(add_owned_hosts(memory, &db.rows(FREE_OF_DOMAINS, &[&worker, &most, &domains])?)?);
+            taken.extend(add_owned_hosts(memory, &db.rows(LINKED, &[&worker, &most, &Some(&domains)])?)?);
         }
         leaves_some = domains.len() < domains_free && hosts < room.min(batch);
     }
@@ -189,7 +189,7 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
     for (least, most) in [(start, i64::MAX), (i64::MIN, start)] {
         if taken.is_empty() {
             let rows = db.rows(EXPIRED, &[&worker, &limit, &pause, &least, &most])?;
-            taken.extend(note_owned(memory, &rows)?);
+            taken.extend(add_owned_hosts(memory, &rows)?);
         }
     }
     if !taken.is_empty() {
@@ -288,7 +288,7 @@ pub(super) fn claim(db: &mut Db, memory: &mut Memory, names: &[&str], alone: boo
              RETURNING hosts.id, epoch, round, active, name, domain",
             &[&memory.worker, &names_to_take],
         )?;
-        let taken = note_owned(memory, &rows)?;
+        let taken = add_owned_hosts(memory, &rows)?;
         let worked: Vec<HostId> = taken.into_iter().filter(|id| is_active(memory, *id)).collect();
         if !worked.is_empty() {
             memory.skip_tokens();

@@ -123,9 +123,9 @@ pub(super) struct FreeDomain {
     pub(super) holder: Holder,
 }
 
-/// Eagerness of a worker to take free hosts.
+/// Hosts that a worker may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Eagerness {
+pub(super) enum ClaimMode {
     /// It leaves hosts to the holders of their domain, and domains that do not fit.
     Fitting,
     /// It has left them for long enough.
@@ -140,7 +140,7 @@ pub(super) fn choose(
     mut free: Vec<FreeDomain>,
     start: i64,
     (room, batch): (usize, usize),
-    eagerness: Eagerness,
+    claim_mode: ClaimMode,
 ) -> (Vec<i64>, usize) {
     free.sort_by_key(|found| (found.holder, found.domain.wrapping_sub(start).cast_unsigned()));
     let (mut chosen, mut hosts) = (Vec::new(), 0);
@@ -155,12 +155,12 @@ pub(super) fn choose(
             hosts += found.hosts.min(room - hosts);
         }
     }
-    match (free.first(), eagerness) {
-        (Some(first), Eagerness::Idle) if chosen.is_empty() && first.holder == Holder::Nobody => {
+    match (free.first(), claim_mode) {
+        (Some(first), ClaimMode::Idle) if chosen.is_empty() && first.holder == Holder::Nobody => {
             return (vec![first.domain], first.hosts);
         }
-        (_, Eagerness::Any) => {}
-        (_, Eagerness::Idle) if chosen.is_empty() => {}
+        (_, ClaimMode::Any) => {}
+        (_, ClaimMode::Idle) if chosen.is_empty() => {}
         _ => return (chosen, hosts),
     }
     for found in &free {
@@ -185,7 +185,7 @@ pub(super) struct Movable {
 
 /// Hosts that a worker gives away: `surplus` of them, or up to `tolerance` less to keep a domain whole. `sizes` has the hosts
 /// with work of each domain. Domains with the fewest held pages go first. A domain that is larger than the rest of the surplus is divided.
-pub(super) fn give_away(
+pub(super) fn choose_surplus(
     movable: Vec<Movable>,
     sizes: &FxHashMap<i64, usize>,
     surplus: usize,
@@ -274,21 +274,21 @@ mod tests {
             free(6, 3, Nobody),
         ];
         let domains =
-            |all: &[FreeDomain], start, room, eagerness| choose(all.to_vec(), start, room, eagerness).0;
-        assert_eq!(domains(&all, 0, (13, 50), Eagerness::Fitting), [3, 5, 1, 6], "4 does not fit");
+            |all: &[FreeDomain], start, room, claim_mode| choose(all.to_vec(), start, room, claim_mode).0;
+        assert_eq!(domains(&all, 0, (13, 50), ClaimMode::Fitting), [3, 5, 1, 6], "4 does not fit");
         assert_eq!(
-            domains(&all, 4, (17, 50), Eagerness::Fitting),
+            domains(&all, 4, (17, 50), ClaimMode::Fitting),
             [3, 5, 4, 6],
             "from the start on, in a circle"
         );
-        assert_eq!(domains(&all, 0, (50, 4), Eagerness::Fitting), [3, 5, 1], "a batch");
+        assert_eq!(domains(&all, 0, (50, 4), ClaimMode::Fitting), [3, 5, 1], "a batch");
         let others = [free(1, 5, OtherWorker), free(2, 9, Nobody)];
-        assert_eq!(choose(others.to_vec(), 0, (4, 50), Eagerness::Fitting), (vec![], 0));
-        assert_eq!(choose(others.to_vec(), 0, (4, 50), Eagerness::Any), (vec![2], 4));
-        assert_eq!(domains(&all, 0, (13, 50), Eagerness::Any), [3, 5, 1, 6, 4], "besides those that fit");
-        assert_eq!(choose(others.to_vec(), 0, (4, 50), Eagerness::Idle), (vec![2], 9));
-        assert_eq!(domains(&others, 0, (10, 50), Eagerness::Idle), [2], "a domain that fits comes first");
-        assert_eq!(choose(others[..1].to_vec(), 0, (9, 50), Eagerness::Idle), (vec![1], 5));
+        assert_eq!(choose(others.to_vec(), 0, (4, 50), ClaimMode::Fitting), (vec![], 0));
+        assert_eq!(choose(others.to_vec(), 0, (4, 50), ClaimMode::Any), (vec![2], 4));
+        assert_eq!(domains(&all, 0, (13, 50), ClaimMode::Any), [3, 5, 1, 6, 4], "besides those that fit");
+        assert_eq!(choose(others.to_vec(), 0, (4, 50), ClaimMode::Idle), (vec![2], 9));
+        assert_eq!(domains(&others, 0, (10, 50), ClaimMode::Idle), [2], "a domain that fits comes first");
+        assert_eq!(choose(others[..1].to_vec(), 0, (9, 50), ClaimMode::Idle), (vec![1], 5));
     }
 
     #[test]
@@ -316,22 +316,22 @@ mod tests {
     #[test]
     fn surplus_hosts_are_released_in_whole_domains() {
         let (movable, sizes) = hosts(&[2, 3, 2, 4]);
-        assert_eq!(give_away(movable.clone(), &sizes, 4, 0), [8, 9, 10, 11]);
-        assert_eq!(give_away(movable.clone(), &sizes, 3, 0), [3, 4, 5]);
-        assert_eq!(give_away(movable.clone(), &sizes, 1, 1), [0_i64; 0]);
-        assert_eq!(give_away(movable.clone(), &sizes, 1, 0), [8], "the largest domain is divided");
+        assert_eq!(choose_surplus(movable.clone(), &sizes, 4, 0), [8, 9, 10, 11]);
+        assert_eq!(choose_surplus(movable.clone(), &sizes, 3, 0), [3, 4, 5]);
+        assert_eq!(choose_surplus(movable.clone(), &sizes, 1, 1), [0_i64; 0]);
+        assert_eq!(choose_surplus(movable.clone(), &sizes, 1, 0), [8], "the largest domain is divided");
         let held = |mut all: Vec<Movable>| {
             all[10].held = 1;
             all
         };
-        assert_eq!(give_away(held(movable.clone()), &sizes, 4, 1), [3, 4, 5], "held pages stay");
+        assert_eq!(choose_surplus(held(movable.clone()), &sizes, 4, 1), [3, 4, 5], "held pages stay");
         let fixed: Vec<Movable> = movable.into_iter().filter(|host| host.host != 8).collect();
-        assert_eq!(give_away(fixed, &sizes, 3, 0), [3, 4, 5], "a domain whose first host stays");
+        assert_eq!(choose_surplus(fixed, &sizes, 3, 0), [3, 4, 5], "a domain whose first host stays");
     }
 
     #[test]
     fn a_domain_larger_than_the_surplus_is_divided() {
         let (movable, sizes) = hosts(&[10_000]);
-        assert_eq!(give_away(movable, &sizes, 5_000, 250).len(), 5_000);
+        assert_eq!(choose_surplus(movable, &sizes, 5_000, 250).len(), 5_000);
     }
 }

@@ -35,7 +35,7 @@ pub(super) type Driver = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>
 type Posted = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + Send>>;
 
 /// Maximum time for the end of a session.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Makes a call that blocks.
 pub(super) fn blocking<T>(call: impl FnOnce() -> T) -> T {
@@ -123,7 +123,7 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.client = None;
         if let Some(driver) = self.driver.take() {
-            let _ = self.runtime.wait(async { timeout(GOODBYE, driver).await });
+            let _ = self.runtime.wait(async { timeout(CLOSE_TIMEOUT, driver).await });
         }
     }
 }

@@ -89,7 +89,7 @@ impl DomainStore for PgStore {
         page: LeaseRef,
     ) -> Result<UrlKey, StoreError> {
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
-        let first = self.aside(|db| {
+        let first = self.on_second_connection(|db| {
             if let Some(PageFence { host, epoch, .. }) = self.side.fences.of(page) {
                 let (round, worker) = (int(self.side.round().0), self.side.worker);
                 let values: Values<'_> = &[&hash, &claimant, &round, &host, &worker, &epoch];
@@ -114,7 +114,10 @@ impl DomainStore for PgStore {
         let Some(PageFence { host, epoch, .. }) = self.side.fences.of(page) else { return Ok(()) };
         let (hash, claimant) = (&hash.0[..], Uuid::from_bytes(claimant.0));
         let (round, worker) = (int(self.side.round().0), self.side.worker);
-        self.aside(|db| db.execute(RELEASE, &[&hash, &claimant, &round, &host, &worker, &epoch])).map(|_| ())
+        self.on_second_connection(|db| {
+            db.execute(RELEASE, &[&hash, &claimant, &round, &host, &worker, &epoch])
+        })
+        .map(|_| ())
     }
 
     /// A URL that this round enqueued has no earlier outcome; one with an earlier outcome rests.

@@ -35,7 +35,7 @@ impl Inner {
         }
         if candidates.iter().any(|url| !self.memory.hosts.contains_key(&url.host)) {
             // workers that begin together share the first hosts
-            self.notice_workers()?;
+            self.rebalance_on_change()?;
         }
         let candidates = self.named_by(candidates, page)?;
         let (alone, memory) = (self.alone, &self.memory);

@@ -84,7 +84,7 @@ impl Frontier for PgStore {
         inner.renew()?;
         inner.memory.promote(now_ms);
         let wants_hosts = inner.memory.ledger.ready(lane, limit).len() < limit;
-        inner.look(wants_hosts)?;
+        inner.take_waiting_work(wants_hosts)?;
         inner.memory.promote(now_ms);
         Ok(inner.memory.ledger.ready(lane, limit))
     }

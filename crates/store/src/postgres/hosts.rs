@@ -71,7 +71,7 @@ pub(super) fn resume(db: &mut Db, memory: &mut Memory) -> Result<(), StoreError>
         "UPDATE hosts SET epoch = epoch + 1 WHERE owner = $1 RETURNING id, epoch, round, active, name, domain, pause",
         &[&memory.worker],
     )?;
-    let taken = note_owned(memory, &rows)?;
+    let taken = add_owned_hosts(memory, &rows)?;
     for (row, host) in rows.iter().zip(&taken) {
         if let Some(seconds) = get::<Option<f64>>(row, 6)? {
             memory.pauses.insert(*host, Duration::try_from_secs_f64(seconds).unwrap_or_default());
@@ -104,7 +104,7 @@ pub(super) fn lock_round(db: &mut Db, memory: &Memory) -> Result<(), StoreError>
     )))
 }
 
-pub(super) fn note_owned(memory: &mut Memory, rows: &[Row]) -> Result<Vec<HostId>, StoreError> {
+pub(super) fn add_owned_hosts(memory: &mut Memory, rows: &[Row]) -> Result<Vec<HostId>, StoreError> {
     let mut taken = Vec::with_capacity(rows.len());
     for row in rows {
         let id = i64::from(get::<i32>(row, 0)?);

@@ -72,7 +72,7 @@ impl Inner {
         let leased = lease(&mut self.db, &mut self.memory, host, lease_request);
         if let Err(error) = &leased {
             // memory may count some of them as leased
-            self.lose(error);
+            self.mark_lost(error);
         }
         leased
     }

@@ -49,7 +49,7 @@ pub(super) fn newest() -> u32 {
 /// Creates the schema if it is missing. Call it in a transaction; other workers wait. A schema of an older version needs
 /// [`upgrade`], since workers of an older program may use it.
 pub(super) fn migrate(db: &mut Db, target: &Target) -> Result<(), StoreError> {
-    if exists(db, target.schema())? && is_begun(db)? {
+    if exists(db, target.schema())? && has_migrations(db)? {
         return verify(db, target);
     }
     apply(db, target)
@@ -65,7 +65,7 @@ pub(super) fn upgrade(
 ) -> Result<(), StoreError> {
     db.transaction(|db| {
         let mut is_older = false;
-        if exists(db, target.schema())? && is_begun(db)? {
+        if exists(db, target.schema())? && has_migrations(db)? {
             // workers that begin wait here, those of earlier programs at the second lock
             db.one("SELECT name FROM crawls FOR UPDATE", &[])?;
             db.batch("LOCK TABLE workers IN SHARE ROW EXCLUSIVE MODE")?;
@@ -119,7 +119,7 @@ pub(super) fn verify(db: &mut Db, target: &Target) -> Result<(), StoreError> {
 
 /// The version of the schema of a crawl.
 pub(super) fn version(db: &mut Db, target: &Target) -> Result<u32, StoreError> {
-    if exists(db, target.schema())? && is_begun(db)? {
+    if exists(db, target.schema())? && has_migrations(db)? {
         return applied(db);
     }
     Err(StoreError::Other(format!("{} holds no crawl named \"{}\"", target.place(), target.crawl())))
@@ -134,7 +134,7 @@ pub(super) fn expect(version: i32) -> Result<(), StoreError> {
 }
 
 /// Returns true if the schema has had a migration: it may be an empty one that an operator made.
-fn is_begun(db: &mut Db) -> Result<bool, StoreError> {
+fn has_migrations(db: &mut Db) -> Result<bool, StoreError> {
     get(&db.one("SELECT to_regclass('crawls') IS NOT NULL", &[])?, 0)
 }
 

@@ -268,7 +268,7 @@ impl PgStore {
     /// given reason.
     pub fn abandon(&self, why: &StoreError) {
         if let Ok(mut inner) = self.inner.lock() {
-            inner.lose(why);
+            inner.mark_lost(why);
         }
     }
 
@@ -278,7 +278,7 @@ impl PgStore {
         let inner = self.inner.lock().unwrap_or_else(|poisoned| {
             self.inner.clear_poison();
             let mut inner = poisoned.into_inner();
-            inner.lose(&StoreError::Other("a thread panicked in the middle of a change".into()));
+            inner.mark_lost(&StoreError::Other("a thread panicked in the middle of a change".into()));
             inner
         });
         match &inner.lost {
@@ -323,7 +323,7 @@ impl Inner {
         work: impl FnOnce(&mut Db, &mut Memory, &[HostId]) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let done = self.attempt(commit, hosts, work);
-        done.inspect_err(|error| self.lose(error))
+        done.inspect_err(|error| self.mark_lost(error))
     }
 
     /// Takes the first hosts of a worker that has registered.
@@ -356,7 +356,7 @@ impl Inner {
     }
 
     /// Takes the crawl away from this process: memory may be ahead of the database.
-    fn lose(&mut self, why: &StoreError) {
+    fn mark_lost(&mut self, why: &StoreError) {
         if self.lost.is_some() {
             return;
         }
@@ -389,7 +389,7 @@ impl Inner {
     }
 
     /// Divides the hosts anew if a worker has joined or left.
-    fn notice_workers(&mut self) -> Result<(), StoreError> {
+    fn rebalance_on_change(&mut self) -> Result<(), StoreError> {
         if hosts::live(&mut self.db, self.memory.worker)? == self.workers {
             return Ok(());
         }
@@ -413,17 +413,17 @@ impl Inner {
     }
 
     /// Takes links to hosts of this worker, and free hosts if there are too few with work.
-    fn look(&mut self, wants_hosts: bool) -> Result<(), StoreError> {
+    fn take_waiting_work(&mut self, wants_hosts: bool) -> Result<(), StoreError> {
         let now = instant();
         if self.looked.is_some_and(|at| now.saturating_duration_since(at) < LOOK) {
             return Ok(());
         }
         self.looked = Some(now);
-        self.notice_workers()?;
+        self.rebalance_on_change()?;
         if !self.memory.leaving.is_empty() {
             let (pause, leaving) = (self.pause, self.memory.leaving.iter().copied().collect::<Vec<_>>());
-            let dropped =
-                self.write(Commit::Later, &leaving, |db, memory, _| shares::let_leave(db, memory, pause))?;
+            let dropped = self
+                .write(Commit::Later, &leaving, |db, memory, _| shares::release_marked(db, memory, pause))?;
             for page in dropped {
                 self.spool.remove(Kind::Held, page)?;
             }
@@ -440,7 +440,7 @@ impl Inner {
     fn release(&mut self) -> Result<(), StoreError> {
         let pause = self.pause;
         self.write(Commit::Now, &[], |db, memory, _| shares::release(db, memory, pause))?;
-        self.lose(&StoreError::Other("the hosts of this worker were given back".into()));
+        self.mark_lost(&StoreError::Other("the hosts of this worker were given back".into()));
         Ok(())
     }
 }

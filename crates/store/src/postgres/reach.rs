@@ -1,4 +1,4 @@
-//! The way to a server: its hosts and their addresses, one after the other, each with a time of its own.
+//! Connection attempts to a server: to each address of each host in turn, each with its own timeout.
 
 use super::db::Driver;
 use std::{net::IpAddr, time::Duration};
@@ -18,7 +18,7 @@ const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 const PROBES: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(5));
 
 /// Sets the times after which a lost machine is noticed, unless the URL has its own.
-pub(super) fn notice_losses(config: &mut Config, is_given: impl Fn(&str) -> bool) {
+pub(super) fn set_loss_timeouts(config: &mut Config, is_given: impl Fn(&str) -> bool) {
     if !is_given("tcp_user_timeout") {
         config.tcp_user_timeout(NETWORK_TIMEOUT);
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// URLs that one query reads, if it may read ahead.
-const AHEAD: usize = 64;
+const MAX_READ_AHEAD: usize = 64;
 
 /// Most URLs in memory.
 const MOST: usize = 4_096;
@@ -46,7 +46,7 @@ pub(super) struct ReadAhead {
 impl ReadAhead {
     /// Number of URLs that a query reads of which `wanted` are leased at once.
     pub(super) fn limit(&self, wanted: usize) -> usize {
-        if self.urls + AHEAD > MOST { wanted } else { wanted.max(AHEAD) }
+        if self.urls + MAX_READ_AHEAD > MOST { wanted } else { wanted.max(MAX_READ_AHEAD) }
     }
 
     /// Takes up to `most` URLs of a queue.

@@ -17,7 +17,7 @@ type Settings = BTreeMap<String, String>;
 const JOINED: &str = "joined";
 
 /// True if no other worker that has joined the round has a lease. Then, true if it is the first round without a visited URL.
-const IS_LEFT: &str = "SELECT NOT EXISTS (SELECT 1 FROM workers w JOIN settings s ON s.name = 'worker ' || w.id || ' joined' \
+const IS_LAST_WORKER: &str = "SELECT NOT EXISTS (SELECT 1 FROM workers w JOIN settings s ON s.name = 'worker ' || w.id || ' joined' \
                        WHERE w.id <> $1 AND w.lease_until > clock_timestamp() \
                        AND s.value = convert_to(w.epoch::text, 'UTF8')), \
                        round <= 1 AND NOT EXISTS (SELECT 1 FROM held) AND NOT EXISTS (SELECT 1 FROM tallies \
@@ -106,7 +106,7 @@ impl OfRound {
         if differences.is_empty() {
             return Ok(Self::Same);
         }
-        let row = db.one(IS_LEFT, &[&memory.worker])?;
+        let row = db.one(IS_LAST_WORKER, &[&memory.worker])?;
         let (is_left, is_unused): (bool, bool) = (get(&row, 0)?, get(&row, 1)?);
         // else a round that an upgrade of the program interrupts could never end
         let is_upgrade = differences.iter().all(SettingDifference::is_of_program);

@@ -2,7 +2,7 @@
 
 use super::{
     Commit, Inner,
-    affinity::{Movable, give_away},
+    affinity::{Movable, choose_surplus},
     db::{Db, get, unsigned},
     held,
     hosts::{QUIET, busy_number, ints},
@@ -26,7 +26,7 @@ pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Resu
 }
 
 /// Gives back surplus hosts in whole domains where possible; returns the share of this worker. Hosts that it has begun are
-/// marked: [`let_leave`] gives them back once they have no leased pages. Hosts without unsettled URLs do not count.
+/// marked: [`release_marked`] gives them back once they have no leased pages. Hosts without unsettled URLs do not count.
 pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
     db.execute("UPDATE workers SET busy = $2 WHERE id = $1", &[&memory.worker, &busy_number(memory)])?;
     let row = db.one(
@@ -46,7 +46,7 @@ pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreErro
         return Ok(share);
     }
     let (movable, sizes) = movable(memory);
-    let given = give_away(movable, &sizes, surplus, share / TOLERANCE);
+    let given = choose_surplus(movable, &sizes, surplus, share / TOLERANCE);
     let (untouched, begun): (Vec<HostId>, Vec<HostId>) =
         given.into_iter().partition(|id| is_untouched(memory, *id));
     give_back(db, memory, &untouched, Duration::ZERO)?;
@@ -86,7 +86,11 @@ fn is_untouched(memory: &Memory, host: HostId) -> bool {
 
 /// Gives back the marked hosts that have no leased pages. Their held pages are dropped, unless they are on their way to the
 /// output: the next owner fetches them again. Returns the numbers of the dropped pages.
-pub(super) fn let_leave(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<Vec<i64>, StoreError> {
+pub(super) fn release_marked(
+    db: &mut Db,
+    memory: &mut Memory,
+    pause: Duration,
+) -> Result<Vec<i64>, StoreError> {
     let now = instant();
     let is_quiet =
         |id: &HostId| memory.read_at.get(id).is_none_or(|at| now.saturating_duration_since(*at) >= QUIET);

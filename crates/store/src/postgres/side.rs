@@ -42,7 +42,7 @@ impl Side {
 
 impl PgStore {
     /// Runs work of one statement. A failure loses the store, as that of a transaction does.
-    pub(super) fn aside<T>(
+    pub(super) fn on_second_connection<T>(
         &self,
         work: impl FnOnce(&mut Db) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {

@@ -1,4 +1,4 @@
-//! Pages of this worker that wait, on its own disk: held pages, and results between strategies. In the database
+//! Pages of this worker on its own disk: held pages, and results between strategies. In the database
 //! they would double its log. A worker that takes over a host fetches them again.
 
 use crate::{file_error::io_error, private};

@@ -56,7 +56,8 @@ impl TextIndex for PgStore {
     fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
         let content = sketch.content.map(|hash| hash.0.to_vec());
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = self.aside(|db| db.rows(LIKE, &[&content, &signed(&sketch.bands), &limit, &A_BAND]))?;
+        let rows = self
+            .on_second_connection(|db| db.rows(LIKE, &[&content, &signed(&sketch.bands), &limit, &A_BAND]))?;
         let (round, is_recrawl) = self.side.round();
         let (mut known, mut bytes) = (Vec::with_capacity(rows.len()), 0);
         for row in &rows {

@@ -52,13 +52,13 @@ impl FromStr for PgUrl {
         let rest = base.split_once("://").map_or("", |(_, rest)| rest);
         let authority = rest.split('/').next().unwrap_or_default();
         if authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) {
-            return Err(a_password());
+            return Err(password_in_url());
         }
         let (mut tls, mut root_cert, mut lease) = (None, None, LEASE);
         let mut kept = form_urlencoded::Serializer::new(String::new());
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
-                "password" | "sslpassword" | "passfile" => return Err(a_password()),
+                "password" | "sslpassword" | "passfile" => return Err(password_in_url()),
                 "sslmode" => tls = Some(tls_mode(&value)?),
                 "lease" => lease = lease_of(&value)?,
                 "sslrootcert" => root_cert = Some(PathBuf::from(&*value)),
@@ -71,12 +71,12 @@ impl FromStr for PgUrl {
         let mut config = Config::from_str(&url).map_err(|e| refused(chain(&e)))?;
         // one with a slash in it, which ends the authority above
         if config.get_password().is_some() {
-            return Err(a_password());
+            return Err(password_in_url());
         }
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             config.host_path(SOCKETS);
         }
-        reach::notice_losses(&mut config, |name| {
+        reach::set_loss_timeouts(&mut config, |name| {
             form_urlencoded::parse(query.as_bytes()).any(|(key, _)| key == name)
         });
         // behind a loopback address may be a tunnel to the host that is named
@@ -242,7 +242,7 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn a_password() -> StoreError {
+fn password_in_url() -> StoreError {
     refused("it holds a password or the name of its file: set PGPASSWORD or PGPASSFILE instead")
 }
 

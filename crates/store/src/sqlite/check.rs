@@ -2,9 +2,9 @@
 //! tables.
 
 use super::{
-    FILE, MIGRATIONS, SqliteStore, StateAtRest,
+    FILE, MIGRATIONS, OfflinePurpose, SqliteStore,
     checksum::is_intact,
-    connect_at_rest,
+    connect_offline,
     error::sql,
     migrate,
     seal::{self, Seal},
@@ -36,7 +36,7 @@ impl SqliteStore {
         }
         let mut report = CheckReport::default();
         let seal = seal::look(dir)?;
-        let conn = connect_at_rest(&dir.join(FILE), StateAtRest::Read).map_err(sql)?;
+        let conn = connect_offline(&dir.join(FILE), OfflinePurpose::Read).map_err(sql)?;
         let version = migrate::version(&conn, MIGRATIONS)?;
         let size = std::fs::metadata(dir.join(FILE)).map_or(0, |found| found.len());
         report.looked_at.push(("bytes of the database".into(), size));

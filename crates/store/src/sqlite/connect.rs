@@ -32,7 +32,7 @@ pub(super) fn connect(dir: &Path, flags: OpenFlags, options: StoreOptions) -> ru
 
 /// Reasons to open a database that no run uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum StateAtRest {
+pub(super) enum OfflinePurpose {
     /// To inspect it.
     Read,
     /// To read the rest of a damaged database.
@@ -41,21 +41,21 @@ pub(super) enum StateAtRest {
     Create,
 }
 
-pub(super) fn connect_at_rest(path: &Path, why: StateAtRest) -> rusqlite::Result<Connection> {
+pub(super) fn connect_offline(path: &Path, why: OfflinePurpose) -> rusqlite::Result<Connection> {
     let flags = match why {
-        StateAtRest::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-        StateAtRest::Salvage => OpenFlags::SQLITE_OPEN_READ_WRITE,
-        StateAtRest::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        OfflinePurpose::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        OfflinePurpose::Salvage => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        OfflinePurpose::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
     };
-    if why == StateAtRest::Create {
+    if why == OfflinePurpose::Create {
         // SQLite reports the same error next
         let _ = private::create(path);
     }
     let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "temp_store", "memory")?;
-    conn.pragma_update(None, "cell_size_check", why != StateAtRest::Salvage)?;
-    if why == StateAtRest::Salvage {
+    conn.pragma_update(None, "cell_size_check", why != OfflinePurpose::Salvage)?;
+    if why == OfflinePurpose::Salvage {
         // a file shorter than its header says is read as far as possible
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
         conn.pragma_update(None, "writable_schema", true)?;

@@ -1,4 +1,4 @@
-//! Syncs that make commits survive a loss of power, and a check that the database file still exists.
+//! Syncs that make commits survive a power loss, and a check that the database file still exists.
 
 use super::{Inner, connect::BUSY, error::sql};
 use crawl_model::StoreError;

@@ -17,7 +17,7 @@ impl Inner {
             return Ok(());
         }
         self.write(|conn, memory| {
-            back_to_queue(conn, memory, WAITING, now_ms).map_err(sql)?;
+            return_to_queue(conn, memory, WAITING, now_ms).map_err(sql)?;
             memory.next_due = conn
                 .prepare_cached("SELECT min(due) FROM waiting")
                 .and_then(|mut select| select.query_row([], |row| row.get(0)))
@@ -30,7 +30,7 @@ impl Inner {
         if self.memory.ledger.total().get(UrlState::Leased) == 0 {
             return Ok(0);
         }
-        self.write(|conn, memory| back_to_queue(conn, memory, LEASES, now_ms).map_err(sql))
+        self.write(|conn, memory| return_to_queue(conn, memory, LEASES, now_ms).map_err(sql))
     }
 }
 
@@ -40,7 +40,7 @@ const WAITING: Source = ("waiting", "due", UrlState::Waiting);
 const LEASES: Source = ("leases", "deadline", UrlState::Leased);
 
 /// Moves each row of a table with a time up to `until` into the queue of its lane; returns their number.
-fn back_to_queue(
+fn return_to_queue(
     conn: &Connection,
     memory: &mut Memory,
     (table, time, place): Source,

@@ -1,4 +1,4 @@
-//! Search for damage in a write-ahead log, which SQLite silently ends at its first bad frame.
+//! Search for damage in a write-ahead log, since SQLite silently stops reading it at the first bad frame.
 //!
 //! Format: <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
 

@@ -41,7 +41,7 @@ pub(crate) use engine::SqliteEngine;
 pub use projects::SqliteProjects;
 
 use crate::{codes, file_error::io_error, private};
-use connect::{StateAtRest, connect, connect_at_rest, set_up_log};
+use connect::{OfflinePurpose, connect, connect_offline, set_up_log};
 use crawl_model::{StoreError, assert_may_block, instant};
 use durable::OpenFile;
 use error::sql;
@@ -255,7 +255,7 @@ impl SqliteStore {
     /// the given reason.
     pub fn abandon(&self, why: &StoreError) {
         if let Ok(mut inner) = self.inner.lock() {
-            inner.lose(why);
+            inner.mark_lost(why);
         }
     }
 
@@ -265,7 +265,7 @@ impl SqliteStore {
         let mut inner = self.inner.lock().unwrap_or_else(|poisoned| {
             self.inner.clear_poison();
             let mut inner = poisoned.into_inner();
-            inner.lose(&StoreError::Other("a thread panicked in the middle of a change".into()));
+            inner.mark_lost(&StoreError::Other("a thread panicked in the middle of a change".into()));
             inner
         });
         if let Some(lost) = &inner.lost {
@@ -327,21 +327,21 @@ impl Inner {
             self.execute("BEGIN IMMEDIATE").map_err(sql)?;
             self.open_since = Some(instant());
         }
-        work(&self.conn, &mut self.memory).inspect_err(|error| self.lose(error))
+        work(&self.conn, &mut self.memory).inspect_err(|error| self.mark_lost(error))
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
         if self.open_since.is_some() {
             // a commit to an unlinked file would be lost silently
-            self.file.as_ref().map_or(Ok(()), OpenFile::check).inspect_err(|error| self.lose(error))?;
-            self.execute("COMMIT").map_err(sql).inspect_err(|error| self.lose(error))?;
+            self.file.as_ref().map_or(Ok(()), OpenFile::check).inspect_err(|error| self.mark_lost(error))?;
+            self.execute("COMMIT").map_err(sql).inspect_err(|error| self.mark_lost(error))?;
             self.open_since = None;
         }
         Ok(())
     }
 
     /// Rolls back pending changes. Memory and callers are then ahead of the database.
-    fn lose(&mut self, why: &StoreError) {
+    fn mark_lost(&mut self, why: &StoreError) {
         let kind = match why {
             StoreError::Full(_) => StoreError::Full,
             StoreError::Corrupt(_) => StoreError::Corrupt,

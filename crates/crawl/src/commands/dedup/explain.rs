@@ -1,4 +1,4 @@
-//! `crawl dedup --explain`: what goes from a page, and why.
+//! `crawl dedup --explain`: prints the removed blocks of each page, with reasons.
 
 use super::{internal, records::Record};
 use crawl_engine::exit::Failure;
@@ -22,7 +22,7 @@ pub fn page(
         _ => format!("{name}: only {} pages, too few to find boilerplate\n", cleaned.pages),
     };
     for span in &cleaned.removed {
-        let reason = because(span, cleaned.pages);
+        let reason = reason_text(span, cleaned.pages);
         writeln!(text, "  bytes {} to {}: {reason}", span.start, span.end).map_err(internal)?;
         let part = usize::try_from(span.start).ok().zip(usize::try_from(span.end).ok());
         let removed = part.and_then(|(start, end)| record.content.get(start..end)).unwrap_or_default();
@@ -43,7 +43,7 @@ pub fn page(
     Ok(())
 }
 
-fn because(span: &RemovedSpan, of: u64) -> String {
+fn reason_text(span: &RemovedSpan, of: u64) -> String {
     let pages = span.pages;
     match span.reason {
         RemovalReason::Block => format!("block, {pages} of {of} pages have the same block"),

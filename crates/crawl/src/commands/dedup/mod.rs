@@ -1,4 +1,4 @@
-//! `crawl dedup`: the batch algorithm over a finished JSONL.
+//! `crawl dedup`: removes boilerplate from the records of a finished JSONL file.
 
 mod explain;
 mod output;

@@ -1,4 +1,4 @@
-//! Records of a JSONL: read as far as cleaning needs it, written back with what else they hold as it stood.
+//! Records of a JSONL file. Only the fields that cleaning needs are parsed; all others are written back unchanged.
 
 use super::internal;
 use crate::commands::{

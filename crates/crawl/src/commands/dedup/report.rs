@@ -1,4 +1,4 @@
-//! `crawl dedup --html`: a page to look at, which holds its data and asks for nothing.
+//! `crawl dedup --html`: an HTML report that contains its data and loads no other file.
 //!
 //! The page states its bounds: rows for [`MAX_PAGES`] pages of a domain, texts of pages for [`TEXT_BYTES`] in
 //! all, [`BLOCK_CHARS`] characters of a block. The texts are taken at equal distances, so that all of a
@@ -100,7 +100,7 @@ struct Shown<'a> {
 }
 
 impl Report {
-    /// No page has come. Each is to be [counted](Self::count), and then to be [told of](Self::page).
+    /// Creates a report without pages. Each page must be [counted](Self::count), and then [added](Self::page).
     pub const fn new(mode: Mode, settings: &FingerprintSettings) -> Self {
         Self { mode, settings: *settings, domains: BTreeMap::new() }
     }

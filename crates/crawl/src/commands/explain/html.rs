@@ -1,4 +1,4 @@
-//! An explanation as one HTML page: the source page's text with its fate, beside it what decided.
+//! Explanation as one HTML page: the blocks of the source page, kept or removed, and the reasons.
 //!
 //! The page stands alone: text of the source is escaped, and none of its markup is taken over. A policy in
 //! the page's head forbids scripts and loads.
@@ -102,7 +102,7 @@ fn run_of(blocks: &[Shown], reason: Option<&str>) -> usize {
     blocks.iter().take_while(|block| whole_reason(block) == reason).count()
 }
 
-/// A block; `label` tells how many blocks its reason is shown for.
+/// A block; `label` is the number of blocks that share its reason.
 fn write_block(out: &mut String, block: &Shown, label: Option<usize>) -> std::fmt::Result {
     let whole = whole_reason(block);
     let kept = block.spans.iter().any(|span| span.dropped.is_none());

@@ -1,4 +1,4 @@
-//! `crawl extract` of many pages: a web archive or a folder, a record a line.
+//! `crawl extract` of a web archive or a folder: one record per line.
 
 use super::{extract, warn_if_empty};
 use crate::{

@@ -1,4 +1,4 @@
-//! Parts of a text with what stands around them, on one line.
+//! Passages of a text with their context, on one line.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Explanations for people: what repeats in a document, what that comes from, what can be done.
+//! Explanation of a document in words: its repetition, the cause and the remedy.
 
 use super::{
     Judged, TextSource,
@@ -141,7 +141,7 @@ fn ratios(checker: &Checker, judged: &Judged, out: &mut String) -> std::fmt::Res
         };
         let verdict = if assessment.failed.contains(&at) { "FAILS" } else { "kept" };
         let verdict = if assessment.short { "not judged" } else { verdict };
-        writeln!(out, "  {} {value:.3}, {}{more}: {verdict}", rule.name, keeps_to(rule.limit))?;
+        writeln!(out, "  {} {value:.3}, {}{more}: {verdict}", rule.name, limit_text(rule.limit))?;
     }
     Ok(())
 }
@@ -173,7 +173,7 @@ fn broken(
     let value = judged.assessment.values.get(finding.rule).copied().flatten().unwrap_or_default();
     let text = &judged.document.text;
     if rule.set != RuleSet::Text {
-        writeln!(out, "  {} {}, {}: FAILS", rule.name, number(value), keeps_to(rule.limit))?;
+        writeln!(out, "  {} {}, {}: FAILS", rule.name, number(value), limit_text(rule.limit))?;
     } else if !finding.places.is_empty() {
         writeln!(out, "  {}", rule.name)?;
     }
@@ -195,7 +195,7 @@ fn number(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }
 
-fn keeps_to(limit: Limit) -> String {
+fn limit_text(limit: Limit) -> String {
     match limit {
         Limit::AtMost(most) => format!("at most {most}"),
         Limit::AtLeast(least) => format!("at least {least}"),

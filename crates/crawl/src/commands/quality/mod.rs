@@ -1,4 +1,4 @@
-//! `crawl quality`: what the rules of quality say of documents, and why.
+//! `crawl quality`: scores documents by the quality rules, and explains the scores.
 
 mod context;
 mod distribution;

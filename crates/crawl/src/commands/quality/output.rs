@@ -1,4 +1,4 @@
-//! Documents with what the rules say of them, as JSONL.
+//! Documents with their scores and failed rules, as JSONL.
 
 use super::Judged;
 use crate::commands::json::{Members, push_key};

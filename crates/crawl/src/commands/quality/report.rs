@@ -1,4 +1,4 @@
-//! `crawl quality --html`: a page to look at, which holds its data and asks for nothing.
+//! `crawl quality --html`: an HTML report that contains its data and loads no other file.
 
 use super::{
     Judged,

@@ -20,10 +20,10 @@ use crawl_model::StoreError;
 use rows::Rows;
 use std::{cell::RefCell, path::Path};
 
-/// Name of the worker that stands for the process of a state directory.
+/// Name of the worker that represents the process of a state directory.
 const COPIED: &str = "copied";
 
-/// Name of the note that says until when hosts must not be asked.
+/// Name of the note with the times before which hosts must get no request.
 const RETRY_AFTER: &str = "retry_after";
 
 fn bad_note(name: &str, error: &dyn std::fmt::Display) -> StoreError {

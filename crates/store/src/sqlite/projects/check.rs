@@ -18,9 +18,9 @@ impl SqliteProjects {
         let faults = seal::faults(&conn, true).unwrap_or_else(|error| vec![error.to_string()]);
         report.findings.extend(faults.into_iter().map(|fault| format!("structure: {fault}")));
         let projects = format!("{} ORDER BY number", rows::PROJECT);
-        look_at(&conn, &mut report, "projects", &projects, |row| rows::project_of(row).map(drop))?;
-        look_at(&conn, &mut report, "pages", rows::ALL_SOURCES, |row| rows::source_of(row).map(drop))?;
-        look_at(&conn, &mut report, "analyses of domains", rows::ALL_BOILERPLATE, |row| {
+        check_rows(&conn, &mut report, "projects", &projects, |row| rows::project_of(row).map(drop))?;
+        check_rows(&conn, &mut report, "pages", rows::ALL_SOURCES, |row| rows::source_of(row).map(drop))?;
+        check_rows(&conn, &mut report, "analyses of domains", rows::ALL_BOILERPLATE, |row| {
             rows::boilerplate_of(row).map(drop)
         })?;
         Ok(report)
@@ -29,7 +29,7 @@ impl SqliteProjects {
 
 /// Reads all rows of a statement and reports the unreadable ones. A page that SQLite itself cannot read ends
 /// a table.
-fn look_at(
+fn check_rows(
     conn: &Connection,
     report: &mut CheckReport,
     what: &str,

@@ -42,7 +42,7 @@ pub(super) fn copy(old: &Connection, new: &Connection, table: &str) -> Result<Ta
     if rowid {
         copy.range(i64::MIN, i64::MAX)?;
     } else {
-        copy.both_ends()?;
+        copy.copy_from_both_ends()?;
     }
     let lost = copy.lost();
     Ok(TableReport { name: table.to_owned(), kept: copy.kept, lost })
@@ -140,7 +140,7 @@ impl Copy<'_> {
     }
 
     /// Copies the rows of a table without row numbers: from its front, and after a failure from its end.
-    fn both_ends(&mut self) -> Result<(), StoreError> {
+    fn copy_from_both_ends(&mut self) -> Result<(), StoreError> {
         if self.rows("", |_| {})? {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! Files of a repair: a copy of the damaged database to read, and the change of both databases.
 
-use crate::sqlite::{FILE, MIGRATIONS, StateAtRest, connect_at_rest, error::sql, io_error, migrate, seal};
+use crate::sqlite::{FILE, MIGRATIONS, OfflinePurpose, connect_offline, error::sql, io_error, migrate, seal};
 use crawl_model::StoreError;
 use rusqlite::Connection;
 use std::{
@@ -35,7 +35,7 @@ impl Scratch {
     }
 
     fn read(&self) -> Result<(Connection, u32), StoreError> {
-        let conn = connect_at_rest(&self.path, StateAtRest::Salvage).map_err(sql)?;
+        let conn = connect_offline(&self.path, OfflinePurpose::Salvage).map_err(sql)?;
         let tables: i64 = conn
             .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'urls'", [], |row| row.get(0))
             .map_err(sql)?;

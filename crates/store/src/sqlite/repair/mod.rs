@@ -10,9 +10,9 @@ mod files;
 mod frontier;
 
 use super::{
-    FILE, MIGRATIONS, SqliteStore, StateAtRest,
+    FILE, MIGRATIONS, OfflinePurpose, SqliteStore,
     codes::{self, OUTCOMES},
-    connect_at_rest,
+    connect_offline,
     error::sql,
     migrate::migrate,
     url_keys::{id_of, stored},
@@ -40,7 +40,7 @@ impl SqliteStore {
         let (old, version) = scratch.open()?;
         let new_path = dir.join(format!("{FILE}.repaired"));
         remove_all(&new_path)?;
-        let mut new = connect_at_rest(&new_path, StateAtRest::Create).map_err(sql)?;
+        let mut new = connect_offline(&new_path, OfflinePurpose::Create).map_err(sql)?;
         for (migration, n) in MIGRATIONS.iter().zip(1..).take_while(|(_, n)| *n <= version) {
             new.execute_batch(migration)
                 .and_then(|()| new.pragma_update(None, "user_version", n))

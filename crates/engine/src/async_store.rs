@@ -1,4 +1,4 @@
-//! The one way from asynchronous tasks to the store. A call may sync a disk or wait for a database, so it runs on a
+//! Asynchronous access to the store. A call may sync a disk or wait for a database, so it runs on a
 //! separate thread.
 //!
 //! Stages with a thread of their own and threads of the CPU pool call the store directly. In debug builds a store
@@ -31,22 +31,22 @@ const BATCH: usize = 64;
 
 type Call = Box<dyn FnOnce(&dyn Store) + Send>;
 
-/// Way to a store for asynchronous tasks. Calls run one at a time, in the order in which they were made. A call that was
+/// Asynchronous interface to a store. Calls run one at a time, in the order in which they were made. A call that was
 /// made runs to its end, even if its caller is dropped.
-pub struct StorageDoor {
+pub struct AsyncStore {
     store: Arc<dyn Store>,
     /// `None` makes calls on the thread of the caller.
     thread: Option<StorageThread>,
 }
 
 struct StorageThread {
-    /// `None` once the door closes.
+    /// `None` once the interface is closed.
     calls: Option<Sender<Call>>,
     handle: Option<JoinHandle<()>>,
 }
 
-impl StorageDoor {
-    /// Opens a door to a store. [`Threading::Inline`] makes each call at once, on the thread of its caller.
+impl AsyncStore {
+    /// Creates the interface to a store. [`Threading::Inline`] makes each call at once, on the thread of its caller.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -110,7 +110,7 @@ impl StorageThread {
 }
 
 impl Drop for StorageThread {
-    /// Ends the thread after the calls that were made, so that the store is not open any longer than its door.
+    /// Ends the thread after the calls that were made, so that the store does not stay open longer than this interface.
     fn drop(&mut self) {
         self.calls = None;
         if let Some(handle) =

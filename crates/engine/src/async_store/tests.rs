@@ -8,8 +8,8 @@ use std::{
 };
 use tokio::{sync::Barrier, time::timeout};
 
-fn door(threading: Threading) -> StorageDoor {
-    StorageDoor::new(Arc::new(MemoryStore::new()), threading).unwrap()
+fn door(threading: Threading) -> AsyncStore {
+    AsyncStore::new(Arc::new(MemoryStore::new()), threading).unwrap()
 }
 
 #[tokio::test]
@@ -70,8 +70,7 @@ async fn an_inline_call_ends_within_its_first_poll() {
 #[tokio::test]
 async fn cancelled_call_runs_before_the_door_closes() {
     let dir = tempfile::tempdir().unwrap();
-    let door =
-        StorageDoor::new(Arc::new(SqliteStore::open(dir.path()).unwrap()), Threading::Threads).unwrap();
+    let door = AsyncStore::new(Arc::new(SqliteStore::open(dir.path()).unwrap()), Threading::Threads).unwrap();
     let (go, wait) = mpsc::sync_channel::<()>(1);
     door.post(move |_| wait.recv().unwrap());
     {
@@ -89,7 +88,7 @@ async fn cancelled_call_runs_before_the_door_closes() {
 async fn sqlite_refuses_async_threads_in_debug_builds() {
     let dir = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(dir.path()).unwrap());
-    let door = StorageDoor::new(Arc::clone(&store), Threading::Threads).unwrap();
+    let door = AsyncStore::new(Arc::clone(&store), Threading::Threads).unwrap();
     let _mark = mark_async();
     let refused = catch_unwind(AssertUnwindSafe(|| store.get("a").is_ok()));
     assert_eq!(refused.is_err(), cfg!(debug_assertions));
