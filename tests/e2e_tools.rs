@@ -539,7 +539,7 @@ fn extract_refuses_files_that_are_not_pages() {
     assert_eq!(run(sandbox.bare().arg("extract").arg(packed)).expect(0).stdout, plain.stdout);
 }
 
-/// A misspelled command gets a suggestion. A negative number and a missing file of seeds are named.
+/// A misspelled command gets a suggestion. A negative number and a missing seed file are named.
 #[test]
 fn wrong_command_lines_are_refused_with_advice() {
     let sandbox = Sandbox::new();

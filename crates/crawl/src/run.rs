@@ -114,8 +114,8 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
     runtime.block_on(job.run(state, metrics))
 }
 
-/// Refuses an output that would replace a file of seeds or settings, or that is another output. Records may be appended to
-/// the file of seeds.
+/// Refuses an output that would replace a seed file or settings, or that is another output. Records may be appended to
+/// the seed file.
 fn check_names(args: &RunArgs, config: &Config) -> Result<(), Failure> {
     let names = args.named_seeds();
     // a folder of Markdown may have the name of its host

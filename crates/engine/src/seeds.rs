@@ -49,13 +49,13 @@ pub struct Seeds {
 const MAX_LINE: u64 = 64 * 1024;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Endings of files of seeds. None is a top-level domain.
+/// Endings of seed files. None is a top-level domain.
 const FILE_ENDINGS: [&str; 18] = [
     "csv", "gz", "html", "json", "jsonl", "list", "log", "lst", "parquet", "pdf", "toml", "tsv", "txt",
     "urls", "xlsx", "xml", "yaml", "yml",
 ];
 
-/// The URL that was named where a file of seeds could be: one site needs no file. Without a scheme it is one
+/// The URL that was named where a seed file could be: one site needs no file. Without a scheme it is one
 /// if it begins with a host, and no file has the name.
 #[must_use]
 pub fn as_url(named: &Path) -> Option<&str> {
@@ -109,7 +109,7 @@ pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Seeds, 
     Ok(seeds)
 }
 
-/// Fails if a file of seeds is missing. No file is opened: it may be a pipe, whose reader takes its data.
+/// Fails if a seed file is missing. No file is opened: it may be a pipe, whose reader takes its data.
 ///
 /// # Errors
 /// When a name is no URL, and no file has it (exit 2).
@@ -120,7 +120,7 @@ pub fn check_present(names: &[PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The failure to read a file of seeds. A misspelled URL or command counts as the name of a file.
+/// The failure to read a seed file. A misspelled URL or command counts as the name of a file.
 fn unreadable(name: &Path, error: &io::Error) -> Failure {
     let hint = match error.kind() {
         io::ErrorKind::NotFound => "; a seed is a file, a URL such as https://example.org/, or a host",

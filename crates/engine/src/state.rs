@@ -80,7 +80,7 @@ pub fn dir(config: &Config, seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
 /// The state directory of a crawl that a command reads, as [`dir`] finds it.
 ///
 /// # Errors
-/// As [`dir`]. When there is no such directory and a file of seeds is missing (exit 2): the state of a crawl outlives
+/// As [`dir`]. When there is no such directory and a seed file is missing (exit 2): the state of a crawl outlives
 /// its file.
 pub fn dir_to_read(config: &Config, seeds: &[PathBuf]) -> Result<PathBuf, Failure> {
     let dir = dir(config, seeds)?;

@@ -20,7 +20,7 @@ pub fn run(args: &ConfigArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Checks a file of settings alone, without variables and flags. Returns the number of its settings in words.
+/// Checks a settings file alone, without variables and flags. Returns the number of its settings in words.
 pub fn check(file: Option<&Path>) -> Result<String, Failure> {
     let file = file.ok_or_else(|| Failure::usage("name a file: crawl check config crawl.toml"))?;
     let Effective { config, values, .. } =

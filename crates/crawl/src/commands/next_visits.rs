@@ -126,7 +126,7 @@ impl SiteVisits {
 }
 
 impl NextVisits {
-    /// Reads all that the store knows. Files of seeds may have schedules of sites.
+    /// Reads all that the store knows. Seed files may have schedules of sites.
     pub(super) fn of(
         store: &dyn StateStore,
         config: &Config,

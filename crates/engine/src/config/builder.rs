@@ -32,7 +32,7 @@ pub struct ConfigBuilder {
 }
 
 impl ConfigBuilder {
-    /// Reads a file of settings, such as `crawl.toml`.
+    /// Reads a settings file, such as `crawl.toml`.
     #[must_use]
     pub fn with_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.file = Some(path.into());

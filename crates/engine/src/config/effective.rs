@@ -80,7 +80,7 @@ fn is_empty(value: &Value) -> bool {
 const SOURCE_COLUMN: usize = 44;
 
 impl Display for Effective {
-    /// A file of settings with the source of each value as a comment.
+    /// A settings file with the source of each value as a comment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut section = "";
         for value in &self.values {

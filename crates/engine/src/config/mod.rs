@@ -37,7 +37,7 @@ use toml::{
 /// The text of `config/crawl.toml`.
 pub const DEFAULTS: &str = include_str!("../../../../config/crawl.toml");
 
-/// Bytes of a file of settings.
+/// Bytes of a settings file.
 const MAX_FILE: u64 = 4 << 20;
 
 /// A setting given by a flag. It may be a secret, and cannot be printed.
@@ -369,7 +369,7 @@ impl Merge {
     }
 }
 
-/// Reads a file of settings of bounded size.
+/// Reads a settings file of bounded size.
 fn read_file(path: &Path) -> Result<String, String> {
     let unread = |e: std::io::Error| format!("cannot be read: {e}");
     let mut bytes = Vec::new();
@@ -381,7 +381,7 @@ fn read_file(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|e| format!("cannot be read: {e}"))
 }
 
-/// A file of settings, for messages about it.
+/// A settings file, for messages about it.
 struct SourceFile {
     shown: String,
     text: String,

@@ -53,7 +53,7 @@ pub(super) fn run(args: &ExtractArgs, url: Url, fields: Option<&Fields>) -> Resu
     print(&record, args.format.unwrap_or(TextFormat::Markdown), fields)
 }
 
-/// The flags that are given, as settings of a crawl. Without one the file of settings decides.
+/// The flags that are given, as settings of a crawl. Without one the settings file decides.
 fn overrides(args: &ExtractArgs) -> Vec<Override> {
     let mut out = Vec::new();
     let mut set = |flag, key, value: toml::Value| out.push(Override::new(flag, key, value));
