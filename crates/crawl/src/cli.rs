@@ -336,7 +336,8 @@ pub struct RunArgs {
     /// Keep cookies, each for the host that set it
     #[arg(long, help_heading = "Fetching")]
     pub cookies: bool,
-    /// Proxy for requests to public addresses, or none [default: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY]
+    /// Proxy for requests, except to private IP addresses in URLs, or none [default: HTTP_PROXY, HTTPS_PROXY,
+    /// ALL_PROXY, NO_PROXY]
     #[arg(long, value_name = "URL", help_heading = "Fetching")]
     pub proxy: Option<SecretString>,
     /// Do not obey robots.txt, meta robots, X-Robots-Tag and nofollow
@@ -348,10 +349,10 @@ pub struct RunArgs {
     /// Connect to ADDRESS for HOST:PORT, as with curl's --resolve (repeatable)
     #[arg(long, value_name = "HOST:PORT:ADDRESS", help_heading = "Fetching")]
     pub resolve: Vec<String>,
-    /// Allow requests to this private network, such as 10.0.0.0/8 (repeatable)
+    /// Allow requests to these private addresses, such as 10.0.0.0/8 or 127.0.0.1/32 (repeatable)
     #[arg(long, value_name = "CIDR", help_heading = "Fetching")]
     pub allow_address: Vec<String>,
-    /// Allow requests to all private addresses
+    /// Allow requests to all private addresses: those that are not public, also loopback
     #[arg(long, help_heading = "Fetching")]
     pub allow_private_addresses: bool,
 

@@ -69,7 +69,9 @@ pub fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Ou
             }
             // before the run can end: its summary comes after this line
             if !quiet {
-                say("stopping: saving pages in flight (a second signal stops immediately)");
+                say(
+                    "stopping: saving pages in flight (a signal more than one second later stops immediately)",
+                );
             }
             cancel.cancel();
         }

@@ -128,7 +128,7 @@ pub enum FetchError {
     #[error("the connection broke before the response was complete ({0})")]
     ConnectionLost(String),
     /// The response was not HTTP, or broke a rule of HTTP or a bound on headers.
-    #[error("the response violates HTTP ({0})")]
+    #[error("the response violates HTTP or exceeds limits ({0})")]
     Protocol(String),
     /// The announced size is far beyond the limit.
     #[error("the announced body of {announced} bytes is far larger than the limit of {cap}")]

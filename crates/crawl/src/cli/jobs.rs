@@ -100,7 +100,7 @@ pub struct ExtractArgs {
     /// Copy all JSON-LD and OpenGraph data of the page into the record
     #[arg(long)]
     pub raw_metadata: bool,
-    /// Allow requests to this private network, such as 10.0.0.0/8 (repeatable)
+    /// Allow requests to these private addresses, such as 10.0.0.0/8 or 127.0.0.1/32 (repeatable)
     #[arg(long, value_name = "CIDR")]
     pub allow_address: Vec<String>,
 }

@@ -25,7 +25,7 @@ pub fn open_lines(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
         [0x1f, 0x8b, ..] => ("gzip", Box::new(MultiGzDecoder::new(input))),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             let decoder = zstd::stream::read::Decoder::with_buffer(input).map_err(|e| {
-                Failure::usage(format!("{name}: looks like zstd, but cannot be unpacked:  {e}"))
+                Failure::usage(format!("{name}: looks like zstd, but cannot be unpacked: {e}"))
             })?;
             ("zstd", Box::new(decoder))
         }

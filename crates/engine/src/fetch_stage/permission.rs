@@ -63,7 +63,7 @@ impl Visit<'_> {
             self.slot.take_if(|slot| slot.is_outdated()).into_iter().for_each(HostSlot::give_back);
             if cut && news.is_some() {
                 let most = self.context.config.politeness.max_crawl_delay;
-                tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt requests a longer pause than politeness.max_crawl_delay");
+                tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt requests a longer pause; the run waits only politeness.max_crawl_delay");
             }
         }
         if policy.is_unreachable() {
