@@ -244,7 +244,7 @@ async fn crawl(
     let session = match session {
         Ok(session) => session,
         Err(failure) => {
-            let stats = state.earlier.as_ref().map(Stats::carried);
+            let stats = state.earlier.as_ref().map(Stats::for_next_session);
             let end = Some(RunEnd { seeds: named.seeds, ..RunEnd::default() });
             return Attempt { outcome: Err(failure), summary: None, end, stats };
         }
@@ -284,7 +284,7 @@ async fn crawl(
         notifier.run_ended(&end).await;
     }
     tasks.end().await;
-    Attempt { outcome: exit, summary, end, stats: Some(context.stats.carried()) }
+    Attempt { outcome: exit, summary, end, stats: Some(context.stats.for_next_session()) }
 }
 
 /// Reports how the state directory affects this run.
