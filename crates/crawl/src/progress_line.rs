@@ -210,7 +210,7 @@ mod tests {
         for (count, n) in [(&first.pages, 900), (&first.records, 900), (&first.wire_bytes, 900 << 20)] {
             count.add(n);
         }
-        let mut stats = first.carried();
+        let mut stats = first.for_next_session();
         stats.run_age = Duration::from_secs(90);
         for (count, n) in [(&stats.leased, 50), (&stats.pages, 50), (&stats.wire_bytes, 50 << 20)] {
             count.add(n);
