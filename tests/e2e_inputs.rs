@@ -54,7 +54,7 @@ fn no_output_replaces_an_input() {
             || replaced.contains("-O ./seeds.txt: this file is an input")
     );
     let replay = refused(&sandbox, &["replay", "pages", "-o", "./pages/"]);
-    assert!(replay.contains("-o ./pages/: is an input"), "{replay}");
+    assert!(replay.contains("-o ./pages/: this file is an input"), "{replay}");
     let both = refused(&sandbox, &["quality", "in.jsonl", "--stats", "new", "--html", "./new"]);
     assert!(both.contains("this file is also the file of --html"), "{both}");
     assert!(!sandbox.path("new").exists());
