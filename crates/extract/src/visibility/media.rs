@@ -1,5 +1,7 @@
 //! Conditions of style sheets, for a screen of 1,280 by 720 pixels.
 
+use super::condition;
+
 const WIDTH: f32 = 1280.0;
 const HEIGHT: f32 = 720.0;
 
@@ -22,36 +24,25 @@ pub(super) fn matches_everywhere(query: &str) -> bool {
 }
 
 fn matches_at(list: &str, width: f32) -> bool {
-    let list = list.trim().to_ascii_lowercase();
+    let list = condition::normalised(list);
     list.is_empty() || list.split(',').any(|one| query(one, width))
 }
 
 /// Returns true if a browser supports the condition of an `@supports` rule.
 pub(super) fn is_supported(condition: &str) -> bool {
-    let condition = condition.trim().to_ascii_lowercase();
-    let other_engine = ["-ms-", "-moz-", "-o-"].iter().any(|prefix| condition.contains(prefix));
-    let is_negated = condition.strip_prefix("not").is_some_and(|rest| rest.starts_with([' ', '(']));
-    is_negated == other_engine
+    let is_known = |test: &str| !["-ms-", "-moz-", "-o-"].iter().any(|prefix| test.contains(prefix));
+    condition::holds(&condition::normalised(condition), &is_known)
 }
 
 fn query(query: &str, width: f32) -> bool {
     let query = query.trim();
-    let (is_negated, query) = match query.strip_prefix("not").filter(|rest| rest.starts_with([' ', '('])) {
-        Some(rest) => (true, rest.trim_start()),
+    // `not` before a type negates the whole query
+    let (is_negated, query) = match query.strip_prefix("not ").filter(|rest| !rest.starts_with('(')) {
+        Some(rest) => (true, rest),
         None => (false, query.strip_prefix("only ").unwrap_or(query)),
     };
-    let holds = query.split(" or ").any(|part| part.split(" and ").all(|part| term(part.trim(), width)));
-    holds != is_negated
-}
-
-/// Evaluates a media type, or a feature in parentheses.
-fn term(term: &str, width: f32) -> bool {
-    let Some(feature) = term.strip_prefix('(') else { return matches!(term, "all" | "screen") };
-    let feature = feature.trim_matches(['(', ')', ' ']);
-    if let Some(feature) = feature.strip_prefix("not ") {
-        return !self::feature(feature.trim_matches(['(', ')', ' ']), width);
-    }
-    self::feature(feature, width)
+    let test = |term: &str| matches!(term, "all" | "screen") || feature(term, width);
+    condition::holds(query, &test) != is_negated
 }
 
 fn feature(feature: &str, width: f32) -> bool {
@@ -166,6 +157,10 @@ mod tests {
             ("(scripting: none)", false),
             ("(hover)", true),
             ("(unknown: 1)", false),
+            ("not screen and (min-width: 2000px)", true),
+            ("screen\nand (min-width: 600px)", true),
+            ("(min-width: 2000px) and ((hover) or (pointer: fine))", false),
+            ("(not (hover)) or (min-width: 600px)", true),
         ] {
             assert_eq!(matches(list), holds, "{list}");
         }
@@ -174,5 +169,8 @@ mod tests {
         assert!(matches_everywhere("(min-width: 1px)") && !matches_everywhere("(min-width: 600px)"));
         assert!(is_supported("(display: grid)") && is_supported("selector(:has(a))"));
         assert!(!is_supported("not (display: grid)") && !is_supported("(-ms-ime-align: auto)"));
+        assert!(!is_supported("(not (display: grid))"));
+        assert!(is_supported("(display: grid) and (not (-ms-ime-align: auto))"));
+        assert!(is_supported("(-moz-appearance: none) or (appearance: none)"));
     }
 }

@@ -7,6 +7,7 @@
 
 mod cascade;
 mod colour;
+mod condition;
 mod exempt;
 mod fade;
 mod first_look;

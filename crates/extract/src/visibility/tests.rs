@@ -24,7 +24,7 @@ fn extract(head: &str, snippet: &str) -> Extraction {
 const SENTENCE: &str = "FINDME a sentence of some length that stands in the middle of the article, for you.";
 
 /// Ways to hide a text: style sheet, and snippet with `{}` for the sentence.
-const HIDDEN: [(&str, &str); 51] = [
+const HIDDEN: &[(&str, &str)] = &[
     ("", r"<p style='d\69splay:none'>{}</p>"),
     ("", "<p style='display:/**/none'>{}</p>"),
     ("", "<p style='font:0/0 a'>{}</p>"),
@@ -89,7 +89,7 @@ fn text_hidden_by_a_style_is_not_content() {
 }
 
 /// Text that a reader can see or open, in the same form.
-const SEEN: [(&str, &str); 37] = [
+const SEEN: &[(&str, &str)] = &[
     ("", "<div role=region style='visibility:hidden'><div><p>{}</p></div></div>"),
     ("<style>.q{text-indent:100%}</style>", "<p class=q>{}</p>"),
     ("<style>.x&gt; p{display:none}</style>", "<p>{}</p>"),
@@ -105,6 +105,12 @@ const SEEN: [(&str, &str); 37] = [
     ("<style>@media print{.q{display:none}}</style>", "<p class=q>{}</p>"),
     ("<style media=print>.q{display:none}</style>", "<p class=q>{}</p>"),
     ("<style type='text/x-less'>.q{display:none}</style>", "<p class=q>{}</p>"),
+    ("<style>.a{color:red}}.q{display:none}</style>", "<p class=q>{}</p>"),
+    ("", "<p hidden=Until-Found>{}</p>"),
+    ("", "<map name=m><area href=/a alt=a><p>{}</p></map>"),
+    ("", "<table background=x.gif><tr><td><font color=white>{}</font></td></tr></table>"),
+    ("<style>@layer a{@layer b{.q{display:none}}.q{display:block}}</style>", "<p class=q>{}</p>"),
+    ("<style>@supports (not (display:grid)){.q{display:none}}</style>", "<p class=q>{}</p>"),
     ("<style>@media (max-width:600px){.q{display:none}}</style>", "<p class=q>{}</p>"),
     ("<style>.o{visibility:hidden}.q{visibility:visible}</style>", "<div class=o><p class=q>{}</p></div>"),
     ("<style>.o{font-size:0}.q{font-size:16px}</style>", "<div class=o><p class=q>{}</p></div>"),
