@@ -13,6 +13,7 @@ mod fade;
 mod first_look;
 mod index;
 mod judge;
+mod layers;
 mod media;
 mod names;
 mod property;
@@ -126,6 +127,7 @@ fn read_sheets<'a>(dom: &'a Dom, elements: &[u32], part: &[u32], budget: &Budget
     }
     sheets.resolve_variables();
     let mut links = dom.of_kind(|tag| tag == Tag::Link);
+    sheets.order_layers();
     let has_external = sheets.imports || links.any(|id| is_external_sheet(dom, id));
     (sheets, has_external)
 }

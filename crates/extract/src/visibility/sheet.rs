@@ -21,10 +21,6 @@ const MAX_NESTING: usize = 32;
 const MAX_DECLARATION: usize = 200;
 /// Bytes before a declaration that are searched for its rule.
 const MAX_PRELUDE: usize = 4096;
-/// Significant characters of a layer's name.
-const MAX_LAYER_NAME: usize = 64;
-/// Maximum layers of a page; later ones count as the last.
-const MAX_LAYERS: usize = 1000;
 /// Layer of rules outside of layers, which are stronger.
 pub(super) const NO_LAYER: u16 = u16::MAX;
 
@@ -77,7 +73,7 @@ pub(super) struct Sheets<'a> {
     variables: Vec<&'a str>,
     /// Evaluated lists of queries.
     queries: FxHashMap<&'a str, (bool, bool)>,
-    layers: Vec<String>,
+    pub(super) layers: Vec<String>,
     bytes: usize,
 }
 
@@ -313,23 +309,6 @@ impl<'a> Sheets<'a> {
         } else if keyword(rest, "import").is_some() {
             self.imports = true;
         }
-    }
-
-    /// Number of a layer, by its name and its outer layers.
-    fn layer(&mut self, name: &str, around: u16) -> u16 {
-        let outer = self.layers.get(usize::from(around)).cloned();
-        let name: String = name.trim().chars().take(MAX_LAYER_NAME).collect();
-        // an unnamed layer is unique
-        let own = if name.is_empty() { format!("{{{}}}", self.layers.len()) } else { name };
-        let full = outer.map_or(own.clone(), |outer| format!("{outer}.{own}"));
-        let known = self.layers.iter().position(|known| *known == full);
-        let at = known.unwrap_or_else(|| {
-            if self.layers.len() < MAX_LAYERS {
-                self.layers.push(full);
-            }
-            self.layers.len() - 1
-        });
-        at as u16
     }
 }
 

@@ -56,6 +56,15 @@ const HIDDEN: &[(&str, &str)] = &[
     ("<style>@media (min-width:1024px){.q{display:none}}</style>", "<p class=q>{}</p>"),
     ("<style>@media (width>=600px) and (hover){.q{display:none}}</style>", "<p class=q>{}</p>"),
     (r"<style>.q\:x{text-indent:-100em;white-space:nowrap}</style>", "<p class='q:x'>{}</p>"),
+    ("<style>@layer a{@layer b{.q{display:block}}.q{display:none}}</style>", "<p class=q>{}</p>"),
+    (
+        "<style>@layer a,b;@layer a.c{.q{display:block}}@layer b{.q{display:none}}</style>",
+        "<p class=q>{}</p>",
+    ),
+    (
+        "<style>.w{.q:not(.z){display:block}}.w .q.y.x{display:none}</style>",
+        "<div class=w><p class='q y x'>{}</p></div>",
+    ),
     ("<style>p:has(em){display:none}</style>", "<p>{} <em>x</em></p>"),
     ("<style>h1~p+div:not(:first-child){position:absolute;top:-100vh}</style>", "<div>{}</div>"),
     ("<style>@scope (.s){p{display:none}}</style>", "<div class=s><p>{}</p></div>"),
