@@ -21,6 +21,7 @@ mod scan;
 mod scripts;
 mod selector;
 mod sheet;
+mod validity;
 mod value;
 
 use crate::{

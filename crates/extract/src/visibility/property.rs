@@ -234,6 +234,9 @@ impl Property {
 
     /// Reads a value without `!important`, and sets its slots.
     pub(super) fn read<'a>(self, value: &'a str, set: &mut impl FnMut(Slot, Value<'a>)) {
+        if self.ignores(value) {
+            return;
+        }
         if let Some(slot) = self.slot() {
             set(slot, self.single(value));
             return;
