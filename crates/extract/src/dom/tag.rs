@@ -166,7 +166,6 @@ impl Tag {
                 | Self::Noembed
                 | Self::Noframes
                 | Self::Datalist
-                | Self::Map
                 | Self::Select
                 | Self::Textarea
                 | Self::Input

@@ -61,7 +61,9 @@ pub(super) fn by_attributes(dom: &Dom, id: u32) -> (HiddenReason, &str, &str) {
         match *name {
             local_name!("class") => class = value,
             local_name!("id") => own_id = value,
-            local_name!("hidden") if value != "until-found" => gone = HiddenReason::Hidden,
+            local_name!("hidden") if !value.eq_ignore_ascii_case("until-found") => {
+                gone = HiddenReason::Hidden;
+            }
             local_name!("aria-hidden") if value == "true" => gone = HiddenReason::Hidden,
             // the other letters differ from those of the names above
             _ if name.len() == 7 && &**name == "popover" => gone = HiddenReason::Hidden,

@@ -257,6 +257,10 @@ impl<'a> Cascade<'a> {
                 local_name!("text") if self.dom.tag(element) == Tag::Body => Slot::Colour,
                 local_name!("bgcolor") => Slot::Ground,
                 _ => continue,
+                local_name!("background") if !value.trim().is_empty() => {
+                    computed.challenge(Slot::Image, 0, Value::Hides, Origin::Attribute);
+                    continue;
+                }
             };
             if let Some(colour) = colour::of_attribute(value) {
                 computed.challenge(slot, 0, Value::Colour(colour), Origin::Attribute);
