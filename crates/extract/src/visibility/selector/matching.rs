@@ -216,9 +216,10 @@ impl<'a> Tree<'a> {
                 dom.attr(element, name).is_some_and(|value| test.holds(value, *ignores_case))
             }
             Simple::Nth { step, offset, from_end, of_type } => {
-                let place = self.place(element, *from_end, *of_type) as i32;
-                let behind = place - offset;
-                if *step == 0 { behind == 0 } else { behind % step == 0 && behind / step >= 0 }
+                let place = self.place(element, *from_end, *of_type);
+                // style sheets may name any number of 32 bits
+                let (behind, step) = (i64::from(place) - i64::from(*offset), i64::from(*step));
+                if step == 0 { behind == 0 } else { behind % step == 0 && behind / step >= 0 }
             }
             Simple::Only { of_type } => {
                 self.place(element, false, *of_type) == 1 && self.place(element, true, *of_type) == 1
