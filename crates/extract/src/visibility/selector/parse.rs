@@ -107,8 +107,9 @@ impl<'a> Reader<'_, 'a> {
     /// Reverses compounds. In a nested rule the elements are descendants of those of the outer rule.
     fn finish(&self, mut compounds: Vec<Compound<'a>>, specificity: u32, has_parent: bool) -> Selector<'a> {
         let mut specificity = specificity;
-        if let Some(around) = self.around {
-            specificity += most_specific(around);
+        // a list within `:not()` has that of the outer rule only by an ampersand
+        if let Some(around) = self.around.filter(|_| has_parent || self.depth == 0) {
+            specificity = specificity.saturating_add(most_specific(around));
             if !has_parent && self.depth == 0 {
                 let simple = vec![Simple::Is(Rc::clone(around))];
                 compounds.insert(0, Compound { simple, inwards: Combinator::Descendant });
@@ -143,7 +144,7 @@ impl<'a> Reader<'_, 'a> {
             Token::Colon => return self.pseudo(input, specificity),
             _ => return None,
         };
-        *specificity += weight;
+        *specificity = specificity.saturating_add(weight);
         Some(Found::Simple(found))
     }
 
@@ -161,7 +162,7 @@ impl<'a> Reader<'_, 'a> {
                 Some(Found::NoElement)
             }
             Token::Ident(name) => {
-                *specificity += CLASS;
+                *specificity = specificity.saturating_add(CLASS);
                 match name.to_ascii_lowercase().as_str() {
                     "before" | "after" | "first-line" | "first-letter" => Some(Found::NoElement),
                     name => Some(Found::Simple(pseudo_class(name)?)),
@@ -198,7 +199,7 @@ impl<'a> Reader<'_, 'a> {
                 let mut inner = Reader { around: self.around, is_relative, depth: self.depth + 1 };
                 let list = Rc::new(inner.list(input)?);
                 if name != "where" {
-                    *specificity += most_specific(&list);
+                    *specificity = specificity.saturating_add(most_specific(&list));
                 }
                 return Some(match name {
                     "not" => Simple::Not(list),
@@ -208,7 +209,7 @@ impl<'a> Reader<'_, 'a> {
                 });
             }
         };
-        *specificity += CLASS;
+        *specificity = specificity.saturating_add(CLASS);
         counted
     }
 }

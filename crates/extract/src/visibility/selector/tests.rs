@@ -66,6 +66,16 @@ fn specificity_counts_ids_classes_and_tags() {
 }
 
 #[test]
+fn specificity_of_many_ids_does_not_overflow() {
+    let ids = format!("{} {}", "#a".repeat(24), ":is(#b#b#b#b#b#b#b#b)".repeat(24));
+    let mut outer = parse(&ids, None).unwrap();
+    for _ in 0..31 {
+        outer = parse(&ids, Some(&outer)).unwrap();
+    }
+    assert_eq!(outer[0].specificity, u32::MAX);
+}
+
+#[test]
 fn nested_rules_match() {
     let dom = parse_html(PAGE, &Limits::default()).dom;
     let tree = Tree::new(&dom);
