@@ -122,13 +122,15 @@ impl<'a> Sheets<'a> {
                     None => at = behind_block(css.as_bytes(), at),
                 },
                 b'}' => {
+                    // an extra brace belongs to the selector behind it, which no browser takes
+                    if open.len() == 1 {
+                        is_selector = true;
+                        continue;
+                    }
                     self.declare(text, here);
-                    // an extra brace belongs to no block
-                    if open.len() > 1 {
-                        open.pop();
-                        if let Some(outer) = open.last_mut() {
-                            self.resume_rule(outer);
-                        }
+                    open.pop();
+                    if let Some(outer) = open.last_mut() {
+                        self.resume_rule(outer);
                     }
                 }
                 _ => self.statement(text, here),
@@ -421,7 +423,7 @@ mod tests {
             ),
             (".a{&.b{display:none}display:block}", vec![".a>&.b none!", ">.a block"]),
             (".a{@media screen{display:none}}", vec![">.a none!"]),
-            ("}}a{display:none}", vec![">a none!"]),
+            ("}}a{display:none}b{display:none}", vec![">}}a none!", ">b none!"]),
             ("x&gt; a{display:none}b{display:none}", vec![">x&gt; a none!", ">b none!"]),
             ("a{--x:{display:none};display:block}", vec![">a block"]),
             ("@layer x{a{display:none}}@import 'y';b{display:none}", vec![">a none!", ">b none!"]),
