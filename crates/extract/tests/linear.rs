@@ -45,7 +45,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 24] = [
+const KINDS: [Kind; 29] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -108,6 +108,26 @@ const KINDS: [Kind; 24] = [
     ("copyright signs", |n| "<p>© Ann Bell<p>some text".repeat(n)),
     ("names in brackets", |n| "<p>(Ann Bell)<p>some text".repeat(n)),
     ("titles on lines of their own", |n| "<span>Related articles</span><br>some text".repeat(n)),
+    ("rules for the classes of one element", |n| {
+        let rules = numbered(n, |i| format!(".c{i}.z{{display:none}}"));
+        format!("<style>{rules}</style><p class='{}'>some text", numbered(n, |i| format!("c{i} ")))
+    }),
+    ("rules for the words of one attribute", |n| {
+        let rules = numbered(n, |i| format!("[title~=a{i}]{{display:none}}"));
+        format!("<style>{rules}</style><p title='{}'>some text", "b ".repeat(n))
+    }),
+    ("declarations of a rule for many elements", |n| {
+        format!("<style>p{{{}}}</style>{}", "opacity:0;".repeat(n / 4), "<p>some text".repeat(n / 4))
+    }),
+    ("animations of many elements", |n| {
+        let frames = numbered(n / 8, |i| format!("@keyframes a{i}{{}}"));
+        let names = numbered(n / 8, |i| format!("b{i},"));
+        format!("<style>{frames}p{{opacity:0;animation:{names}c}}</style>{}", "<p>some text".repeat(n / 8))
+    }),
+    ("a long value of many elements", |n| {
+        let sum = "1px + ".repeat(n / 4);
+        format!("<style>p{{overflow:hidden;height:calc({sum}1px)}}</style>{}", "<p>some text".repeat(n / 4))
+    }),
     ("rules for any element", |n| {
         let rules = numbered(n, |i| format!("[a{i}]{{display:none}}"));
         format!("<style>{rules}</style>{}", "<p>some text".repeat(n))

@@ -118,8 +118,8 @@ impl<'a> Cascade<'a> {
     pub(super) fn hidden_by(&self, hiding: &Index<'a>, element: u32) -> Group {
         let mut group = 0;
         hiding.any(self.dom, element, |entry| {
-            let mut hides = self.sheets.rules[hiding.rule(entry) as usize].hides;
-            if self.tree.matches(hiding.selector(entry), element) {
+            let Rule { mut hides, steps, .. } = self.sheets.rules[hiding.rule(entry) as usize];
+            if self.tree.matches(hiding.selector(entry), element) && self.tree.take_steps(steps) {
                 for declaration in self.declarations(hiding.rule(entry)) {
                     if hides & declaration.property.bit() != 0 {
                         group |= declaration.property.group();
@@ -230,9 +230,10 @@ impl<'a> Cascade<'a> {
         let all = self.all();
         all.any(self.dom, element, |entry| {
             let (_, _, rule) = all.entries[entry as usize];
-            let Rule { is_elsewhere, sets, layer, .. } = self.sheets.rules[rule as usize];
+            let Rule { is_elsewhere, sets, layer, steps, .. } = self.sheets.rules[rule as usize];
             let selector = all.selector(entry);
-            if !is_elsewhere && sets & wanted != 0 && self.tree.matches(selector, element) {
+            let applies = !is_elsewhere && sets & wanted != 0 && self.tree.matches(selector, element);
+            if applies && self.tree.take_steps(steps) {
                 for declaration in self.declarations(rule) {
                     let weight = |important| weight(important, false, layer, selector.specificity, rule + 1);
                     apply(declaration, weight, Origin::Selector(entry), &mut computed);
@@ -256,11 +257,11 @@ impl<'a> Cascade<'a> {
                 local_name!("color") if self.dom.tag(element) == Tag::Font => Slot::Colour,
                 local_name!("text") if self.dom.tag(element) == Tag::Body => Slot::Colour,
                 local_name!("bgcolor") => Slot::Ground,
-                _ => continue,
                 local_name!("background") if !value.trim().is_empty() => {
                     computed.challenge(Slot::Image, 0, Value::Hides, Origin::Attribute);
                     continue;
                 }
+                _ => continue,
             };
             if let Some(colour) = colour::of_attribute(value) {
                 computed.challenge(slot, 0, Value::Colour(colour), Origin::Attribute);

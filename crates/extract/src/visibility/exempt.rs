@@ -5,11 +5,13 @@ use super::{
     fade::fades_in,
     property::{self, Slot, Value},
     scripts::runs_scripts,
+    sheet::{BYTES_PER_STEP, Rule},
 };
 use crate::dom::Tag;
 use html5ever::local_name;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 /// Maximum number of times that a node is counted as part of a hidden element.
 const LOOKS_PER_NODE: u32 = 8;
@@ -65,6 +67,8 @@ pub(super) struct Exemptions<'b, 'a> {
     counted: Cell<(u32, u64)>,
     /// Remaining nodes to count.
     looks: Cell<u32>,
+    /// Values that were searched for names of animations, by their place.
+    animated: RefCell<FxHashMap<(*const u8, usize), bool>>,
 }
 
 impl<'b, 'a> Exemptions<'b, 'a> {
@@ -73,7 +77,7 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         // an archived page may have lost its scripts, and kept the URLs of its style sheets
         let has_scripts = cascade.has_external || runs_scripts(dom);
         let looks = Cell::new(dom.len().saturating_mul(LOOKS_PER_NODE));
-        Self { cascade, rules, has_scripts, counted: Cell::default(), looks }
+        Self { cascade, rules, has_scripts, counted: Cell::default(), looks, animated: RefCell::default() }
     }
 
     /// Returns true if the page shows an element that the slot hides.
@@ -157,13 +161,10 @@ impl<'b, 'a> Exemptions<'b, 'a> {
     /// Returns true if an animation of the page runs, or a transition of the property exists, which needs a
     /// script.
     fn is_animated(&self, slot: Slot, computed: &Computed<'a>) -> bool {
+        // such a value may be as long as the page
+        let is_short = |value: &str| self.cascade.tree.take_steps(value.len() / BYTES_PER_STEP);
         let has_animation = match computed.get(Slot::Animation) {
-            Some(Value::Text(value)) => {
-                let animations = &self.cascade.sheets.animations;
-                let is_known =
-                    |word: &str| animations.iter().any(|name| name.trim_matches(['"', '\'']) == word);
-                value.split([' ', ',']).any(is_known) || self.cascade.has_external
-            }
+            Some(Value::Text(value)) => self.cascade.has_external || self.names_animation(value),
             _ => false,
         };
         let moves = match slot {
@@ -175,7 +176,7 @@ impl<'b, 'a> Exemptions<'b, 'a> {
             _ => "transform",
         };
         let has_transition = match computed.get(Slot::Transition) {
-            Some(Value::Text(value)) => {
+            Some(Value::Text(value)) if is_short(value) => {
                 let value = value.to_ascii_lowercase();
                 value.contains(moves)
                     || value.contains("all")
@@ -185,6 +186,13 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         };
         has_animation
             || has_transition && self.has_scripts && computed.origin(slot) != Some(Origin::Attribute)
+    }
+
+    /// Returns true if the value names an animation of the page. Elements share the values of rules.
+    fn names_animation(&self, value: &'a str) -> bool {
+        let animations = &self.cascade.sheets.animations;
+        let is_one = || value.split([' ', ',']).any(|word| animations.contains(word));
+        *self.animated.borrow_mut().entry((value.as_ptr(), value.len())).or_insert_with(is_one)
     }
 
     /// Returns true if the element has a name that scripts use.
@@ -223,8 +231,8 @@ impl<'b, 'a> Exemptions<'b, 'a> {
         };
         all.any(cascade.dom, element, |entry| {
             let rule = all.rule(entry);
-            let is_elsewhere = cascade.sheets.rules[rule as usize].is_elsewhere;
-            if !shows(rule) {
+            let Rule { is_elsewhere, steps, .. } = cascade.sheets.rules[rule as usize];
+            if !cascade.tree.take_steps(steps) || !shows(rule) {
                 return false;
             }
             let selector = all.selector(entry);

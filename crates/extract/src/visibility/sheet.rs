@@ -9,7 +9,7 @@ use super::{
 };
 use crate::budget::Budget;
 use rustc_hash::FxHashMap;
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 /// Maximum bytes of a page's style sheets.
 const MAX_BYTES: usize = 2 << 20;
@@ -23,6 +23,10 @@ const MAX_DECLARATION: usize = 200;
 const MAX_PRELUDE: usize = 4096;
 /// Layer of rules outside of layers, which are stronger.
 pub(super) const NO_LAYER: u16 = u16::MAX;
+/// Declarations of a rule that take no step.
+const FREE_DECLARATIONS: usize = 8;
+/// Bytes of a value that are read in one step.
+pub(super) const BYTES_PER_STEP: usize = 16;
 
 /// Properties in which variables are resolved.
 const HIDING_ALONE: Group =
@@ -36,6 +40,8 @@ pub(super) struct Rule<'a> {
     pub(super) parent: Option<u32>,
     pub(super) layer: u16,
     pub(super) declarations: Range<u32>,
+    /// Steps that reading the declarations takes, as for selectors.
+    pub(super) steps: usize,
     /// The properties that the declarations set.
     pub(super) sets: Group,
     /// Those whose values can hide.
@@ -62,7 +68,7 @@ pub(super) struct Sheets<'a> {
     pub(super) rules: Vec<Rule<'a>>,
     pub(super) declarations: Vec<Declaration<'a>>,
     /// Names of the animations.
-    pub(super) animations: Vec<&'a str>,
+    pub(super) animations: HashSet<&'a str>,
     /// True if a sheet imports others, which are not fetched.
     pub(super) imports: bool,
     /// Names of the examined elements. Without them each rule may match one.
@@ -203,7 +209,7 @@ impl<'a> Sheets<'a> {
                 Some(Open { rule: rule.or(here.rule), ..here })
             }
             "keyframes" | "-webkit-keyframes" => {
-                self.animations.push(condition);
+                self.animations.insert(condition.trim_matches(['"', '\'']));
                 None
             }
             _ => None,
@@ -245,6 +251,7 @@ impl<'a> Sheets<'a> {
             parent,
             layer,
             declarations: at..at,
+            steps: 0,
             sets: 0,
             hides: 0,
             is_elsewhere,
@@ -270,6 +277,9 @@ impl<'a> Sheets<'a> {
         }
         let rule = &mut self.rules[rule as usize];
         rule.declarations.end += 1;
+        // a few short ones are read in no time
+        rule.steps += usize::from(rule.declarations.len() > FREE_DECLARATIONS)
+            + declaration.value.len() / BYTES_PER_STEP;
         rule.sets |= declaration.property.bit();
         if declaration.hides {
             rule.hides |= declaration.property.bit();

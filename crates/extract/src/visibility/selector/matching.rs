@@ -11,6 +11,8 @@ use std::cell::{Cell, OnceCell};
 /// Maximum steps to other elements for all matches of a page, besides those per node.
 const STEPS: u32 = 2_000_000;
 const STEPS_PER_NODE: u32 = 40;
+/// Bytes of an attribute that are read in one step.
+const BYTES_PER_STEP: usize = 128;
 
 /// The tree, in the form that selectors need.
 pub(in crate::visibility) struct Tree<'a> {
@@ -120,6 +122,19 @@ impl<'a> Tree<'a> {
         left.is_some()
     }
 
+    /// Takes steps for a value that is read as a whole. Short values are free.
+    fn steps_over(&self, value: &str) -> bool {
+        self.take_steps(value.len() / BYTES_PER_STEP)
+    }
+
+    /// Takes several of the remaining steps, or all if there are fewer; then it returns false.
+    pub(in crate::visibility) fn take_steps(&self, steps: usize) -> bool {
+        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+        let left = self.steps.get().checked_sub(steps);
+        self.steps.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
     fn from(&self, compounds: &[Compound<'_>], at: usize, element: u32, scope: u32) -> Outcome {
         let Some(compound) = compounds.get(at) else { return Outcome::Fails };
         if !self.step() {
@@ -213,7 +228,8 @@ impl<'a> Tree<'a> {
                 self.has_class(element, class) && !matches!(&**class, "no-js" | "nojs" | "no-javascript")
             }
             Simple::Attribute { name, test, ignores_case } => {
-                dom.attr(element, name).is_some_and(|value| test.holds(value, *ignores_case))
+                let value = dom.attr(element, name);
+                value.is_some_and(|value| self.steps_over(value) && test.holds(value, *ignores_case))
             }
             Simple::Nth { step, offset, from_end, of_type } => {
                 let place = self.place(element, *from_end, *of_type);
@@ -249,7 +265,10 @@ impl<'a> Tree<'a> {
         if bits.get() == 0 {
             bits.set(own().fold(IS_KNOWN, |all, own| all | bit(own)));
         }
-        bits.get() & bit(class) != 0 && own().any(|own| own == class)
+        bits.get() & bit(class) != 0 && {
+            let value = self.dom.attr(element, &local_name!("class"));
+            value.is_some_and(|value| self.steps_over(value)) && own().any(|own| own == class)
+        }
     }
 
     fn inner(&self, selector: &Selector<'_>, element: u32, _scope: u32) -> bool {
@@ -302,7 +321,10 @@ impl Test<'_> {
         match self {
             Self::Present => true,
             Self::Equals(text) => value == fold(text),
-            Self::Word(text) => value.split_ascii_whitespace().any(|word| word == fold(text)),
+            Self::Word(text) => {
+                let text = fold(text);
+                value.split_ascii_whitespace().any(|word| word == text)
+            }
             Self::Dash(text) => {
                 value.strip_prefix(&fold(text)).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
             }

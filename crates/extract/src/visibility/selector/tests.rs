@@ -90,6 +90,19 @@ fn nested_rules_match() {
 }
 
 #[test]
+fn long_attributes_take_steps() {
+    let words = (0..40_000).map(|i| format!("c{i} ")).collect::<String>();
+    let dom = parse_html(&format!("<p class='{words}' title='{words}'>x</p>"), &Limits::default()).dom;
+    let p = (1..dom.len()).find(|id| dom.name(*id) == "p").unwrap();
+    for test in [".c1.z", "[title~=z]", "[title*=z i]"] {
+        let tree = Tree::new(&dom);
+        let list = parse(test, None).unwrap();
+        let tries = (0..20_000).take_while(|_| !tree.is_exhausted());
+        assert!(tries.filter(|_| !tree.matches(&list[0], p)).count() < 5_000, "{test}");
+    }
+}
+
+#[test]
 fn selector_matching_steps_are_bounded() {
     let html = format!("<div>{}</div>", "<p class=b>x</p>".repeat(5000));
     let dom = parse_html(&html, &Limits::default()).dom;
