@@ -3,6 +3,8 @@
 //! Built by html5ever (the HTML standard's algorithm) on our own sink. Three buffers hold everything: nodes,
 //! text, attribute values. No code here recurses, so depth costs no stack.
 
+#[cfg(test)]
+mod differential_tests;
 mod parse;
 mod references;
 mod sink;
