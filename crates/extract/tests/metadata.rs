@@ -36,6 +36,49 @@ fn text_adjoining_an_author_name_is_cut_off() {
 }
 
 #[test]
+fn labels_and_remarks_around_a_name_are_cut_off() {
+    for byline in [
+        "<p class=author>Ada Holm (Reuters</p>",
+        "<p class=author>(Ada Holm)</p>",
+        "<p class=author>Text und Interview: Ada Holm</p>",
+        "<p class=author>Article by: Ada Holm</p>",
+        "<p class=author>Ada Holm Published 6:47 p.m. March 5, 2024</p>",
+        "<p class=author>Ada Holm Veröffentlicht: 05.03.2024</p>",
+    ] {
+        assert_eq!(authors("", byline, ""), ["Ada Holm"], "{byline}");
+    }
+    let biography = "of the harbour ".repeat(50);
+    let long = format!("<meta name=author content='By Ada Holm on 5 March 2024 {biography}'>");
+    assert_eq!(authors(&long, "", ""), ["Ada Holm"]);
+    for whole in ["Ada Holm (hol)", "Ada Holm (Reuters, Oslo)", "Raoul (raoul)", "Ada (Addie) Holm"] {
+        assert_eq!(authors(&format!("<meta name=author content='{whole}.'>"), "", ""), [whole]);
+    }
+    assert_ne!(authors("", "<p class=author>Photographer: Ada Holm</p>", ""), ["Ada Holm"]);
+}
+
+#[test]
+fn character_references_in_data_are_decoded() {
+    let json = r#"[{"@type":"Recipe","name":"Mac &amp; Cheese","description":"Mom&#039;s","url":"https://h.test/?a=1&copy=2;3","recipeIngredient":["1 &frac12; cups"]},
+        {"@type":"Article","headline":"Ferry in winter","articleSection":"Food &amp; Drink","keywords":"M&amp;A, Sea &#8211; air",
+         "author":{"@type":"Person","name":"Nia O&#039;Dell","url":"/nia"},"publisher":{"name":"Spider&#039;s Web"}},
+        {"@type":"BreadcrumbList","itemListElement":[{"position":1,"name":"Plants &amp; Crops"}]}]"#;
+    let head = "<meta name=description content='It doesn&amp;#039;t sail'>";
+    let html = format!(
+        "<head><script type=application/ld+json>{json}</script>{head}</head><h1>Ferry in winter</h1>{TEXT}{TEXT}"
+    );
+    let found = metadata("http://holm.example/notes/ferry", &html);
+    assert_eq!(found.description.as_deref(), Some("It doesn't sail"));
+    assert_eq!(found.section.as_deref(), Some("Food & Drink"));
+    assert_eq!(found.site_name.as_deref(), Some("Spider's Web"));
+    assert_eq!(found.keywords, ["M&A", "Sea – air"]);
+    assert_eq!(found.breadcrumbs, ["Plants & Crops"]);
+    assert_eq!(found.author_urls[0].url, "http://holm.example/nia");
+    let structured = found.structured.unwrap();
+    assert!(structured.contains("Mac & Cheese") && structured.contains("1 ½ cups"), "{structured}");
+    assert!(structured.contains("https://h.test/?a=1&copy=2;3"), "{structured}");
+}
+
+#[test]
 fn class_names_and_author_links_mark_an_author() {
     for byline in [
         "<a class=_authorName_1r0t6_51 href=/x>Ada Holm</a>",

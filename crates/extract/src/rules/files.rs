@@ -348,6 +348,12 @@ pub(crate) struct Boilerplate {
     pub(crate) no_names: Vec<String>,
     #[serde(default)]
     pub(crate) clause_starts: Vec<String>,
+    /// Names of texts in labels of authors.
+    #[serde(default)]
+    pub(crate) text_words: Vec<String>,
+    /// Labels of a date behind the name of an author.
+    #[serde(default)]
+    pub(crate) date_labels: Vec<String>,
     #[serde(default)]
     pub(crate) author_words: AuthorWords,
     #[serde(default)]

@@ -19,7 +19,7 @@ pub(super) fn split(text: &str) -> Vec<String> {
     }
     // A character reference ends with the sign that separates names.
     let plain = plain(text).unwrap_or_default();
-    plain
+    let parts: Vec<String> = plain
         .split([';', '|', '\n', '·', '•'])
         .flat_map(|part| match part.split_once('/') {
             // "dpa/kern" is one agency.
@@ -37,12 +37,31 @@ pub(super) fn split(text: &str) -> Vec<String> {
         .flat_map(|part| part.split(" & "))
         .flat_map(|part| part.split(", "))
         .filter_map(non_empty)
-        .collect()
+        .collect();
+    with_remarks(&parts)
 }
+
+/// Joins the parts of a remark in brackets: "Ada Holm (Reuters, Oslo)".
+fn with_remarks(parts: &[String]) -> Vec<String> {
+    let is_open = |part: &str| part.rfind('(').is_some_and(|open| !part[open..].contains(')'));
+    let mut out = Vec::with_capacity(parts.len());
+    let mut rest = parts;
+    while let [first, behind @ ..] = rest {
+        let closing = behind.iter().take(MAX_REMARK).position(|part| part.contains(')'));
+        let len = closing.filter(|_| is_open(first)).map_or(1, |at| at + 2);
+        let (name, next) = rest.split_at(len);
+        out.push(name.join(", "));
+        rest = next;
+    }
+    out
+}
+
+/// Maximum further parts of a remark.
+const MAX_REMARK: usize = 4;
 
 /// Cleans a name for a record; returns none if it is no name.
 pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> {
-    let folded = text::fold(name);
+    let folded = text::fold(text::head(name, MAX_TEXT));
     let mut name = folded.as_str();
     for prefix in s.page.rules.boilerplate.author_words.all.iter() {
         if let Some(rest) = behind(name, prefix) {
@@ -51,8 +70,7 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
     }
     // "Name on 5 March", "Name5/3/2024": the name ends where the date begins.
     let name = name.split(" on ").next().unwrap_or(name);
-    let is_date_word =
-        |word: &str| DATE_WORDS.contains(&word) || s.page.rules.dates.is_month(&word.to_lowercase());
+    let is_date_word = |word: &str| begins_date(s, word);
     let ends_in_date_word =
         |text: &str| text.trim_end().rsplit_once(' ').is_some_and(|(_, last)| is_date_word(last));
     let name = match name.find(|c: char| c.is_ascii_digit()) {
@@ -71,12 +89,12 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
     // "Ada Holm am", "Ada Holm March": the date after it was cut off.
     while let Some((head, last)) = name.rsplit_once(' ')
         && name.len() < folded.len()
-        && is_date_word(last)
+        && is_date_word(last.trim_end_matches(':'))
     {
         name = head.trim_end();
     }
     // The account behind a name.
-    let name = name.trim_matches(is_edge).split(" <").next().unwrap_or_default().to_owned();
+    let name = without_edges(behind_label(s, name)).split(" <").next().unwrap_or_default().to_owned();
     // "Jan Koch", "April Ho": the name of a month alone, or with digits after it, is a date.
     let mut parts = name.split([' ', '.']).filter(|part| !part.is_empty());
     let month = parts.next().is_some_and(|word| s.page.rules.dates.is_month(&word.to_lowercase()));
@@ -103,9 +121,37 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
     (!bad).then_some(name)
 }
 
+/// Bytes of a text in which a name stands; the steps take more than linear time.
+const MAX_TEXT: usize = 500;
+
+/// The name without signs around it. A remark in brackets behind it ("Ada Holm (hol)") stays whole; one that a list cut off goes.
+fn without_edges(name: &str) -> &str {
+    let start = name.len() - name.trim_start_matches(is_edge).len();
+    let bare = name.trim_matches(is_edge);
+    let end = start + bare.len();
+    match bare.rfind('(') {
+        Some(open) if !bare[open..].contains(')') => match name[end..].starts_with(')') {
+            true => &name[start..=end],
+            false => bare[..open].trim_end(),
+        },
+        _ => bare,
+    }
+}
+
+/// The full name behind the label of a text: "Text and interview: Ada Holm". Pictures have other authors.
+fn behind_label<'a>(s: &Sources<'_>, name: &'a str) -> &'a str {
+    let Some((label, behind)) = name.split_once(": ") else { return name };
+    let lower = label.to_lowercase();
+    let is_text = |word: &str| s.page.rules.boilerplate.text_words.iter().any(|text| text == word);
+    let is_label = lower.split(' ').count() <= MAX_LABEL && lower.split(' ').any(is_text);
+    if is_label && is_full(behind.trim()) { behind.trim() } else { name }
+}
+
+/// Maximum words of a label in front of a name.
+const MAX_LABEL: usize = 3;
 /// Returns true for signs around a name.
 const fn is_edge(c: char) -> bool {
-    matches!(c, ',' | '.' | ':' | '-' | '–' | '|' | '●' | '@' | '"' | ' ' | '(' | ')' | '<' | '>')
+    matches!(c, ',' | '.' | ':' | '-' | '–' | '—' | '|' | '●' | '@' | '"' | ' ' | '(' | ')' | '<' | '>')
 }
 
 /// Words of unfilled fields for a name.
@@ -138,6 +184,14 @@ fn counts(s: &Sources<'_>, name: &str) -> bool {
         number.bytes().all(|b| b.is_ascii_digit())
             && (is_unit || s.page.rules.dates.is_month(&word.to_lowercase()))
     })
+}
+
+/// Returns true for a word between a name and a date, the label of a date, and a month.
+fn begins_date(s: &Sources<'_>, word: &str) -> bool {
+    let lower = word.to_lowercase();
+    DATE_WORDS.contains(&word)
+        || s.page.rules.boilerplate.date_labels.contains(&lower)
+        || s.page.rules.dates.is_month(&lower)
 }
 
 /// Words between a name and a date.
