@@ -1,6 +1,6 @@
 //! Section, access, URLs of authors, and the object of a recipe, a product or the like.
 
-use super::{Sources, authors::is_marked_link, jsonld, microdata, non_empty, types};
+use super::{Sources, authors::is_marked_link, jsonld, microdata, non_empty, title::plain, types};
 use crate::dom::Tag;
 use crawl_model::AuthorUrl;
 use html5ever::local_name;
@@ -50,7 +50,7 @@ const MAX_BYTES: usize = 32 << 10;
 /// The section of the site that the page calls its own.
 pub(super) fn section(s: &Sources<'_>) -> Option<String> {
     let in_json = || jsonld::text(s.main?.get("articleSection")?);
-    s.metas.first(&["article:section"]).or_else(in_json).and_then(non_empty)
+    s.metas.first(&["article:section"]).or_else(in_json).and_then(plain)
 }
 
 /// Access to the page by its data: its own value, else that of a part (`hasPart`).
@@ -80,8 +80,8 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     });
     let in_json = |author: &String| {
         let objects = objects.iter().map(|object| s.json.by_id(&s.nodes, object).unwrap_or(object));
-        let named =
-            objects.filter_map(|object| Some((object, words(object.get("name").and_then(jsonld::text)?))));
+        let named = objects
+            .filter_map(|object| Some((object, words(&plain(object.get("name").and_then(jsonld::text)?)?))));
         let named: Vec<(&Value, Vec<String>)> = named.collect();
         best(&named, author, &|object| s.page.resolve(address_of(object)?))
     };
@@ -167,7 +167,9 @@ fn trimmed(value: &Value, depth: usize) -> Option<Value> {
                 list.iter().filter_map(|value| nested(value, depth)).take(MAX_ENTRIES).collect();
             (!list.is_empty()).then_some(Value::Array(list))
         }
-        Value::String(text) => non_empty(text).map(Value::String),
+        // ampersands of a URL begin its parameters
+        Value::String(text) if text.contains("://") => non_empty(text).map(Value::String),
+        Value::String(text) => plain(text).map(Value::String),
         Value::Null => None,
         Value::Bool(_) | Value::Number(_) => Some(value.clone()),
     }

@@ -311,7 +311,7 @@ fn site_name(s: &Sources<'_>) -> Option<String> {
             jsonld::text(site.get("name")?)
         })
     };
-    named.or_else(from_json).and_then(non_empty)
+    named.or_else(from_json).and_then(title::plain)
 }
 
 fn described(s: &Sources<'_>) -> Option<String> {
@@ -322,7 +322,7 @@ fn described(s: &Sources<'_>) -> Option<String> {
         "dc.description",
         "dcterms.description",
     ]);
-    named.or_else(|| jsonld::text(s.main?.get("description")?)).and_then(non_empty)
+    named.or_else(|| jsonld::text(s.main?.get("description")?)).and_then(title::plain)
 }
 
 fn image(s: &Sources<'_>) -> Option<String> {
@@ -339,6 +339,8 @@ fn image(s: &Sources<'_>) -> Option<String> {
 fn keywords(s: &Sources<'_>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut add = |text: &str| {
+        // a character reference ends with the sign that separates words
+        let text = title::plain(text).unwrap_or_default();
         for word in text.split([',', ';']).filter_map(non_empty) {
             if out.len() < MAX_LIST && word.len() <= 100 && !out.contains(&word) {
                 out.push(word);
@@ -367,7 +369,7 @@ fn breadcrumbs(s: &Sources<'_>) -> Vec<String> {
     for item in list.into_iter().flatten().take(MAX_LIST) {
         let position = item.get("position").and_then(|p| p.as_i64().or_else(|| p.as_str()?.parse().ok()));
         let name = item.get("name").or_else(|| item.get("item")?.get("name")).and_then(Value::as_str);
-        if let Some(name) = name.and_then(non_empty) {
+        if let Some(name) = name.and_then(title::plain) {
             trail.push((position.unwrap_or(trail.len() as i64), name));
         }
     }
