@@ -109,6 +109,21 @@ fn literal(text: &str) -> Option<(String, usize)> {
                 c @ ('\\' | '"' | '\'' | '/') => out.push(c),
                 'n' => out.push('\n'),
                 't' => out.push('\t'),
+                // templates write quotes and braces this way
+                kind @ ('x' | 'u') => {
+                    let digits = if kind == 'x' { 2 } else { 4 };
+                    let code = text.get(at + 2..at + 2 + digits);
+                    let code = code.filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+                    let code = code.and_then(|code| u32::from_str_radix(code, 16).ok());
+                    match code.and_then(char::from_u32) {
+                        Some(c) => {
+                            out.push(c);
+                            chars.nth(digits - 1);
+                        }
+                        // half of a pair, which JSON knows as well
+                        None => out.extend(['\\', kind]),
+                    }
+                }
                 // other escapes are those of JSON, which is read next
                 c => out.extend(['\\', c]),
             },
@@ -163,6 +178,13 @@ mod tests {
                 vec![json!({"t": "a \"b\" ä\n"})],
             ),
             (r#"self.s = JSON.parse('{"t":"it\'s"}')"#, vec![json!({"t": "it's"})]),
+            (
+                r#"a=JSON.parse("\u007B\u0022t\u0022: \u0022\u003Cp\u003E\ud83d\ude00\u0022}")"#,
+                vec![json!({"t": "<p>😀"})],
+            ),
+            (r"a=JSON.parse('\x7b\x22t\x22:\x22a\\n\x22}')", vec![json!({"t": "a\n"})]),
+            (r"a=JSON.parse('\x7b\xz')", vec![]),
+            (r"a=JSON.parse('\x7b\x22t\x22:\x22\u+041\x22}')", vec![]),
             (r#"window.n=(function(a){return {a}})("x")"#, vec![]),
             (r#"if (a == {"b":1}) {}"#, vec![]),
             ("window.s={\"open\":", vec![]),
