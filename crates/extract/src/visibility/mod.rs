@@ -127,8 +127,8 @@ fn read_sheets<'a>(dom: &'a Dom, elements: &[u32], part: &[u32], budget: &Budget
         read_sheet(dom, *id, &mut sheets, budget);
     }
     sheets.resolve_variables();
-    let mut links = dom.of_kind(|tag| tag == Tag::Link);
     sheets.order_layers();
+    let mut links = dom.of_kind(|tag| tag == Tag::Link);
     let has_external = sheets.imports || links.any(|id| is_external_sheet(dom, id));
     (sheets, has_external)
 }
