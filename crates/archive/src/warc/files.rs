@@ -143,7 +143,12 @@ impl WarcFiles {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
                 file => file?,
             };
-            file.try_lock()?;
+            // another process may take it for that of a killed one before it is locked
+            match file.try_lock() {
+                Ok(()) if is_named(&file, &path)? => {}
+                Ok(()) | Err(TryLockError::WouldBlock) => continue,
+                Err(TryLockError::Error(e)) => return Err(e),
+            }
             self.has_new_names = true;
             self.current = Some(Current { file, path, length: 0 });
             return Ok(name);
@@ -221,6 +226,23 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// Returns true if a path leads to an open file, which may have been closed or removed by another process.
+#[cfg(unix)]
+fn is_named(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let found = match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+        found => found?,
+    };
+    let own = file.metadata()?;
+    Ok((own.dev(), own.ino()) == (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_named(_: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
+}
+
 /// Closes the files that no process writes.
 fn end_leftovers(folder: &Path) -> io::Result<Vec<Leftover>> {
     let mut leftovers = Vec::new();
@@ -229,10 +251,14 @@ fn end_leftovers(folder: &Path) -> io::Result<Vec<Leftover>> {
         if !path.as_os_str().to_string_lossy().ends_with(&format!(".warc.gz{OPEN}")) {
             continue;
         }
-        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+            // its process has closed it since
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            file => file?,
+        };
         match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => continue,
+            Ok(()) if is_named(&file, &path)? => {}
+            Ok(()) | Err(TryLockError::WouldBlock) => continue,
             Err(TryLockError::Error(e)) => return Err(e),
         }
         leftovers.push(end_leftover(&path, &file)?);
@@ -432,6 +458,31 @@ mod tests {
         let (directory, leftover) = damaged_file(&members[..1], |bytes| bytes[middle] ^= 0xff);
         assert_eq!((names(directory.path()).len(), leftover.places), (1, 1));
         assert_eq!(names(directory.path()), ["a-00000.warc.gz.damaged"]);
+    }
+
+    /// Workers share a folder: some begin and close files while others look for those of killed processes.
+    #[test]
+    fn workers_open_a_folder_while_others_write() {
+        const FILES: usize = 300;
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path();
+        let one = member(b"one");
+        let write = |name: &str| {
+            for number in 0..FILES {
+                let mut files = WarcFiles::open(folder, &format!("{name}{number}"), 1 << 20).unwrap();
+                files.begin().unwrap();
+                files.append(&one).unwrap();
+                files.end().sync().unwrap();
+            }
+        };
+        std::thread::scope(|scope| {
+            for name in ["a", "b", "c"] {
+                scope.spawn(move || write(name));
+            }
+        });
+        let names = names(folder);
+        assert_eq!(names.len(), 3 * FILES);
+        assert!(names.iter().all(|name| payloads(&folder.join(name)) == [b"one"]));
     }
 
     #[test]
