@@ -154,6 +154,58 @@ fn navigation_to_another_page_is_an_error() {
     assert_eq!(hits.iter().filter(|path| *path == "/inside").count(), 1, "{hits:?}");
 }
 
+/// A link with `download` that a script clicks leaves the page as it is, and no file is requested.
+#[test]
+#[ignore = "needs Chromium"]
+fn page_that_starts_a_download_is_rendered() {
+    let (renderer, _profiles) = renderer(patient);
+    let click = "const a = document.createElement('a'); a.href = '/file'; a.download = 'file'; a.click()";
+    let server = Server::start(
+        "127.0.0.1",
+        pages(&[
+            ("/now", script(&format!("app.textContent = '{TEXT}'; {click}"))),
+            ("/later", script(&format!("setTimeout(() => {{ app.textContent = '{TEXT}'; {click} }}, 100)"))),
+            ("/file", "data".into()),
+        ]),
+    );
+    for path in ["/now", "/later", "/now"] {
+        let (url, own) = (server.url(path), server.url(path));
+        let page = block_on(renderer.render_page(&url, Vec::new(), false, move |to| to.path() == own.path()));
+        let page = page.unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.html.contains(&format!(">{TEXT}<")) && page.settled, "{path}: {}", page.html);
+    }
+    assert!(!server.hits().iter().any(|path| path == "/file"), "{:?}", server.hits());
+}
+
+/// JSON cannot hold a half of a character, which a script or the limit of the HTML leaves of an emoji.
+#[test]
+#[ignore = "needs Chromium"]
+fn half_of_a_character_is_replaced() {
+    let (renderer, _profiles) = renderer(|settings| {
+        patient(settings);
+        settings.max_html = 1000;
+    });
+    let cut = "app.textContent = 'cut ' + '\\ud83d' + ' whole \\ud83d\\ude00'; \
+               String.prototype.toWellFormed = null";
+    let server = Server::start(
+        "127.0.0.1",
+        pages(&[
+            ("/half", script(cut)),
+            ("/long", format!("<meta charset=utf-8>{}", "\u{1f600}".repeat(600))),
+            ("/odd", format!("<meta charset=utf-8>x{}", "\u{1f600}".repeat(600))),
+        ]),
+    );
+    let html = |path: &str| {
+        let page = render(&renderer, &server.url(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        (page.html, page.truncated)
+    };
+    let (cut, truncated) = html("/half");
+    assert!(cut.contains("cut \u{fffd} whole \u{1f600}<") && !truncated, "{cut}");
+    // one of the two is cut within an emoji
+    let ends = ["/long", "/odd"].map(|path| html(path).0.chars().next_back());
+    assert!(ends.contains(&Some('\u{fffd}')) && ends.contains(&Some('\u{1f600}')), "{ends:?}");
+}
+
 #[test]
 #[ignore = "needs Chromium"]
 fn page_measures_the_configured_viewport() {

@@ -30,6 +30,11 @@ const htmlOf = (root) => {
   return root.outerHTML;
 };
 
+// Half an emoji, as of a text that a script or the limit has cut, stands for no character: JSON with it is refused.
+const wellFormed = Function.prototype.call.bind(String.prototype.toWellFormed || function () {
+  return this.replace(/\p{Surrogate}/gu, '\ufffd');
+});
+
 // Cookies that scripts cannot see come with a response, which the crawler sees; frames may have their own.
 const mayHaveCookies = () => {
   try {
@@ -58,6 +63,6 @@ const run = async ({ until, refreshes, consent, scrolling, steps, maxHtml }) => 
   const html = htmlOf(document.documentElement);
   const truncated = html.length > maxHtml;
   const goesOn = !settled || truncated || intervals.size > 0;
-  return { html: truncated ? html.slice(0, maxHtml) : html, url: location.href, settled, dismissed, scrolls, truncated, goesOn, cookies: mayHaveCookies(), times };
+  return { html: wellFormed(truncated ? html.slice(0, maxHtml) : html), url: location.href, settled, dismissed, scrolls, truncated, goesOn, cookies: mayHaveCookies(), times };
 };
 Object.defineProperty(window, rules.key, { value: run });
