@@ -97,6 +97,7 @@ impl ParquetRecords {
         folder_exists(path).map_err(|source| OutputError::Write { name: name.clone(), source })?;
         let columns = RecordColumns::of(fields.as_ref());
         let journal = Journal::open(&part_of(path), before)?;
+        share_as_the_table(path, &journal).map_err(|e| journal.file().fail(e))?;
         let (path, lines) = (path.to_owned(), Vec::new());
         let mut opened = Self { path, name, columns, fields, journal, stale: false, lines, damage: None };
         opened.settle_journal(before)?;
@@ -226,7 +227,12 @@ impl ParquetRecords {
     fn make_table_as(&self, new: &Path, head: Option<&Head>) -> io::Result<Vec<Range<u64>>> {
         let columns = self.columns.columns();
         let notes: Vec<(&str, &str)> = head.iter().map(|head| (NOTE, head.journal.as_str())).collect();
-        let out = BufWriter::with_capacity(1 << 18, File::create(new)?);
+        let file = File::create(new)?;
+        // the table may be private
+        if let Ok(found) = std::fs::metadata(&self.path) {
+            file.set_permissions(found.permissions())?;
+        }
+        let out = BufWriter::with_capacity(1 << 18, file);
         let mut rows = ParquetTable::with_notes(out, &columns, &notes).map_err(unwritable)?;
         let mut damaged = Vec::new();
         if let Some(head) = head {
@@ -325,6 +331,21 @@ fn remove_finished_journal(
         std::fs::remove_file(&part).and_then(|()| sync_folder(&part)).map_err(fail)?;
     }
     Ok(())
+}
+
+/// Gives a new journal the permissions of its table, which may be private. The journal stays writable.
+fn share_as_the_table(path: &Path, journal: &Journal) -> io::Result<()> {
+    let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
+    if journal.file().length() > 0 {
+        return Ok(());
+    }
+    let mut permissions = found.permissions();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        permissions.set_mode(permissions.mode() | 0o600);
+    }
+    std::fs::set_permissions(part_of(path), permissions)
 }
 
 /// The journal of a table.

@@ -55,6 +55,29 @@ fn runs_add_to_the_table_and_rounds_replace_it() {
 }
 
 #[test]
+fn table_keeps_its_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    for id in ["a", "b"] {
+        let mut output = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+        write(&mut output, &[id]);
+        if id == "b" {
+            assert_eq!(mode(&part_of(&path)), 0o600, "the journal has records, too");
+        }
+        output.finish().unwrap();
+        drop(output);
+        std::fs::remove_file(part_of(&path)).unwrap();
+        if id == "a" {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o400)).unwrap();
+        }
+    }
+    assert_eq!(mode(&path), 0o400);
+    assert_eq!(rows(&path), ["a", "b"]);
+}
+
+#[test]
 fn journal_already_in_the_table_is_not_added_again() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pages.parquet");
