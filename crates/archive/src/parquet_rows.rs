@@ -10,7 +10,25 @@ use parquet::{
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// Row groups, and their mean bytes, from which on a table counts as fragmented.
+const MANY_GROUPS: usize = 64;
+const SMALL_GROUP: u64 = 4 << 20;
+
 impl ParquetFile {
+    /// Number of row groups.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.reader.metadata().num_row_groups()
+    }
+
+    /// Returns true if it has many small row groups, which make reading slow. The format ends at 32,767 groups.
+    #[must_use]
+    pub fn is_fragmented(&self) -> bool {
+        let groups = self.reader.metadata().row_groups();
+        let bytes: u64 = groups.iter().map(|group| u64::try_from(group.total_byte_size()).unwrap_or(0)).sum();
+        groups.len() >= MANY_GROUPS && bytes < SMALL_GROUP.saturating_mul(groups.len() as u64)
+    }
+
     /// Columns of a table that [`ParquetTable`](crate::ParquetTable) wrote.
     ///
     /// # Errors

@@ -253,13 +253,14 @@ impl ParquetRecords {
 }
 
 impl ParquetRecords {
-    /// Appends the rows of a table. One of an earlier version may have other columns that can be null.
+    /// Appends the rows of a table. One of an earlier version may have other columns that can be null. The small row
+    /// groups of many runs are joined.
     fn append<W: Write + Send>(
         &self,
         rows: &mut ParquetTable<W>,
         old: &ParquetFile,
     ) -> Result<(), ArchiveError> {
-        if old.has_columns(&self.columns.columns()) {
+        if old.has_columns(&self.columns.columns()) && !old.is_fragmented() {
             return rows.append(old);
         }
         old.each_row(&mut |row| rows.push(self.columns.row_of_table(row)))

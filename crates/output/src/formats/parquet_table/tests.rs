@@ -55,6 +55,21 @@ fn runs_add_to_the_table_and_rounds_replace_it() {
 }
 
 #[test]
+fn row_groups_of_many_runs_are_joined() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.parquet");
+    let ids: Vec<String> = (0..70).map(|n| format!("{n:03}")).collect();
+    for id in &ids {
+        let mut output = ParquetRecords::open(&path, Before::Unknown, None).unwrap();
+        write(&mut output, &[id]);
+        output.finish().unwrap();
+    }
+    assert_eq!(rows(&path), ids);
+    let table = table(&path).unwrap().unwrap();
+    assert_eq!((table.rows(), table.is_fragmented(), table.groups()), (70, false, 6));
+}
+
+#[test]
 fn table_keeps_its_permissions() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
