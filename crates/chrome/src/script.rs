@@ -85,14 +85,24 @@ pub(crate) fn page_script(settings: &ChromeSettings) -> String {
     SCRIPT.replacen("= RULES;", &format!("= {rules};"), 1)
 }
 
+/// Traits of a page's response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traits {
+    /// It leads elsewhere.
+    pub(crate) refreshes: bool,
+    /// It forbids all scripts, so no timer of ours runs.
+    pub(crate) inert: bool,
+}
+
 /// Call that waits for the page and takes it. `left` is the remaining time to settle, `steps` the remaining
-/// scroll steps; `refreshes` is true if the response leads elsewhere.
-pub(crate) fn take_call(settings: &ChromeSettings, left: Duration, steps: u32, refreshes: bool) -> String {
+/// scroll steps. An inert page is taken at once; it has settled if it is loaded.
+pub(crate) fn take_call(settings: &ChromeSettings, left: Duration, steps: u32, traits: Traits) -> String {
+    let Traits { refreshes, inert } = traits;
     let Budgets { consent, scroll, .. } = settings.budgets;
     // by the clock, since the call waits while the page blocks its thread
     let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + left;
     let options = serde_json::json!({
-        "until": millis(until), "refreshes": refreshes, "consent": millis(consent), "scrolling": millis(scroll),
+        "until": millis(until), "refreshes": refreshes, "inert": inert, "consent": millis(consent), "scrolling": millis(scroll),
         "steps": steps, "maxHtml": settings.max_html,
     });
     format!("window.{KEY}({options})")

@@ -3,6 +3,7 @@
 use crate::{
     cdp::{Pending, Session},
     error::RenderError,
+    script::Traits,
 };
 use headless_chrome::protocol::cdp::{
     Fetch::{self, events::RequestPausedEventParams},
@@ -174,9 +175,27 @@ impl PageState {
     }
 
     /// Returns true if the document's response makes the browser load another one.
-    pub(crate) fn refreshes(&self) -> bool {
+    fn refreshes(&self) -> bool {
         let all = self.document.as_ref().and_then(|document| document.headers.0.as_ref());
         names_and_values(all).any(|(name, _)| name.eq_ignore_ascii_case("refresh"))
+    }
+
+    /// Traits of the document's response.
+    pub(crate) fn traits(&self) -> Traits {
+        Traits { refreshes: self.refreshes(), inert: self.is_inert() }
+    }
+
+    /// Returns true if the document's response forbids all scripts by `sandbox` of its Content-Security-Policy.
+    fn is_inert(&self) -> bool {
+        let all = self.document.as_ref().and_then(|document| document.headers.0.as_ref());
+        names_and_values(all)
+            .filter(|(name, _)| name.eq_ignore_ascii_case("content-security-policy"))
+            .flat_map(|(_, value)| value.split([';', ',', '\n']))
+            .any(|directive| {
+                let mut words = directive.split_ascii_whitespace();
+                words.next().is_some_and(|name| name.eq_ignore_ascii_case("sandbox"))
+                    && !words.any(|word| word.eq_ignore_ascii_case("allow-scripts"))
+            })
     }
 
     fn on_loaded(&mut self, id: &str) {

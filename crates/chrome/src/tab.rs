@@ -28,6 +28,8 @@ const MARGIN: Duration = Duration::from_secs(2);
 const CLOSE: Duration = Duration::from_secs(5);
 /// Maximum documents that a page leads to by script, in sequence.
 const MAX_HOPS: u32 = 10;
+/// Pause between two looks at a page without scripts that is not loaded, unless an event comes.
+const LOAD_PAUSE: Duration = Duration::from_millis(20);
 /// Limit of stopping a page's scripts.
 const QUIET: Duration = Duration::from_secs(1);
 
@@ -236,7 +238,8 @@ impl PageTab {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let steps = tools.settings.scrolls.saturating_sub(scrolls);
-            let call = take_call(tools.settings, left, steps, lock(&self.seen).refreshes());
+            let traits = lock(&self.seen).traits();
+            let call = take_call(tools.settings, left, steps, traits);
             let error = match self.call(call, limit + BROWSER_LIMIT) {
                 // the document in place of a crashed one is not the page
                 Ok(_) if lock(&self.seen).crashed => return Err(RenderError::Crashed),
@@ -244,6 +247,10 @@ impl PageTab {
                     scrolls += taken.scrolls;
                     taken.scrolls = scrolls;
                     if taken.settled && !left.is_zero() && self.was_loading(at, until) {
+                        continue;
+                    }
+                    if traits.inert && !taken.settled && !left.is_zero() {
+                        let _ = self.bell.recv_timeout(LOAD_PAUSE);
                         continue;
                     }
                     return Ok((taken, guard.taken() != Step::None));

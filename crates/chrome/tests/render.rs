@@ -177,6 +177,32 @@ fn page_that_starts_a_download_is_rendered() {
     assert!(!server.hits().iter().any(|path| path == "/file"), "{:?}", server.hits());
 }
 
+/// A policy without `allow-scripts` stops the timers of our script, too.
+#[test]
+#[ignore = "needs Chromium"]
+fn sandboxed_page_is_taken_without_its_scripts() {
+    let (renderer, _profiles) = renderer(patient);
+    let text = format!("<p id=app>{TEXT}</p><script>app.textContent = 'scripts'</script><img src=/slow.png>");
+    let mut served = pages(&[
+        ("/none", text.clone()),
+        ("/some", text),
+        ("/late", format!("<p>{}<i>{TEXT}</i>", "word ".repeat(200_000))),
+    ]);
+    for (path, policy) in [
+        ("/none", "Content-Security-Policy: sandbox; default-src 'none'\r\n"),
+        ("/late", "content-security-policy: default-src 'self', sandbox allow-forms\r\n"),
+        ("/some", "Content-Security-Policy: sandbox allow-scripts\r\n"),
+    ] {
+        served.get_mut(path).unwrap().0 = policy;
+    }
+    let server = Server::start("127.0.0.1", served);
+    for (path, end) in [("/none", TEXT), ("/some", "scripts"), ("/late", TEXT), ("/none", TEXT)] {
+        let page = render(&renderer, &server.url(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(page.html.contains(&format!(">{end}<")) && page.settled && !page.stopped, "{path}: {page:?}");
+    }
+    assert_eq!(renderer.stats().tabs_opened, 1);
+}
+
 /// JSON cannot hold a half of a character, which a script or the limit of the HTML leaves of an emoji.
 #[test]
 #[ignore = "needs Chromium"]

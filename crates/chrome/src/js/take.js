@@ -45,15 +45,16 @@ const mayHaveCookies = () => {
   }
 };
 
-const run = async ({ until, refreshes, consent, scrolling, steps, maxHtml }) => {
+const run = async ({ until, refreshes, inert, consent, scrolling, steps, maxHtml }) => {
   if (refreshes) loose = true;
   const start = now();
   const times = [start];
-  const settled = await rest(start + until - clock());
+  // without scripts no timer runs
+  const settled = inert ? document.readyState === 'complete' : await rest(start + until - clock());
   times.push(now());
-  const dismissed = await dismiss(times[1] + consent);
+  const dismissed = inert ? 0 : await dismiss(times[1] + consent);
   times.push(now());
-  const scrolls = steps > 0 ? await scroll(steps, times[2] + scrolling) : 0;
+  const scrolls = steps > 0 && !inert ? await scroll(steps, times[2] + scrolling) : 0;
   times.push(now());
   try {
     markHidden();
