@@ -1,6 +1,6 @@
 //! Rows of a table, one by one.
 
-use crate::{ArchiveError, Column, ColumnKind, ParquetFile, Value};
+use crate::{ArchiveError, Column, ColumnKind, ParquetFile, Value, parquet_write::GROUP_ROWS};
 use parquet::{
     basic::{ConvertedType, Repetition, Type as Physical},
     errors::ParquetError,
@@ -14,19 +14,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const MANY_GROUPS: usize = 64;
 const SMALL_GROUP: u64 = 4 << 20;
 
-impl ParquetFile {
-    /// Number of row groups.
-    #[must_use]
-    pub fn groups(&self) -> usize {
-        self.reader.metadata().num_row_groups()
-    }
+/// Returns true for many row groups that are small in bytes and in rows.
+const fn are_fragments(groups: usize, rows: u64, bytes: u64) -> bool {
+    let all = groups as u64;
+    groups >= MANY_GROUPS
+        && bytes < SMALL_GROUP.saturating_mul(all)
+        && rows < (GROUP_ROWS as u64 / 2).saturating_mul(all)
+}
 
+impl ParquetFile {
     /// Returns true if it has many small row groups, which make reading slow. The format ends at 32,767 groups.
     #[must_use]
     pub fn is_fragmented(&self) -> bool {
         let groups = self.reader.metadata().row_groups();
-        let bytes: u64 = groups.iter().map(|group| u64::try_from(group.total_byte_size()).unwrap_or(0)).sum();
-        groups.len() >= MANY_GROUPS && bytes < SMALL_GROUP.saturating_mul(groups.len() as u64)
+        let bytes = groups.iter().map(|group| u64::try_from(group.total_byte_size()).unwrap_or(0)).sum();
+        are_fragments(groups.len(), self.rows(), bytes)
     }
 
     /// Columns of a table that [`ParquetTable`](crate::ParquetTable) wrote.
@@ -99,4 +101,19 @@ fn value(field: &Field) -> Value {
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn unreadable(error: ParquetError) -> ArchiveError {
     ArchiveError::Output(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_row_groups_are_no_fragments() {
+        let full = GROUP_ROWS as u64;
+        assert!(are_fragments(64, 64, 64 * 6_000));
+        assert!(!are_fragments(63, 63, 63 * 6_000), "few groups");
+        assert!(!are_fragments(64, 64 * full, 64 * 100), "groups of few short columns");
+        assert!(!are_fragments(64, 64 * 900, 64 * (32 << 20)), "groups of long texts");
+        assert!(!are_fragments(0, 0, 0));
+    }
 }

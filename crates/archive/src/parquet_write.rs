@@ -23,7 +23,7 @@ use std::{
 };
 
 /// Rows, and bytes of text, per row group.
-const GROUP_ROWS: usize = 1 << 17;
+pub(crate) const GROUP_ROWS: usize = 1 << 17;
 const GROUP_BYTES: usize = 32 << 20;
 
 /// Type of a column.

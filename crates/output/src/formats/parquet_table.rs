@@ -97,7 +97,10 @@ impl ParquetRecords {
         folder_exists(path).map_err(|source| OutputError::Write { name: name.clone(), source })?;
         let columns = RecordColumns::of(fields.as_ref());
         let journal = Journal::open(&part_of(path), before)?;
-        share_as_the_table(path, &journal).map_err(|e| journal.file().fail(e))?;
+        if let (0, Ok(file)) = (journal.file().length(), File::open(journal.file().path())) {
+            // it stays writable
+            share_as(path, &file, 0o600);
+        }
         let (path, lines) = (path.to_owned(), Vec::new());
         let mut opened = Self { path, name, columns, fields, journal, stale: false, lines, damage: None };
         opened.settle_journal(before)?;
@@ -228,10 +231,7 @@ impl ParquetRecords {
         let columns = self.columns.columns();
         let notes: Vec<(&str, &str)> = head.iter().map(|head| (NOTE, head.journal.as_str())).collect();
         let file = File::create(new)?;
-        // the table may be private
-        if let Ok(found) = std::fs::metadata(&self.path) {
-            file.set_permissions(found.permissions())?;
-        }
+        share_as(&self.path, &file, 0);
         let out = BufWriter::with_capacity(1 << 18, file);
         let mut rows = ParquetTable::with_notes(out, &columns, &notes).map_err(unwritable)?;
         let mut damaged = Vec::new();
@@ -334,19 +334,25 @@ fn remove_finished_journal(
     Ok(())
 }
 
-/// Gives a new journal the permissions of its table, which may be private. The journal stays writable.
-fn share_as_the_table(path: &Path, journal: &Journal) -> io::Result<()> {
-    let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
-    if journal.file().length() > 0 {
-        return Ok(());
+/// Gives a new file the mode of its table, which may be private, and the bits `more`. A file system may refuse that.
+#[cfg(unix)]
+fn share_as(table: &Path, new: &File, more: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |found: std::fs::Metadata| found.permissions().mode() & 0o7777;
+    let (Ok(wanted), Ok(has)) = (table.metadata().map(mode), new.metadata().map(mode)) else { return };
+    let set = |mode| new.set_permissions(std::fs::Permissions::from_mode(mode));
+    if let Some(error) = not_narrowed(wanted | more, has, set) {
+        tracing::warn!(table = %table.display(), %error, "more users can read the new records than the table");
     }
-    let mut permissions = found.permissions();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        permissions.set_mode(permissions.mode() | 0o600);
-    }
-    std::fs::set_permissions(part_of(path), permissions)
+}
+
+#[cfg(not(unix))]
+fn share_as(_: &Path, _: &File, _: u32) {}
+
+/// Sets a mode if the file has another one. Returns the error if the file keeps rights that others shall not have.
+fn not_narrowed(wanted: u32, has: u32, set: impl Fn(u32) -> io::Result<()>) -> Option<io::Error> {
+    let refused = if has == wanted { None } else { set(wanted).err() };
+    refused.filter(|_| has & !wanted & 0o077 != 0)
 }
 
 /// The journal of a table.
