@@ -147,11 +147,14 @@ impl PageState {
         let Some(is_page) = self.asked.as_ref().and_then(|asked| asked.is_page.as_ref()) else { return true };
         // the browser itself refuses an invalid URL
         let Ok(url) = Url::parse(&request.request.url) else { return true };
+        if !matches!(url.scheme(), "http" | "https") {
+            return true;
+        }
         // a link with `download` starts no document, so its request has no event of the network; the page stays
         if request.network_id.is_none() {
             return false;
         }
-        if !matches!(url.scheme(), "http" | "https") || is_page(&url) {
+        if is_page(&url) {
             return true;
         }
         // the event with a redirect's own status may come later

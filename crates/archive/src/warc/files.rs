@@ -143,7 +143,7 @@ impl WarcFiles {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
                 file => file?,
             };
-            // another process may take it for that of a killed one before it is locked
+            // before the lock is taken, another process may treat the file as left over by a killed process and remove it
             match file.try_lock() {
                 Ok(()) if is_named(&file, &path)? => {}
                 Ok(()) | Err(TryLockError::WouldBlock) => continue,

@@ -30,7 +30,7 @@ const htmlOf = (root) => {
   return root.outerHTML;
 };
 
-// Half an emoji, as of a text that a script or the limit has cut, stands for no character: JSON with it is refused.
+// A lone surrogate is half of a character, as a cut within an emoji leaves it; serde_json refuses it.
 const wellFormed = Function.prototype.call.bind(String.prototype.toWellFormed || function () {
   return this.replace(/\p{Surrogate}/gu, '\ufffd');
 });
