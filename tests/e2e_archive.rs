@@ -15,6 +15,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 use support::{
@@ -135,6 +136,38 @@ fn archive_is_complete_after_kills() {
         assert!(answers.contains_key(url), "{url} is in the output and not in the archive");
     }
     assert_eq!(url_counts(&replay(&sandbox, &["--no-dedup"])), crawled);
+}
+
+/// An archive that cannot be written in the middle of a run, as on a full disk: the pages since then are not held for the
+/// next run, which would write their records without an answer in the archive.
+#[test]
+fn pages_that_a_failed_archive_lacks_are_fetched_again() {
+    let sandbox = Sandbox::new();
+    // the page before has passed its shard when the next one is archived
+    let tree = Tree { delay: Duration::from_millis(50), ..Tree::of(40) };
+    let asked = AtomicUsize::new(0);
+    let (folder, away) = (sandbox.path("warc"), sandbox.path("away"));
+    let (there, gone) = (folder.clone(), away.clone());
+    let handler = move |request: &Request| {
+        if request.path().starts_with("/p/") && asked.fetch_add(1, Ordering::SeqCst) == 20 {
+            fs::rename(&there, &gone).unwrap();
+        }
+        tree.answer(request)
+    };
+    let server = Server::start(0, handler).unwrap();
+    let crawl = || {
+        let mut command = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"]);
+        // each record needs another file
+        command.env("CRAWL_ARCHIVE_MAX_FILE", "1 KiB").env("CRAWL_DEDUP_RELEASE", "settled");
+        command
+    };
+    let failed = run(&mut crawl()).expect(3);
+    assert!(failed.stderr.contains("warc: cannot be written"), "{}", failed.stderr);
+    fs::rename(&away, &folder).unwrap();
+    run(&mut crawl()).expect(0);
+    let crawled = url_counts(&sandbox.records("out.jsonl"));
+    assert_eq!(crawled.len(), 40);
+    assert_eq!(url_counts(&replay(&sandbox, &[])), crawled);
 }
 
 /// Flips a bit of the record in the middle of an archive's file, after the header of its gzip member.

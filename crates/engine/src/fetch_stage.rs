@@ -103,6 +103,10 @@ pub async fn worker(
         if let Some(host) = host.filter(|_| watch.was_quick()) {
             context.network.slow.was_quick(&host);
         }
+        // a page that the archive lacks must not be held: the next run fetches it again
+        if let Some(archive) = &context.records.archive {
+            archive.check()?;
+        }
         match answer {
             Answer::Page(page) => {
                 pages.send(Arrival::Page(page)).await.map_err(|_| StageError::Downstream)?;

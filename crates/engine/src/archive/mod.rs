@@ -7,25 +7,25 @@
 
 mod decision;
 mod reach;
+mod warnings;
 
 pub use decision::{Decided, Decision};
 pub use reach::{MARK, SyncedFile, forget, loss};
 
 use crate::{config::Config, cpu::CpuPool, page_rules::HTML, stage_error::StageError};
-use crawl_archive::{
-    Leftover, NewRecord, Unsynced, WarcFiles, digest, record_id, request_head, response_head,
-};
+use crawl_archive::{NewRecord, Unsynced, WarcFiles, digest, record_id, request_head, response_head};
 use crawl_fetch::{Exchange, Recorded, Recorder};
 use crawl_model::{ExtractedPage, FetchedPage, HostKey, assert_may_block, now_ms, rfc3339};
 use crawl_output::OutputError;
 use rustc_hash::FxHashMap;
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use url::Url;
 use uuid::Uuid;
+use warnings::{warn_of_leftover, warn_of_readers};
 
 /// Profiles of revisit records (WARC 1.1 §6.7).
 const SAME_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
@@ -88,6 +88,14 @@ impl Archive {
         let damaged = files.leftovers().iter().map(|leftover| leftover.damaged).sum();
         let state = Mutex::new(State { files, known: FxHashMap::default(), failure: None, damaged });
         Ok(Some(Self { shared: Arc::new(Shared { folder, info, state }), cpu }))
+    }
+
+    /// Fails if something could not be kept. A page that was fetched since then may not be in the archive.
+    ///
+    /// # Errors
+    /// When the archive could not be written.
+    pub fn check(&self) -> Result<(), StageError> {
+        self.shared.check()
     }
 
     /// Bytes that an earlier run had archived and that could not be read any more when the archive was opened.
@@ -343,52 +351,6 @@ impl Shared {
             state.known.insert(digest.to_owned(), first);
         }
         None
-    }
-}
-
-/// Warns of files that an earlier version left readable by all users.
-#[cfg(unix)]
-fn warn_of_readers(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let allows =
-        |path: &Path, right: u32| path.metadata().is_ok_and(|found| found.permissions().mode() & right != 0);
-    if !allows(folder, 0o001) {
-        return;
-    }
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_open = |path: &PathBuf| path.to_string_lossy().contains(".warc.gz") && allows(path, 0o004);
-    let count = files.filter(is_open).count();
-    if count > 0 {
-        let folder = folder.display();
-        tracing::warn!(
-            "{folder}: all users can read {count} files of earlier runs; chmod -R go= {folder} takes that away"
-        );
-    }
-}
-
-#[cfg(not(unix))]
-fn warn_of_readers(_: &Path) {}
-
-/// Lost answers that are named in a warning.
-const MAX_NAMED: usize = 10;
-
-/// Logs what has been done with a file that a killed run has left: a torn end is normal, damage is not.
-fn warn_of_leftover(leftover: &Leftover) {
-    let file = leftover.path.display();
-    if leftover.torn > 0 {
-        tracing::info!("{file}: an incomplete record of {} bytes was removed", leftover.torn);
-    }
-    let Some(aside) = &leftover.aside else { return };
-    let Leftover { damaged, places, lost, .. } = leftover;
-    tracing::warn!(
-        "{file}: {damaged} bytes at {places} places are damaged and were moved to {}; the records in them are lost",
-        aside.display()
-    );
-    if !lost.is_empty() {
-        let named = lost.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(" ");
-        let more = lost.len().saturating_sub(MAX_NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        tracing::warn!("{file}: {} responses are lost: {named}{more}", lost.len());
     }
 }
 
