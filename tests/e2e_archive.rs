@@ -143,15 +143,16 @@ fn archive_is_complete_after_kills() {
 #[test]
 fn pages_that_a_failed_archive_lacks_are_fetched_again() {
     let sandbox = Sandbox::new();
-    // the page before has passed its shard when the next one is archived
-    let tree = Tree { delay: Duration::from_millis(50), ..Tree::of(40) };
-    let asked = AtomicUsize::new(0);
+    let (tree, asked) = (Tree::of(40), AtomicUsize::new(0));
     let (folder, away) = (sandbox.path("warc"), sandbox.path("away"));
     let (there, gone) = (folder.clone(), away.clone());
     let handler = move |request: &Request| {
-        if request.path().starts_with("/p/") && asked.fetch_add(1, Ordering::SeqCst) == 20 {
-            fs::rename(&there, &gone).unwrap();
+        if !request.path().starts_with("/p/") || asked.fetch_add(1, Ordering::SeqCst) != 20 {
+            return tree.answer(request);
         }
+        // meanwhile the page before passes its shard, which writes to the archive, too
+        std::thread::park_timeout(Duration::from_millis(500));
+        fs::rename(&there, &gone).unwrap();
         tree.answer(request)
     };
     let server = Server::start(0, handler).unwrap();
