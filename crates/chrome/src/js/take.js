@@ -49,7 +49,10 @@ const run = async ({ until, refreshes, inert, consent, scrolling, steps, maxHtml
   if (refreshes) loose = true;
   const start = now();
   const times = [start];
-  // without scripts no timer runs
+  // without scripts no timer runs; the caller asks again until the page is loaded
+  if (inert && document.readyState !== 'complete' && clock() < until) {
+    return { html: '', url: location.href, settled: false, dismissed: 0, scrolls: 0, truncated: false, goesOn: false, cookies: false, times: [start, start, start, start] };
+  }
   const settled = inert ? document.readyState === 'complete' : await rest(start + until - clock());
   times.push(now());
   const dismissed = inert ? 0 : await dismiss(times[1] + consent);
