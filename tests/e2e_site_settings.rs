@@ -383,6 +383,29 @@ fn outputs_rotate_by_size() {
     assert!(told.contains("output.max_file: only a file of -o"), "{told}");
 }
 
+/// The end of a round leaves tables alone, none of them with its `.part`.
+#[test]
+fn tables_rotate_by_size() {
+    let (server, sandbox) = (Server::start(0, chain).unwrap(), Sandbox::new());
+    let crawl = |limit: &[&str]| {
+        let flags = [&["-o", "out.parquet", "--no-dedup"], limit].concat();
+        let mut command = sandbox.crawl(&[server.url("/")], &flags);
+        command.env("CRAWL_OUTPUT_MAX_FILE", "1500 B").env("CRAWL_OUTPUT_BATCH", "1");
+        run(&mut command)
+    };
+    crawl(&["--limit", "5"]).expect(5);
+    crawl(&[]).expect(0);
+    let names = fs::read_dir(sandbox.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut files: Vec<String> =
+        names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("out")).collect();
+    files.sort();
+    assert!(files.len() > 2 && files.iter().all(|name| name.ends_with(".parquet")), "{files:?}");
+    let rows = |name: &String| {
+        crawl_archive::ParquetFile::open(fs::File::open(sandbox.path(name)).unwrap()).unwrap().rows()
+    };
+    assert_eq!(files.iter().map(rows).sum::<u64>(), 11, "{files:?}");
+}
+
 /// The summary names the next step, and the report has the command without secrets.
 #[test]
 fn summary_and_report_name_the_next_step_and_the_command() {

@@ -122,8 +122,13 @@ impl RotatingOutput {
         self.series.opened(&self.place)?;
         state::output_closed(store, &ended)?;
         store.sync()?;
-        (self.place, self.output, self.length) = (place, opened.output, opened.offset);
-        Ok(())
+        (self.output, self.length) = (opened.output, opened.offset);
+        // its output has given up its lock
+        let complete = std::mem::replace(&mut self.place, place);
+        complete.tidy(&mut |offset| {
+            store.settle(&[], &[OutputMark { name: complete.name(), offset }])?;
+            Ok(store.sync()?)
+        })
     }
 }
 

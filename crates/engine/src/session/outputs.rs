@@ -266,6 +266,14 @@ pub fn close(context: &Context, state: &State, names: [&str; 2], ending: Ending)
         place.tidy(&mut note)?;
         state::note_file(store, place)?;
     }
+    if let (None, Some(given), true) = (&part, given, done && context.config.output.max_file.is_some()) {
+        // the last of several files; those before it were put in order at their ends
+        let last = Place::of(&rotation::current(store, given)?);
+        last.tidy(&mut |offset| {
+            store.settle(&[], &[OutputMark { name: last.name(), offset }])?;
+            Ok(store.sync()?)
+        })?;
+    }
     if let (Some(_), Some(place), Some(given)) = (&part, &place, given) {
         parts::end(&*state.store, place)?;
         parts::write_manifest(&*state.store, given)?;
