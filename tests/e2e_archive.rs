@@ -138,8 +138,8 @@ fn archive_is_complete_after_kills() {
     assert_eq!(url_counts(&replay(&sandbox, &["--no-dedup"])), crawled);
 }
 
-/// An archive that cannot be written in the middle of a run, as on a full disk: the pages since then are not held for the
-/// next run, which would write their records without an answer in the archive.
+/// Pages that are fetched after the first failed write, as on a full disk, are not held for the next run. It would write
+/// their records without an answer in the archive.
 #[test]
 fn pages_that_a_failed_archive_lacks_are_fetched_again() {
     let sandbox = Sandbox::new();
