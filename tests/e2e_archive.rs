@@ -95,6 +95,10 @@ fn a_crawl_is_archived_and_replayed_to_the_same_records() {
     assert!(asked.contains(&server.url("/robots.txt")));
     let statuses: BTreeSet<u16> = answers.values().flatten().copied().collect();
     assert!(statuses.is_superset(&[200, 301, 404, 410].into()), "redirects and errors too: {statuses:?}");
+    let decisions: Vec<&WarcRecord> = records.iter().filter(|r| r.record_type() == "metadata").collect();
+    assert!(decisions.iter().any(|record| !record.header("WARC-Refers-To").is_empty()));
+    // pywb takes a record with an address for a capture of the page, and shows it
+    assert!(decisions.iter().all(|record| record.header("WARC-Target-URI").is_empty()));
     let requests = records.iter().filter(|r| r.record_type() == "request").count();
     assert_eq!(requests, answers.values().map(Vec::len).sum::<usize>());
 

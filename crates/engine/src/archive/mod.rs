@@ -141,8 +141,7 @@ impl Archive {
     /// When the archive cannot be written.
     pub fn page(&self, page: &ExtractedPage) -> Result<(), StageError> {
         let Some(capture) = page.captured else { return Ok(()) };
-        let url = page.final_url.clone();
-        self.decision(&Decision::Page(Box::new(Decided::of(page, capture))), Some((&url, capture)))
+        self.decision(&Decision::Page(Box::new(Decided::of(page, capture))), Some(capture))
     }
 
     /// Keeps that a page of an earlier round is gone.
@@ -163,14 +162,15 @@ impl Archive {
         self.decision(&Decision::HostDrained { host: host.to_string() }, None)
     }
 
-    fn decision(&self, decision: &Decision, about: Option<(&Url, Uuid)>) -> Result<(), StageError> {
+    /// Writes a decision. It names its page by the capture alone: of a record with `WARC-Target-URI` pywb would show the JSON as
+    /// the newest capture of the page.
+    fn decision(&self, decision: &Decision, about: Option<Uuid>) -> Result<(), StageError> {
         let payload = serde_json::to_vec(decision).map_err(|e| self.shared.fail(e.into()))?;
-        let refers = about.map(|(_, capture)| record_id(capture)).unwrap_or_default();
+        let refers = about.map(record_id).unwrap_or_default();
         let record = NewRecord {
             kind: "metadata",
             id: Uuid::new_v4(),
             date: &rfc3339(now_ms()),
-            target_uri: about.map_or("", |(url, _)| url.as_str()),
             content_type: "application/json",
             fields: &[("WARC-Refers-To", &refers)],
             payload: &payload,
