@@ -282,3 +282,32 @@ fn the_article_around_the_heading_is_the_outermost() {
     assert!(text.contains("Ferry 1 ") && text.contains("Ferry 7 "), "{text}");
     assert!(!text.contains("Ferry 20 "), "{text}");
 }
+
+/// A line that leads to another story ends with its link: paragraphs behind it are the article's.
+#[test]
+fn box_that_begins_with_a_related_story_keeps_its_paragraphs() {
+    let lead = "<p><strong>Read also:</strong> <a href=/n/1>Bread is sold out in the whole town</a></p>";
+    let html = format!(
+        "<body><div class=x><h1>The timetable</h1>{}<div>{lead}{}</div></div>",
+        prose(0, 8),
+        prose(8, 12)
+    );
+    let text = extract(&html);
+    assert!((0..12).all(|n| text.contains(&format!("Ferry {n} "))), "{text}");
+    assert!(!text.contains("Bread"), "{text}");
+}
+
+/// Teasers stay out although the line of their title has a link of its own, and a date is before each link.
+#[test]
+fn dated_teasers_behind_a_title_with_a_link_are_removed() {
+    let teaser = |n: u32| {
+        format!(
+            "<div><span>{n} May 2024</span> <a href=/n/{n}>Bread number {n} is sold out</a><p>The bakery at the quay had no \
+            bread left at nine, and the next comes on Monday.</p></div>"
+        )
+    };
+    let teasers: String = (1..5).map(teaser).collect();
+    let text =
+        extract(&article(&format!("<div><div>Related articles <a href=/more>All</a></div>{teasers}</div>")));
+    assert!(text.contains("deck 4") && !text.contains("bakery"), "{text}");
+}

@@ -30,6 +30,8 @@ const LINKED: f32 = 0.5;
 /// Maximum siblings that are read behind all titles of a page, as a multiple of its nodes. A page may have thousands of titles,
 /// and each would read all that follows.
 const MAX_SIBLINGS: u32 = 4;
+/// Maximum characters of a teaser besides its link.
+const MAX_TEASER: u32 = 300;
 /// Minimum characters of an independent text without links.
 const MIN_PROSE_CHARS: u32 = 60;
 
@@ -145,7 +147,9 @@ fn largest(page: &Page<'_>, mask: &[bool], text: u32, kind: Kind, most: u32) -> 
         }
         let prose = prune::kept(page, up, mask).prose;
         let says_more = kind == Kind::Aside
-            && (has_running_text(page, up, text) || !leads_elsewhere(page, text + 1..dom.end(up)));
+            && (has_running_text(page, up, text)
+                || !leads_elsewhere(page, text + 1..dom.end(up))
+                || page.amount(found).links > 0 && !adds_only_teasers(page, dom.end(found)..dom.end(up)));
         if prose > most || says_more {
             break;
         }
@@ -218,6 +222,14 @@ fn leads_elsewhere(page: &Page<'_>, nodes: Range<u32>) -> bool {
         nodes.clone().find(is_text).is_some_and(|first| page.amount(first).link_chars > 0)
     };
     amount.link_density() >= LINKED || begins_with_link()
+}
+
+/// Returns true if the nodes behind a line with a link hold no text, or lead elsewhere too: they are teasers, each with
+/// a link and a sentence or two.
+fn adds_only_teasers(page: &Page<'_>, nodes: Range<u32>) -> bool {
+    let amount = page.amount_in(nodes.clone());
+    let unlinked = amount.chars.saturating_sub(amount.link_chars);
+    amount.chars == 0 || unlinked <= amount.links.saturating_mul(MAX_TEASER) || leads_elsewhere(page, nodes)
 }
 
 /// Links that lead to another page of the site, in order; read on first use. Links to other sites below a title of a
