@@ -8,7 +8,8 @@ use crate::{
     budget::Budget,
     charset,
     content::{self, Chosen},
-    dom, embedded, explain,
+    dom::{self, Tag},
+    embedded, explain,
     explanation::Explanation,
     last_pass, links, markdown_document, media,
     metadata::{self, JsonLd},
@@ -22,6 +23,7 @@ use crate::{
     selection::Selection,
     signals,
     site::SiteUse,
+    text,
     trace::Trace,
     visibility, words,
 };
@@ -32,6 +34,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 use url::Url;
+
+/// Minimum share of links in the text of a page that consists of menus.
+const MENU_DENSITY: f32 = 0.7;
 
 /// A page to extract: its bytes and, if known, its URL and `Content-Type`.
 #[derive(Clone, Copy, Debug)]
@@ -385,23 +390,35 @@ struct Written {
     hidden_words: u32,
 }
 
-/// Shows `noscript` or hidden parts, whichever is more, if the page is nearly empty without scripts. Returns
-/// the name of the shown part.
+/// Shows `noscript` or hidden parts, whichever is more, if the page is nearly empty without scripts, or has menus
+/// alone besides a long `noscript`. Returns the name of the shown part.
 fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static str> {
-    let visible = page.amount(page.body).words;
+    let amount = page.amount(page.body);
     let thin = page.rules.extraction.words.thin;
-    if visible >= thin {
-        return None;
-    }
-    if noscript_words > visible.max(page.rules.extraction.words.readability) {
+    let is_thin = amount.words < thin;
+    let has_replacement = if is_thin {
+        noscript_words > amount.words.max(page.rules.extraction.words.readability)
+    } else {
+        noscript_words > amount.words.max(2 * thin)
+            && amount.link_density() >= MENU_DENSITY
+            && !asks_for_scripts(page)
+    };
+    if has_replacement {
         page.reveal(Reveal::Noscript);
         return Some("the page's own noscript was read");
     }
-    if page.hidden_words() > 2 * thin && !visibility::is_static(&page.dom) {
+    if is_thin && page.hidden_words() > 2 * thin && !visibility::is_static(&page.dom) {
         page.reveal(Reveal::Hidden);
         return Some("hidden parts were read");
     }
     None
+}
+
+/// Returns true if a `noscript` asks the reader to enable scripts: it is a message and no replacement.
+fn asks_for_scripts(page: &Page<'_>) -> bool {
+    let mut texts =
+        page.dom.of_kind(|tag| tag == Tag::Noscript).map(|id| text::fold_lower(&page.dom.raw_text(id)));
+    texts.any(|text| page.rules.phrases.javascript.is_match(&text))
 }
 
 /// Extracts plain text, which is its own content with paragraphs as blocks. Markdown stays as it is.
