@@ -70,6 +70,27 @@ fn unknown_consent_widget_is_removed_by_its_words() {
     assert!(!is_kept(&widget("Zebra: we use cookies to count the readers of this page.")));
 }
 
+#[test]
+fn long_banner_with_a_button_of_consent_is_removed_from_a_short_page() {
+    let row = "<tr><td>_id</td><td>Zebra: it counts the readers of this page and their visits within a year.</td></tr>";
+    let has_row = |html: &str| extract(html).content.contains("Zebra");
+    let page = |button: &str| {
+        let banner = format!(
+            "<div class=my-cookies><p>Your privacy matters.</p><table>{}</table>{button}</div>",
+            row.repeat(30)
+        );
+        format!("<body><div><p>{}</p></div>{banner}</body>", words("ferry", 60))
+    };
+    assert!(!has_row(&page("<button>Accept all</button>")));
+    // a description of cookies is a page's text
+    assert!(has_row(&page("<button>Print</button>")));
+    let policy = format!(
+        "<body><div class=cookie-policy><h2>Cookies</h2><p>Your privacy matters.</p><table>{}</table><button>Accept all cookies</button></div></body>",
+        row.repeat(30)
+    );
+    assert!(has_row(&policy));
+}
+
 /// A box with one paragraph.
 fn paragraph(count: usize) -> Extraction {
     extract(&format!("<body><div><p>{}</p></div></body>", words("ferry", count)))
@@ -274,4 +295,25 @@ fn noscript_is_read_on_nearly_empty_pages() {
     );
     let long = article_with(&format!("<p>{}</p>{text}", words("ferry,", 100)));
     assert!(!extract(&long).content.contains("The quay is closed"));
+}
+
+#[test]
+fn noscript_is_read_behind_long_menus() {
+    let links = |kind: &str, count: u32| -> String {
+        (0..count)
+            .map(|n| format!("<li><a href=/{kind}/{n}>The {kind} entry with number {n}</a></li>"))
+            .collect()
+    };
+    let page = |shown: &str| {
+        format!(
+            "<body><nav><ul>{}</ul></nav><main><div id=app>{shown}</div><noscript><p>{}</p></noscript></main><footer><ul>{}</ul></footer>",
+            links("menu", 30),
+            "The quay is closed and the boats stay in. ".repeat(60),
+            links("footer", 20)
+        )
+    };
+    assert!(extract(&page("")).content.contains("boats stay in"));
+    // a page with text of its own needs no replacement
+    let shown = format!("<p>{}</p>", "The ferry leaves at seven and returns at nine. ".repeat(40));
+    assert!(!extract(&page(&shown)).content.contains("boats stay in"));
 }

@@ -4,6 +4,13 @@ use super::{HiddenReason, Page};
 use crate::{dom::Tag, rules::Roles, text};
 use html5ever::local_name;
 
+/// Maximum words of a banner with a button that gives consent. Details of cookies are tables of some hundred words.
+const MAX_WORDS_WITH_BUTTON: u32 = 1_000;
+/// Minimum prose of a page outside of such a banner (characters).
+const MIN_PROSE_OUTSIDE: u32 = 250;
+/// Maximum characters of a button.
+const MAX_BUTTON: u32 = 40;
+
 impl Page<'_> {
     /// Removes banners with invented names by a guarded keyword sweep: a word of their name and a phrase of
     /// their text. Long elements, most of the page, articles and their parts are exempt. An overlay with a
@@ -32,14 +39,36 @@ impl Page<'_> {
         changed
     }
 
+    /// Returns true for a banner with a word of consent in its name. A banner with a button that gives consent may list
+    /// its cookies, and may be longer than a short page.
     fn is_named_banner(&self, id: u32, limit: u32) -> bool {
         let candidate = self.roles[id as usize].has(Roles::CONSENT)
             && !matches!(self.dom.tag(id), Tag::Text | Tag::Main | Tag::Article | Tag::A | Tag::Code);
         let words = if candidate { self.amount(id).words } else { 0 };
         words > 0
-            && words <= limit
+            && (words <= limit
+                || words <= MAX_WORDS_WITH_BUTTON && self.is_beside_prose(id) && self.has_consent_button(id))
             && !self.in_article(id)
             && !self.holds(id, &[Tag::Article, Tag::H1, Tag::Main])
+    }
+
+    /// Returns true if the page has prose outside of the element. A page about its cookies has none.
+    fn is_beside_prose(&self, id: u32) -> bool {
+        self.amount(self.body).prose.saturating_sub(self.amount(id).prose) >= MIN_PROSE_OUTSIDE
+    }
+
+    /// Returns true if a button of the element has a phrase of consent.
+    fn has_consent_button(&self, id: u32) -> bool {
+        let nodes = id..self.dom.end(id);
+        let is_button = |node: &u32| {
+            self.dom.tag(*node) == Tag::Button || self.dom.attr(*node, &local_name!("role")) == Some("button")
+        };
+        nodes.filter(is_button).any(|button| {
+            let chars = self.amount(button).chars;
+            chars > 0
+                && chars <= MAX_BUTTON
+                && self.rules.sweep.is_match(&text::fold_lower(&self.visible_text(button)))
+        })
     }
 
     /// Returns true for an overlay with a button that is not too long and no article.
