@@ -50,6 +50,9 @@ pub(crate) fn essence(headers: &HeaderMap) -> Option<String> {
     (!essence.is_empty()).then_some(essence)
 }
 
+/// Types that say nothing about the body (MIME Sniffing §7).
+const UNKNOWN_TYPES: [&str; 3] = ["unknown/unknown", "application/unknown", "*/*"];
+
 /// Checks a response by its headers alone.
 pub(crate) fn gate(headers: &HeaderMap, accepted: &[String]) -> Result<Declared, SkipKind> {
     if let Some(disposition) = headers.get(CONTENT_DISPOSITION) {
@@ -59,7 +62,7 @@ pub(crate) fn gate(headers: &HeaderMap, accepted: &[String]) -> Result<Declared,
         }
     }
     let Some(essence) = essence(headers) else { return Ok(Declared::Missing) };
-    if !essence.contains('/') {
+    if !essence.contains('/') || UNKNOWN_TYPES.contains(&essence.as_str()) {
         return Ok(Declared::Missing);
     }
     match essence.as_str() {
@@ -207,6 +210,7 @@ mod tests {
         assert_eq!(judge("application/octet-stream"), Err(SkipKind::ContentType));
         assert_eq!(judge(""), Ok(Declared::Missing));
         assert_eq!(judge("html"), Ok(Declared::Missing));
+        assert_eq!(["*/*", "Unknown/unknown"].map(judge), [Ok(Declared::Missing); 2]);
         assert_eq!(gate(&headers(&[]), &accepted), Ok(Declared::Missing));
         let attached =
             headers(&[("content-type", "text/html"), ("content-disposition", "Attachment; filename=a")]);
