@@ -28,7 +28,7 @@ use crate::{
 use crawl_model::{Body, CrawlRequest, FetchedPage, HostKey, Origin, Strategy, Timings, now_ms};
 use reqwest::{
     Response,
-    header::{COOKIE, HeaderMap, HeaderName, HeaderValue},
+    header::{COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -132,6 +132,10 @@ impl HttpClient {
         let status = response.status().as_u16();
         match status {
             301 | 302 | 303 | 307 | 308 => self.redirected(request, response, draft).await,
+            // the choice that the server prefers (RFC 9110 §15.4.1)
+            300 if response.headers().contains_key(LOCATION) => {
+                self.redirected(request, response, draft).await
+            }
             304 => Self::skipped(request, SkipKind::NotModified, response, draft).await,
             204 | 205 => Self::skipped(request, SkipKind::NoContent, response, draft).await,
             200..=299 => match gate(response.headers(), &self.settings.accept_types) {

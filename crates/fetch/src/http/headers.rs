@@ -7,7 +7,7 @@ use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING as ACCEPT_ENCODING_NAME, ACCEPT_LANGUAGE, HeaderMap, HeaderName, HeaderValue,
     IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, RETRY_AFTER, USER_AGENT,
 };
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 use url::Url;
 
 /// The URL as sent: http or https, without credentials, since a link must not make us send any.
@@ -36,8 +36,7 @@ fn strip(url: &mut Url) {
 pub(super) fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
     let location =
         headers.get(LOCATION).ok_or_else(|| FetchError::Redirect("there is no Location".into()))?;
-    // raw UTF-8 is common; the parser percent-encodes it
-    let location = String::from_utf8_lossy(location.as_bytes());
+    let location = octets(location.as_bytes());
     let location = location.trim();
     if location.is_empty() {
         return Err(FetchError::Redirect("Location is empty".into()));
@@ -55,6 +54,19 @@ pub(super) fn target(base: &Url, headers: &HeaderMap) -> Result<Url, FetchError>
     strip(&mut url);
     // percent-encoding can triple its length
     if url.as_str().len() > DEFAULT_MAX_URL_LENGTH { Err(long()) } else { Ok(url) }
+}
+
+/// Text of a URL in a header. Raw UTF-8 is common; the parser percent-encodes it. Octets of other charsets are
+/// percent-encoded as they are, as browsers do.
+fn octets(value: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(value) {
+        return Cow::Borrowed(text);
+    }
+    let encoded = value.iter().map(|&byte| match byte {
+        0..=0x7f => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    Cow::Owned(encoded.collect())
 }
 
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {

@@ -43,6 +43,7 @@ async fn redirects_are_returned_and_not_followed() {
         let location: &[u8] = match seen.path.as_str() {
             "/relative" => b"Location: ../x\r\n",
             "/utf8" => "Location: /café\r\n".as_bytes(),
+            "/latin1" => b"Location: /caf\xe9?\xfc\r\n",
             "/userinfo" => b"Location: http://u:p@other.test/#f\r\n",
             "/none" => b"",
             "/empty" => b"Location: \r\n",
@@ -59,6 +60,7 @@ async fn redirects_are_returned_and_not_followed() {
     for (path, to) in [
         ("/relative", server.url("/x")),
         ("/utf8", server.url("/caf%C3%A9")),
+        ("/latin1", server.url("/caf%E9?%FC")),
         ("/userinfo", Url::parse("http://other.test/").unwrap()),
     ] {
         match client.fetch(request(server.url(path))).await {
@@ -72,8 +74,20 @@ async fn redirects_are_returned_and_not_followed() {
             "{path}"
         );
     }
-    assert_eq!(server.seen().len(), 7, "nothing was followed");
+    assert_eq!(server.seen().len(), 8, "nothing was followed");
     assert_eq!(server.connections(), 1, "small unwanted bodies do not cost the connection");
+}
+
+#[tokio::test]
+async fn choices_are_a_redirect_if_the_server_prefers_one() {
+    let server = Server::answering(|seen| {
+        let location = if seen.path == "/preferred" { "Location: /x.html\r\n" } else { "" };
+        response("300 Multiple Choices", location, b"x.html, x.txt")
+    })
+    .await;
+    let preferred = fetch(&server, "/preferred").await;
+    assert!(matches!(&preferred, Fetched::Redirect { to, .. } if to.path() == "/x.html"), "{preferred:?}");
+    assert_eq!(error(fetch(&server, "/").await), FetchError::Status(300));
 }
 
 #[tokio::test]
