@@ -3,6 +3,7 @@
 use super::{
     content::{Declared, SNIFF_BYTES, sniff},
     decode::{Decoder, Pushed},
+    exchange::Truncated,
     failure::{Limits, classify},
     watch::waiting,
 };
@@ -29,7 +30,7 @@ const SMALL_PIECE: u64 = 64;
 /// Result of a read.
 pub(super) enum Read {
     /// The body; `truncated` if more bytes followed or may have followed.
-    Body { bytes: Vec<u8>, truncated: bool, wire_bytes: u64 },
+    Body { bytes: Vec<u8>, truncated: Option<Truncated>, wire_bytes: u64 },
     /// The first bytes, which belong to another format.
     Unwanted { bytes: Vec<u8>, wire_bytes: u64 },
 }
@@ -62,12 +63,16 @@ pub(super) async fn read(
             decoder.reserve(announced.min(1 << 20));
         }
     }
-    let mut judged = plan.declared.is_none();
+    let mut judged = plan.declared.is_none() && !decoder.has_unknown();
     let mut coded = coded.filter(|_| !decoder.is_identity());
     let (began, mut pieces) = (Instant::now(), 0_u64);
     loop {
         let too_slow_at = plan.limits.too_slow_at(began, decoder.wire_bytes());
-        let chunk = next(&mut response, plan, too_slow_at).await?;
+        let (chunk, is_lost) = match next(&mut response, plan, too_slow_at).await {
+            // a wrong length: each further try would end here too
+            Err(FetchError::ConnectionLost(_)) if ends_document(plan, decoder.decoded()) => (None, true),
+            chunk => (chunk?, false),
+        };
         let pushed = match &chunk {
             Some(chunk) => decoder.push(chunk).map_err(encoding)?,
             None => Pushed::More,
@@ -83,23 +88,40 @@ pub(super) async fn read(
                 "{wire_bytes} bytes of a body came in {pieces} pieces"
             )));
         }
-        let decoded = decoder.decoded();
+        let decoded = decoder.decoded().len();
         if let Some(admission) = admission.as_deref_mut() {
-            admission.holds(decoded.len() as u64 + kept);
+            admission.holds(decoded as u64 + kept);
         }
-        let enough = decoded.len() >= SNIFF_BYTES || pushed == Pushed::Full || chunk.is_none();
+        let enough = decoded >= SNIFF_BYTES || pushed == Pushed::Full || chunk.is_none();
         if !judged && enough {
             judged = true;
-            if plan.declared.is_some_and(|declared| !sniff(declared, decoded)) {
+            decoder.check().map_err(encoding)?;
+            if plan.declared.is_some_and(|declared| !sniff(declared, decoder.decoded())) {
                 let (bytes, _) = decoder.finish();
                 return Ok(Read::Unwanted { bytes, wire_bytes });
             }
         }
         if pushed == Pushed::Full || chunk.is_none() {
-            let (bytes, complete) = decoder.finish();
-            return Ok(Read::Body { bytes, truncated: !complete || pushed == Pushed::Full, wire_bytes });
+            return Ok(whole(decoder, pushed, is_lost));
         }
     }
+}
+
+/// The body after its last chunk, or at the cap.
+fn whole(decoder: Decoder, pushed: Pushed, is_lost: bool) -> Read {
+    let wire_bytes = decoder.wire_bytes();
+    let (bytes, complete) = decoder.finish();
+    let is_cut = !complete || pushed == Pushed::Full;
+    let truncated = if is_lost { Some(Truncated::Disconnect) } else { is_cut.then_some(Truncated::Length) };
+    Read::Body { bytes, truncated, wire_bytes }
+}
+
+/// Returns true for a page whose last tag has arrived.
+fn ends_document(plan: &Plan<'_>, body: &[u8]) -> bool {
+    const LAST_TAG: &[u8] = b"</html>";
+    let body = body.trim_ascii_end();
+    plan.declared.is_some()
+        && body.len().checked_sub(LAST_TAG.len()).is_some_and(|at| body[at..].eq_ignore_ascii_case(LAST_TAG))
 }
 
 fn decoder(response: &Response, cap: u64) -> Result<Decoder, FetchError> {

@@ -202,13 +202,13 @@ impl HttpClient {
         };
         let bytes = bytes::Bytes::from(compact(bytes));
         let total = started.elapsed();
-        let captured = keep(draft, Some(bytes.clone()), truncated.then_some(Truncated::Length)).await;
+        let captured = keep(draft, Some(bytes.clone()), truncated).await;
         let guard = Some(admission.complete(bytes.len() as u64));
         Fetched::Page(Box::new(FetchedPage {
             final_url: request.url.clone(),
             status,
             headers,
-            body: Body { bytes, guard, truncated },
+            body: Body { bytes, guard, truncated: truncated.is_some() },
             strategy: if request.strategy == Some(Strategy::Mobile) {
                 Strategy::Mobile
             } else {

@@ -1,5 +1,6 @@
 //! Decoding of content codings while the body streams, under a cap.
 
+use super::content::foreign_format;
 use brotli_decompressor::DecompressorWriter;
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::{
@@ -40,6 +41,8 @@ pub(crate) struct Decoder {
     plain: Sink,
     wire: u64,
     cap: u64,
+    /// A coding that is ignored because its name is unknown.
+    unknown: Option<String>,
 }
 
 /// Buffer that accepts up to `left` bytes, then fails and sets `full`.
@@ -89,9 +92,10 @@ enum Stage {
 }
 
 impl Stage {
-    fn new(coding: &str, cap: u64) -> Result<Self, DecodeError> {
+    /// Creates a stage; `None` for an unknown coding.
+    fn new(coding: &str, cap: u64) -> Result<Option<Self>, DecodeError> {
         let sink = Sink::new(cap);
-        Ok(match coding {
+        Ok(Some(match coding {
             "gzip" | "x-gzip" => Self::Gzip(Box::new(MultiGzDecoder::new(sink))),
             "deflate" => Self::Deflate(sink),
             "br" => Self::Brotli(Box::new(DecompressorWriter::new(sink, BROTLI_BUFFER))),
@@ -101,13 +105,8 @@ impl Stage {
                     .map_err(|e| fault("zstd", &e))?;
                 Self::Zstd(Box::new(zstd::stream::write::Decoder::with_decoder(sink, raw)))
             }
-            other => {
-                return Err(DecodeError {
-                    coding: other.to_owned(),
-                    reason: "this coding is not known".into(),
-                });
-            }
-        })
+            _ => return Ok(None),
+        }))
     }
 
     const fn coding(&self) -> &'static str {
@@ -186,10 +185,10 @@ fn fault(coding: &str, error: &io::Error) -> DecodeError {
 
 impl Decoder {
     /// Creates a decoder for the value of `Content-Encoding` (all its fields joined by commas; empty for
-    /// none).
+    /// none). Unknown codings are ignored, as browsers ignore `utf-8` and `none`; see [`Decoder::check`].
     ///
     /// # Errors
-    /// When a coding is unknown, or when there are too many.
+    /// When there are too many codings.
     pub(crate) fn new(encoding: &str, cap: u64) -> Result<Self, DecodeError> {
         let codings: Vec<String> = encoding
             .split(',')
@@ -199,9 +198,33 @@ impl Decoder {
         if codings.len() > MAX_LAYERS {
             return Err(DecodeError { coding: encoding.to_owned(), reason: "too many codings".into() });
         }
+        let (mut stages, mut unknown) = (Vec::new(), None);
         // the last coding of the list is decoded first
-        let stages = codings.iter().rev().map(|coding| Stage::new(coding, cap)).collect::<Result<_, _>>()?;
-        Ok(Self { stages, plain: Sink::new(cap), wire: 0, cap })
+        for coding in codings.into_iter().rev() {
+            match Stage::new(&coding, cap)? {
+                Some(stage) => stages.push(stage),
+                None => unknown = Some(coding),
+            }
+        }
+        Ok(Self { stages, plain: Sink::new(cap), wire: 0, cap, unknown })
+    }
+
+    /// Returns true if an unknown coding was ignored.
+    pub(crate) const fn has_unknown(&self) -> bool {
+        self.unknown.is_some()
+    }
+
+    /// Checks that the body is a text if an unknown coding was ignored.
+    ///
+    /// # Errors
+    /// When the first bytes are no text, so that the coding was one.
+    pub(crate) fn check(&mut self) -> Result<(), DecodeError> {
+        match self.unknown.clone() {
+            Some(coding) if foreign_format(self.decoded()).is_some() => {
+                Err(DecodeError { coding, reason: "this coding is not known".into() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns true if bytes pass unchanged.
@@ -281,11 +304,12 @@ impl Decoder {
 /// complete.
 ///
 /// # Errors
-/// When a coding is unknown, or the bytes are invalid under it.
+/// When the bytes are invalid under a coding, or are no text and the coding is unknown.
 pub fn decode_body(encoding: &str, bytes: &[u8], cap: u64) -> Result<(Vec<u8>, bool), crate::FetchError> {
     let fail = |e: DecodeError| crate::FetchError::Encoding { coding: e.coding, reason: e.reason };
     let mut decoder = Decoder::new(encoding, cap).map_err(fail)?;
     let pushed = decoder.push(bytes).map_err(fail)?;
+    decoder.check().map_err(fail)?;
     let (bytes, complete) = decoder.finish();
     Ok((bytes, complete && pushed == Pushed::More))
 }

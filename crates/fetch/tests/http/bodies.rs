@@ -63,10 +63,58 @@ async fn a_wrong_coding_is_an_encoding_error() {
         response("200 OK", &headers, b"<p>plain</p>")
     })
     .await;
-    for coding in ["gzip", "br", "zstd", "compress", "gzip,gzip,gzip,gzip"] {
+    for coding in ["gzip", "br", "zstd", "gzip,gzip,gzip,gzip"] {
         let error = error(fetch(&server, &format!("/{coding}")).await);
         assert!(matches!(error, FetchError::Encoding { .. }), "{coding}: {error:?}");
     }
+}
+
+#[tokio::test]
+async fn a_page_whose_last_tag_arrived_is_kept_if_the_connection_ends_early() {
+    let server = Server::start(|seen, mut stream| async move {
+        let kind = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+        let (framing, tail) = match seen.path.as_str() {
+            "/length" => ("Content-Length: 999\r\n\r\n", "<p>text</p></body></HTML>\n"),
+            "/chunk" => ("Transfer-Encoding: chunked\r\n\r\n14\r\n", "<p>text</p>  </html>\r\n"),
+            _ => ("Content-Length: 999\r\n\r\n", "<p>text</p></html><p>more"),
+        };
+        let _ = stream.write_all(format!("{kind}{framing}{tail}").as_bytes()).await;
+        (stream, Then::Close)
+    })
+    .await;
+    for path in ["/length", "/chunk"] {
+        let page = page(fetch(&server, path).await);
+        assert!(page.body.bytes.starts_with(b"<p>text</p>") && page.body.truncated, "{path}");
+    }
+    assert!(matches!(error(fetch(&server, "/cut").await), FetchError::ConnectionLost(_)));
+    let resource = client(settings()).fetch_resource(&server.url("/length"), 9_999).await;
+    assert!(matches!(resource, Err(FetchError::ConnectionLost(_))), "{resource:?}");
+}
+
+#[tokio::test]
+async fn an_unknown_coding_of_a_text_is_ignored() {
+    let server = Server::answering(|seen| {
+        let (coding, kind) = seen.path[1..].split_once('/').unwrap();
+        let headers = format!("Content-Type: text/html\r\nContent-Encoding: {coding}\r\n");
+        let text = b"<p>plain</p>";
+        let packed = gzip(text);
+        let body = match kind {
+            "text" => &text[..],
+            "gzip" => &packed,
+            _ => b"\x1f\x9d\x90\x01\x02\x03",
+        };
+        response("200 OK", &headers, body)
+    })
+    .await;
+    for path in ["/utf-8/text", "/none/text", "/UTF-8,gzip/gzip", "/compress/text"] {
+        assert_eq!(&page(fetch(&server, path).await).body.bytes[..], b"<p>plain</p>", "{path}");
+    }
+    for path in ["/compress/binary", "/utf-8/gzip"] {
+        let error = error(fetch(&server, path).await);
+        assert!(matches!(error, FetchError::Encoding { .. }), "{path}: {error:?}");
+    }
+    let resource = client(settings()).fetch_resource(&server.url("/compress/binary"), 99).await;
+    assert!(matches!(resource, Err(FetchError::Encoding { .. })), "{resource:?}");
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ impl HttpClient {
         let coded = draft.as_mut().map(|draft| &mut draft.coded);
         let (body, truncated, wire_bytes) = match read(response, &plan, admission.as_mut(), coded).await {
             Ok(Read::Body { bytes, truncated, wire_bytes }) => (compact(bytes), truncated, wire_bytes),
-            Ok(Read::Unwanted { bytes, wire_bytes }) => (bytes, true, wire_bytes),
+            Ok(Read::Unwanted { bytes, wire_bytes }) => (bytes, Some(Truncated::Unspecified), wire_bytes),
             Err(error) => {
                 keep(draft, None, Some(Truncated::by(&error))).await;
                 return Err(self.avoid_http2_after(url, error));
@@ -81,8 +81,9 @@ impl HttpClient {
         if let Some(draft) = draft {
             // the copy serves only bodies without a content coding
             let plain = draft.coded.is_empty().then(|| body.clone().into());
-            draft.finish(plain, truncated.then_some(Truncated::Length)).await;
+            draft.finish(plain, truncated).await;
         }
+        let truncated = truncated.is_some();
         Ok(Resource { status, redirect, retry_after, content_type, body, truncated, wire_bytes, admission })
     }
 }
