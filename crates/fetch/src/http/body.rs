@@ -2,7 +2,7 @@
 
 use super::{
     content::{Declared, SNIFF_BYTES, sniff},
-    decode::{Decoder, Pushed},
+    decode::{Decoder, Pushed, UnknownCheck},
     exchange::Truncated,
     failure::{Limits, classify},
     watch::waiting,
@@ -63,7 +63,7 @@ pub(super) async fn read(
             decoder.reserve(announced.min(1 << 20));
         }
     }
-    let mut judged = plan.declared.is_none() && !decoder.has_unknown();
+    let mut judged = false;
     let mut coded = coded.filter(|_| !decoder.is_identity());
     let (began, mut pieces) = (Instant::now(), 0_u64);
     loop {
@@ -82,38 +82,50 @@ pub(super) async fn read(
         }
         let kept = coded.as_ref().map_or(0, |coded| coded.len()) as u64;
         let wire_bytes = decoder.wire_bytes();
-        pieces += 1;
-        if pieces > SMALL_PIECES + wire_bytes / SMALL_PIECE {
-            return Err(FetchError::Protocol(format!(
-                "{wire_bytes} bytes of a body came in {pieces} pieces"
-            )));
-        }
+        count_piece(&mut pieces, wire_bytes)?;
         let decoded = decoder.decoded().len();
         if let Some(admission) = admission.as_deref_mut() {
             admission.holds(decoded as u64 + kept);
         }
-        let enough = decoded >= SNIFF_BYTES || pushed == Pushed::Full || chunk.is_none();
-        if !judged && enough {
+        if pushed == Pushed::Full || chunk.is_none() {
+            let check = decoder.unknown_check();
+            let (bytes, truncated) = whole(decoder, pushed, is_lost);
+            // a decoder may have kept all of a short body until its end
+            if !judged && !is_page(plan, &check, &bytes)? {
+                return Ok(Read::Unwanted { bytes, wire_bytes });
+            }
+            return Ok(Read::Body { bytes, truncated, wire_bytes });
+        }
+        if !judged && decoded >= SNIFF_BYTES {
             judged = true;
-            decoder.check().map_err(encoding)?;
-            if plan.declared.is_some_and(|declared| !sniff(declared, decoder.decoded())) {
+            if !is_page(plan, &decoder.unknown_check(), decoder.decoded())? {
                 let (bytes, _) = decoder.finish();
                 return Ok(Read::Unwanted { bytes, wire_bytes });
             }
         }
-        if pushed == Pushed::Full || chunk.is_none() {
-            return Ok(whole(decoder, pushed, is_lost));
-        }
     }
 }
 
+fn count_piece(pieces: &mut u64, wire_bytes: u64) -> Result<(), FetchError> {
+    *pieces += 1;
+    if *pieces > SMALL_PIECES + wire_bytes / SMALL_PIECE {
+        return Err(FetchError::Protocol(format!("{wire_bytes} bytes of a body came in {pieces} pieces")));
+    }
+    Ok(())
+}
+
+/// Returns true if the first bytes of a body agree with its declared type, if that is checked.
+fn is_page(plan: &Plan<'_>, check: &UnknownCheck, head: &[u8]) -> Result<bool, FetchError> {
+    check.of_body(head).map_err(encoding)?;
+    Ok(plan.declared.is_none_or(|declared| sniff(declared, head)))
+}
+
 /// The body after its last chunk, or at the cap.
-fn whole(decoder: Decoder, pushed: Pushed, is_lost: bool) -> Read {
-    let wire_bytes = decoder.wire_bytes();
+fn whole(decoder: Decoder, pushed: Pushed, is_lost: bool) -> (Vec<u8>, Option<Truncated>) {
     let (bytes, complete) = decoder.finish();
     let is_cut = !complete || pushed == Pushed::Full;
     let truncated = if is_lost { Some(Truncated::Disconnect) } else { is_cut.then_some(Truncated::Length) };
-    Read::Body { bytes, truncated, wire_bytes }
+    (bytes, truncated)
 }
 
 /// Returns true for a page whose last tag has arrived.

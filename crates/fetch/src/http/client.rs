@@ -208,7 +208,8 @@ impl HttpClient {
             final_url: request.url.clone(),
             status,
             headers,
-            body: Body { bytes, guard, truncated: truncated.is_some() },
+            // a page whose last tag has arrived is whole
+            body: Body { bytes, guard, truncated: truncated == Some(Truncated::Length) },
             strategy: if request.strategy == Some(Strategy::Mobile) {
                 Strategy::Mobile
             } else {

@@ -1,6 +1,6 @@
 //! Decoding of content codings while the body streams, under a cap.
 
-use super::content::foreign_format;
+use super::content::{foreign_format, known_format};
 use brotli_decompressor::DecompressorWriter;
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::{
@@ -43,6 +43,24 @@ pub(crate) struct Decoder {
     cap: u64,
     /// A coding that is ignored because its name is unknown.
     unknown: Option<String>,
+}
+
+/// Name of a coding that was ignored because it is unknown.
+pub(crate) struct UnknownCheck(Option<String>);
+
+impl UnknownCheck {
+    /// Checks that the body is a text or a known format, so that the ignored coding was none.
+    ///
+    /// # Errors
+    /// When its first bytes are neither.
+    pub(crate) fn of_body(&self, head: &[u8]) -> Result<(), DecodeError> {
+        match &self.0 {
+            Some(coding) if known_format(head).is_none() && foreign_format(head).is_some() => {
+                Err(DecodeError { coding: coding.clone(), reason: "this coding is not known".into() })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Buffer that accepts up to `left` bytes, then fails and sets `full`.
@@ -185,7 +203,7 @@ fn fault(coding: &str, error: &io::Error) -> DecodeError {
 
 impl Decoder {
     /// Creates a decoder for the value of `Content-Encoding` (all its fields joined by commas; empty for
-    /// none). Unknown codings are ignored, as browsers ignore `utf-8` and `none`; see [`Decoder::check`].
+    /// none). Unknown codings are ignored, as browsers ignore `utf-8` and `none`; see [`UnknownCheck`].
     ///
     /// # Errors
     /// When there are too many codings.
@@ -209,22 +227,9 @@ impl Decoder {
         Ok(Self { stages, plain: Sink::new(cap), wire: 0, cap, unknown })
     }
 
-    /// Returns true if an unknown coding was ignored.
-    pub(crate) const fn has_unknown(&self) -> bool {
-        self.unknown.is_some()
-    }
-
-    /// Checks that the body is a text if an unknown coding was ignored.
-    ///
-    /// # Errors
-    /// When the first bytes are no text, so that the coding was one.
-    pub(crate) fn check(&mut self) -> Result<(), DecodeError> {
-        match self.unknown.clone() {
-            Some(coding) if foreign_format(self.decoded()).is_some() => {
-                Err(DecodeError { coding, reason: "this coding is not known".into() })
-            }
-            _ => Ok(()),
-        }
+    /// The check of a body whose unknown coding was ignored.
+    pub(crate) fn unknown_check(&self) -> UnknownCheck {
+        UnknownCheck(self.unknown.clone())
     }
 
     /// Returns true if bytes pass unchanged.
@@ -309,8 +314,9 @@ pub fn decode_body(encoding: &str, bytes: &[u8], cap: u64) -> Result<(Vec<u8>, b
     let fail = |e: DecodeError| crate::FetchError::Encoding { coding: e.coding, reason: e.reason };
     let mut decoder = Decoder::new(encoding, cap).map_err(fail)?;
     let pushed = decoder.push(bytes).map_err(fail)?;
-    decoder.check().map_err(fail)?;
+    let check = decoder.unknown_check();
     let (bytes, complete) = decoder.finish();
+    check.of_body(&bytes).map_err(fail)?;
     Ok((bytes, complete && pushed == Pushed::More))
 }
 

@@ -4,7 +4,7 @@ use crate::{
     error, fetch, gzip, page,
     support::{Server, Then, client, html, request, response, settings},
 };
-use crawl_fetch::{ByteBudget, FetchError, HttpClient, HttpSettings};
+use crawl_fetch::{ByteBudget, FetchError, Fetched, HttpClient, HttpSettings, SkipKind};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
@@ -76,6 +76,10 @@ async fn a_page_whose_last_tag_arrived_is_kept_if_the_connection_ends_early() {
         let (framing, tail) = match seen.path.as_str() {
             "/length" => ("Content-Length: 999\r\n\r\n", "<p>text</p></body></HTML>\n"),
             "/chunk" => ("Transfer-Encoding: chunked\r\n\r\n14\r\n", "<p>text</p>  </html>\r\n"),
+            "/missing" => {
+                let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nno").await;
+                return (stream, Then::Close);
+            }
             _ => ("Content-Length: 999\r\n\r\n", "<p>text</p></html><p>more"),
         };
         let _ = stream.write_all(format!("{kind}{framing}{tail}").as_bytes()).await;
@@ -84,11 +88,29 @@ async fn a_page_whose_last_tag_arrived_is_kept_if_the_connection_ends_early() {
     .await;
     for path in ["/length", "/chunk"] {
         let page = page(fetch(&server, path).await);
-        assert!(page.body.bytes.starts_with(b"<p>text</p>") && page.body.truncated, "{path}");
+        assert!(page.body.bytes.starts_with(b"<p>text</p>") && !page.body.truncated, "{path}");
     }
     assert!(matches!(error(fetch(&server, "/cut").await), FetchError::ConnectionLost(_)));
-    let resource = client(settings()).fetch_resource(&server.url("/length"), 9_999).await;
-    assert!(matches!(resource, Err(FetchError::ConnectionLost(_))), "{resource:?}");
+    let resource = |path| {
+        let url = server.url(path);
+        async move { client(settings()).fetch_resource(&url, 9_999).await }
+    };
+    assert!(matches!(resource("/length").await, Err(FetchError::ConnectionLost(_))));
+    assert_eq!(resource("/missing").await.unwrap().status, 404, "no other answer is needed");
+}
+
+/// A decoder gives a short body at its end.
+#[tokio::test]
+async fn short_encoded_bodies_of_other_formats_are_no_pages() {
+    let server = Server::answering(|seen| {
+        let body: &[u8] = if seen.path == "/pdf" { b"%PDF-1.7\n" } else { b"\x1f\x8b\x08\0" };
+        response("200 OK", "Content-Type: text/html\r\nContent-Encoding: gzip\r\n", &gzip(body))
+    })
+    .await;
+    for path in ["/pdf", "/gzip"] {
+        let fetched = fetch(&server, path).await;
+        assert!(matches!(fetched, Fetched::Skipped { kind: SkipKind::Sniffed, .. }), "{fetched:?}");
+    }
 }
 
 #[tokio::test]
@@ -109,10 +131,12 @@ async fn an_unknown_coding_of_a_text_is_ignored() {
     for path in ["/utf-8/text", "/none/text", "/UTF-8,gzip/gzip", "/compress/text"] {
         assert_eq!(&page(fetch(&server, path).await).body.bytes[..], b"<p>plain</p>", "{path}");
     }
-    for path in ["/compress/binary", "/utf-8/gzip"] {
-        let error = error(fetch(&server, path).await);
-        assert!(matches!(error, FetchError::Encoding { .. }), "{path}: {error:?}");
-    }
+    let fetched = fetch(&server, "/utf-8/gzip").await;
+    assert!(matches!(fetched, Fetched::Skipped { kind: SkipKind::Sniffed, .. }), "{fetched:?}");
+    let error = error(fetch(&server, "/compress/binary").await);
+    assert!(matches!(error, FetchError::Encoding { .. }), "{error:?}");
+    let file = client(settings()).fetch_resource(&server.url("/utf-8/gzip"), 99).await;
+    assert!(file.is_ok(), "a sitemap may be packed: {file:?}");
     let resource = client(settings()).fetch_resource(&server.url("/compress/binary"), 99).await;
     assert!(matches!(resource, Err(FetchError::Encoding { .. })), "{resource:?}");
 }
