@@ -1,6 +1,7 @@
 //! Conversion of library errors to [`FetchError`].
 
 use super::{
+    certificate,
     resolve::{Refused, Unanswered},
     settings::HttpSettings,
 };
@@ -52,8 +53,8 @@ pub(super) fn classify(
             FetchError::Timeout { phase: Phase::Connect, limit: limits.connect }
         } else if error.is_dns() {
             FetchError::dns(host, reason)
-        } else if cause::<rustls::Error>(error).is_some() {
-            FetchError::Tls { host, reason }
+        } else if let Some(tls) = cause::<rustls::Error>(error) {
+            FetchError::Tls { host, reason: certificate::reason(tls).unwrap_or(reason) }
         } else {
             FetchError::Connect { host, reason, proxy: false }
         };

@@ -2,6 +2,7 @@
 
 pub mod addresses;
 mod body;
+mod certificate;
 mod client;
 mod connections;
 mod content;
