@@ -205,7 +205,7 @@ fn children(context: &Context, request: &CrawlRequest, index: Sitemap) -> (Vec<N
 fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<NewUrl>, Vec<FailedPage>) {
     let depth = match sitemap.kind {
         // an entry of a feed is as far from the seed as a link of the page that names the feed
-        SitemapKind::Rss | SitemapKind::Atom => {
+        SitemapKind::Rss | SitemapKind::Atom | SitemapKind::Json => {
             let max = u32::try_from(context.config.crawl.depth.or_max()).unwrap_or(u32::MAX);
             request.depth.saturating_add(1).min(max)
         }

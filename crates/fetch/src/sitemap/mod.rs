@@ -1,8 +1,9 @@
-//! Sitemaps (sitemaps.org protocol 0.9) and feeds (RSS, RDF, Atom) as lists of URLs.
+//! Sitemaps (sitemaps.org protocol 0.9) and feeds (RSS, RDF, Atom, JSON Feed) as lists of URLs.
 //!
 //! The bytes decide the format, since the declared type is often wrong. A damaged file yields the entries
 //! before the damage. A file whose document type declares entities is refused, so none is ever expanded.
 
+mod json;
 mod xml;
 
 use crate::url::DEFAULT_MAX_URL_LENGTH;
@@ -21,6 +22,8 @@ pub enum SitemapKind {
     Rss,
     /// Atom.
     Atom,
+    /// JSON Feed.
+    Json,
     /// One URL a line.
     Text,
 }
@@ -34,6 +37,7 @@ impl SitemapKind {
             Self::Index => "index",
             Self::Rss => "rss",
             Self::Atom => "atom",
+            Self::Json => "json",
             Self::Text => "text",
         }
     }
@@ -135,8 +139,11 @@ pub fn parse_sitemap_until(
     // a byte order mark and whitespace may precede the declaration, in any order
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}' || c == '\0');
     let mut collected = Collected { base: url, limits: *limits, stop, entries: Vec::new(), full: false };
-    let (kind, damaged) =
-        if text.starts_with('<') { xml::parse(text, &mut collected)? } else { lines(text, &mut collected)? };
+    let (kind, damaged) = match text.chars().next() {
+        Some('<') => xml::parse(text, &mut collected)?,
+        Some('{') => json::parse(text, &mut collected)?,
+        _ => lines(text, &mut collected)?,
+    };
     let strict = limits.strict_location && matches!(kind, SitemapKind::UrlSet | SitemapKind::Text);
     if strict {
         collected.entries.retain(|entry| is_under(&entry.url, url));

@@ -73,6 +73,57 @@ fn index_rss_rdf_atom_and_text_are_parsed() {
 }
 
 #[test]
+fn json_feed_is_parsed() {
+    let items = r#"{"id": 1, "url": "https://h.test/\u0061", "date_published": "p", "content_html": "<p>"}, {}, 7, "x", [1],
+        {"id": "2", "url": "b", "date_published": "p", "date_modified": "m"}, {"url": null}, {"url": {"a": [1]}, "date_modified": 1.5},
+        {"url": "c", "date_published": 1700000000, "url_": true}"#;
+    let feed = |items: &str| {
+        format!(
+            r#"{{"title": "F", "author": {{"name": ["x", 1]}}, "items": [{items}], "version": "https://jsonfeed.org/version/1.1"}}"#
+        )
+    };
+    let sitemap = parse(&format!("\u{feff}{}\n", feed(items))).unwrap();
+    let want = vec![
+        ("https://h.test/a", Some("p")),
+        ("https://h.test/dir/b", Some("m")),
+        ("https://h.test/dir/c", None),
+    ];
+    assert_eq!((sitemap.kind, sitemap.damaged, found(&sitemap)), (SitemapKind::Json, false, want.clone()));
+    let first =
+        format!("{{\"version\": \"https://jsonfeed.org/version/1\", \"items\": [{items}, {{\"url\": \"d");
+    let cut = parse(&first).unwrap();
+    assert_eq!((cut.damaged, found(&cut)), (true, want));
+    for other in [
+        "{}",
+        "{\"version\": \"2\", \"items\": []}",
+        "{\"version\": 1}",
+        "{\"items\": [{\"url\": \"a\"}]",
+        "{",
+    ] {
+        assert!(matches!(parse(other), Err(SitemapError::Unknown(_))), "{other}");
+    }
+}
+
+/// Items beyond the limit are passed over, and empty ones are not kept.
+#[test]
+fn json_feed_is_bounded() {
+    let feed = format!(
+        "{{\"items\": [{}{}{{}}], \"version\": \"{}1\"}}",
+        "{},".repeat(100_000),
+        "{\"url\": \"a\"},".repeat(9),
+        json::VERSIONS
+    );
+    let (limits, base) =
+        (SitemapLimits { entries: 5, ..SitemapLimits::default() }, Url::parse("https://h.test/").unwrap());
+    let cut = parse_sitemap(feed.as_bytes(), &base, &limits).unwrap();
+    assert_eq!((cut.entries.len(), cut.truncated, cut.damaged), (5, true, false));
+    let asked = Cell::new(0);
+    let stop = || asked.replace(asked.get() + 1) == 50;
+    let stopped = parse_sitemap_until(feed.as_bytes(), &base, &SitemapLimits::default(), &stop).unwrap();
+    assert_eq!((stopped.entries.len(), stopped.truncated), (0, true));
+}
+
+#[test]
 fn entries_before_damage_are_read() {
     for (text, count) in [
         ("<urlset><url><loc>/a?x&y=1</loc></url></urlset>", 1),
