@@ -3,7 +3,7 @@
 use crate::{site_settings::SiteSettings, traps::LINES_A_PAGE};
 use crawl_fetch::{Canonicalizer, Judgement, ScopeSet, Trap, Traps, UrlFilter};
 use crawl_model::{
-    CrawlRequest, Discovery, HostKey, Link, NewUrl, Refused, RequestId, Store, StoreError, UrlKey,
+    CrawlRequest, Discovery, HostKey, Link, LinkKind, NewUrl, Refused, RequestId, Store, StoreError, UrlKey,
 };
 use rustc_hash::FxHashSet;
 use std::{
@@ -167,7 +167,9 @@ impl LinkPolicy {
             }
             match self.trap(&url) {
                 None => {
-                    found.leads_on |= !found.leads_on && self.traps.differ(&page.url, &url);
+                    // a page of a trap has translations and clicks as well
+                    let counts = !matches!(link.kind, LinkKind::Translation | LinkKind::Click);
+                    found.leads_on |= counts && !found.leads_on && self.traps.differ(&page.url, &url);
                     found.candidates.push(new_url(url, host, page.depth + 1, Discovery::Link));
                 }
                 Some(trap) => found.leave_out(url, trap, LINES_A_PAGE),
@@ -287,7 +289,7 @@ impl SeenCache {
 mod tests {
     use super::*;
     use crawl_fetch::{Scope, TrapSettings};
-    use crawl_model::{Frontier, HostBounds, LeaseToken, LinkKind};
+    use crawl_model::{Frontier, HostBounds, LeaseToken};
     use crawl_store::MemoryStore;
 
     fn policy(max_depth: u64) -> LinkPolicy {
@@ -335,6 +337,18 @@ mod tests {
             ["http://a.test/x", "http://b.test/y", "http://a.test/secret", "http://a.test/i.png"]
         );
         assert_eq!(found.candidates[0].depth, 1);
+    }
+
+    /// Pages of a trap have such links as well, so they earn nothing by them.
+    #[test]
+    fn translations_and_clicks_do_not_lead_on() {
+        for (kind, leads_on) in
+            [(LinkKind::Anchor, true), (LinkKind::Translation, false), (LinkKind::Click, false)]
+        {
+            let found =
+                policy(9).discover(&page(0), &[Link { kind, ..link("http://a.test/x/y") }], true, true);
+            assert_eq!((found.leads_on, found.candidates.len()), (leads_on, 1), "{kind:?}");
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ mod words;
 pub use dom::parse_only;
 pub use explanation::{Candidate, Explanation, MAX_ELEMENTS, Points, Removal, Shown, Source, Span};
 pub use extractor::{Input, PageExtractor, is_html};
-pub use links::refresh_target;
+pub use links::{HeaderLinks, of_header, refresh_target};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{ConsentBanners, ListReport, Rules, RulesError};
 pub use site::{

@@ -1,7 +1,11 @@
 //! Links of a page and its own robots directives.
 
+mod header;
 mod refresh;
+mod relations;
+mod scripts;
 
+pub use header::{HeaderLinks, of_header};
 pub use refresh::target as refresh_target;
 
 use crate::{
@@ -39,7 +43,11 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
             .and_then(|own| url.strip_prefix(own))
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    let is_bare = refresh::is_bare(page);
+    let traits = PageTraits {
+        is_bare: refresh::is_bare(page),
+        may_lead_on: scripts::may_lead_on(dom),
+        language: relations::language(page),
+    };
     let (mut outbound, mut outbound_distinct) = (0, 0);
     let mut links: Vec<Link> = Vec::new();
     let mut urls = LinkUrls::default();
@@ -49,17 +57,7 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
         if page.budget.is_over() {
             break;
         }
-        let (kind, address) = match dom.tag(id) {
-            Tag::A => (LinkKind::Anchor, dom.attr(id, &local_name!("href"))),
-            Tag::Area => (LinkKind::Area, dom.attr(id, &local_name!("href"))),
-            Tag::Frame | Tag::Iframe => (LinkKind::Frame, dom.attr(id, &local_name!("src"))),
-            Tag::Meta => (LinkKind::Refresh, refresh::target_of(page, id)),
-            Tag::Script if is_bare => (LinkKind::Script, refresh::target_of_script(page, id)),
-            Tag::Link => (LinkKind::Paging, paging(page, id)),
-            _ => continue,
-        };
-        let Some(address) = address else { continue };
-        let Some(url) = page.resolve(address) else { continue };
+        let Some((kind, url)) = link(page, id, traits) else { continue };
         if kind == LinkKind::Anchor {
             urls.add(id, &url);
         }
@@ -80,13 +78,46 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
             Entry::Occupied(known) => links[*known.get()].nofollow &= nofollow,
         }
     }
+    // before a limit of pages the site comes first, then its translations
+    links.sort_by_key(|link| link.kind == LinkKind::Translation);
     Links { distinct: links, outbound, outbound_distinct, urls }
 }
 
-/// URL of a `link` element that leads to the next or the previous page of a series (HTML standard, "Sequential link types").
-fn paging<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
-    let rel = page.dom.attr(id, &local_name!("rel"))?;
-    has_token(rel, &["next", "prev"]).then(|| page.dom.attr(id, &local_name!("href")))?
+/// What decides on links of a page.
+#[derive(Clone, Copy)]
+struct PageTraits<'a> {
+    /// The page has hardly any text, so its script may lead to another one.
+    is_bare: bool,
+    /// Attributes may hold scripts that lead to other pages.
+    may_lead_on: bool,
+    /// Declared language.
+    language: &'a str,
+}
+
+/// Kind and URL of the link of an element.
+fn link(page: &Page<'_>, id: u32, traits: PageTraits<'_>) -> Option<(LinkKind, String)> {
+    let dom = &page.dom;
+    let (kind, address) = match dom.tag(id) {
+        Tag::Text => return None,
+        Tag::A => (LinkKind::Anchor, dom.attr(id, &local_name!("href"))),
+        Tag::Area => (LinkKind::Area, dom.attr(id, &local_name!("href"))),
+        Tag::Frame | Tag::Iframe => (LinkKind::Frame, dom.attr(id, &local_name!("src"))),
+        Tag::Meta => (LinkKind::Refresh, refresh::target_of(page, id)),
+        Tag::Script if traits.is_bare => (LinkKind::Script, refresh::target_of_script(page, id)),
+        Tag::Link => relations::of_element(page, id, traits.language),
+        // of an SVG image
+        Tag::Other if dom.name(id) == "a" => (LinkKind::Area, dom.attr(id, &local_name!("href"))),
+        _ => (LinkKind::Script, None),
+    };
+    let url = address.and_then(|address| page.resolve(address));
+    let is_idle = |address: &str| matches!(address.trim_ascii_start().as_bytes(), [] | [b'#', ..]);
+    if traits.may_lead_on
+        && (url.is_none() || address.is_none_or(is_idle))
+        && let Some(url) = scripts::target(page, id)
+    {
+        return Some((LinkKind::Click, url));
+    }
+    Some((kind, url?))
 }
 
 /// Host of a resolved URL.
@@ -100,7 +131,7 @@ fn host_of(url: &str) -> Option<&str> {
     }
 }
 
-/// Feeds that the page names: `<link rel=alternate>` with the type of RSS or Atom (HTML standard, "Link type
+/// Feeds that the page names: `<link rel=alternate>` with the type of RSS, Atom or JSON Feed (HTML standard, "Link type
 /// alternate").
 pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
     let dom = &page.dom;
@@ -109,10 +140,8 @@ pub(crate) fn feeds(page: &Page<'_>) -> Vec<String> {
     for id in dom.find_all(0..dom.len(), Tag::Link) {
         let media = dom.attr(id, &local_name!("type")).unwrap_or_default();
         let media = media.split(';').next().unwrap_or_default().trim();
-        let is_feed =
-            ["application/rss+xml", "application/atom+xml"].iter().any(|t| media.eq_ignore_ascii_case(t));
         let rel = dom.attr(id, &local_name!("rel")).unwrap_or_default();
-        if !is_feed || !has_token(rel, &["alternate"]) {
+        if !relations::is_feed(media) || !has_token(rel, &["alternate"]) {
             continue;
         }
         let Some(address) = dom.attr(id, &local_name!("href")) else { continue };
@@ -188,6 +217,53 @@ mod tests {
             found,
             [("https://a.test/b/2", LinkKind::Paging), ("https://a.test/b/0", LinkKind::Paging)]
         );
+    }
+
+    #[test]
+    fn links_of_svg_languages_and_clicks_are_links() {
+        for (html, url, kind) in [
+            ("<svg><a href=/d><text>d</text></a></svg>", "https://a.test/d", LinkKind::Area),
+            ("<svg><a xlink:href=d><path></a></svg>", "https://a.test/b/d", LinkKind::Area),
+            ("<link rel=alternate hreflang=de href=/de>", "https://a.test/de", LinkKind::Translation),
+            ("<table><tr onclick=\"location.href='/d'\"><td>d</table>", "https://a.test/d", LinkKind::Click),
+            (
+                "<html lang=en><link rel=alternate hreflang=de-AT href=/de>",
+                "https://a.test/de",
+                LinkKind::Translation,
+            ),
+            ("<a href=# onclick=\"window.open('/d')\">", "https://a.test/d", LinkKind::Click),
+            ("<a href=\"JavaScript:location='/d'\">", "https://a.test/d", LinkKind::Click),
+            ("<a href=/d onclick=\"location='/e'\">", "https://a.test/d", LinkKind::Anchor),
+        ] {
+            let found: Vec<_> = links(html).into_iter().map(|link| (link.url, link.kind)).collect();
+            assert_eq!(found, [(url.to_owned(), kind)], "{html}");
+        }
+        for html in [
+            "<svg><use xlink:href='/s.svg#x'></svg>",
+            "<link rel='alternate stylesheet' hreflang=de href=/s>",
+            "<link rel=alternate media=print hreflang=de href=/s>",
+            "<link rel=alternate type=application/pdf hreflang=de href=/s>",
+            "<link rel=alternate href=/s>",
+            "<html lang=en-GB><link rel=alternate hreflang=en-US href=/us>",
+            "<link rel=alternate hreflang=x-default href=/x>",
+            "<a href='javascript:void(0)' title=location>",
+            "<button onclick=\"location='/d'\">",
+            "<form><div onclick=\"location='/d'\"></form>",
+            "<div role=button onclick=\"location='/d'\">",
+            "<td onclick=\"location='/d?sort=x'\">",
+            "<a href=# onclick=\"window.open('/d', 'w', 'width=9')\">",
+            "<a href=/b/c onclick=\"location='tel:1'\">",
+        ] {
+            assert_eq!(links(html), [], "{html}");
+        }
+    }
+
+    /// A limit of pages is used up by the site, not by translations of its first page.
+    #[test]
+    fn translations_stand_behind_other_links() {
+        let found = links("<link rel=alternate hreflang=de href=/de><link rel=next href=2><a href=/d>d</a>");
+        let found: Vec<_> = found.iter().map(|link| link.url.as_str()).collect();
+        assert_eq!(found, ["https://a.test/b/2", "https://a.test/d", "https://a.test/de"]);
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub struct Extraction {
     /// Images, videos, sounds and players of the content, each URL once, in document order.
     #[serde(default)]
     pub media: Vec<Media>,
-    /// Absolute URLs of the feeds (RSS, Atom) that the page names as its own, each once; links to feeds do
+    /// Absolute URLs of the feeds (RSS, Atom, JSON Feed) that the page names as its own, each once; links to feeds do
     /// not count.
     #[serde(default)]
     pub feeds: Vec<String>,

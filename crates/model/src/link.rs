@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum LinkKind {
     /// `<a href>`.
     Anchor,
-    /// `<area href>`.
+    /// `<area href>`, or a link of an SVG image.
     Area,
     /// `<frame src>` or `<iframe src>`.
     Frame,
@@ -17,8 +17,12 @@ pub enum LinkKind {
     Refresh,
     /// The inline script of a page without text, which leads to another page.
     Script,
-    /// `<link rel="next">` or `<link rel="prev">`.
+    /// A fixed address in the `onclick` of a link, row or box, or in a `javascript:` link.
+    Click,
+    /// `<link rel="next">` or `<link rel="prev">`, or a `Link` header with these.
     Paging,
+    /// `<link rel="alternate" hreflang>`, or a `Link` header with these: the page in another language.
+    Translation,
 }
 
 /// A link of the page, resolved against its base, without its fragment. Each URL occurs once per page.

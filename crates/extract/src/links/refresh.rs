@@ -42,7 +42,7 @@ pub(super) fn target_of_script<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a st
 const MAX_SCRIPT: usize = 4096;
 
 /// The text that code assigns to `location`, `location.href`, or passes to `location.replace` or `location.assign`.
-fn location(code: &str) -> Option<&str> {
+pub(super) fn location(code: &str) -> Option<&str> {
     code.match_indices("location").find_map(|(at, name)| {
         let before = code[..at].trim_end_matches(is_of_name);
         let object = &code[before.len()..at];
