@@ -425,14 +425,20 @@ fn stalled_pipe_reader_does_not_delay_the_exit() {
     assert!(run::lines(&rest.stdout).len() + asked > 200);
 }
 
-/// The file of a sitemap is no page, and no page of an earlier round is gone.
+/// A document is no page, and no page of an earlier round is gone.
 #[test]
 fn seed_that_is_no_page_is_named_with_its_kind() {
     let handler = |request: &Request| match request.path() {
+        "/paper" => Response::new(200, "application/pdf", "%PDF-1.7"),
         "/sitemap.xml" => Response::new(200, "application/xml", "<?xml version=\"1.0\"?><urlset></urlset>"),
         _ => Response::status(404),
     };
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
-    let done = run(&mut sandbox.crawl(&[server.url("/sitemap.xml")], &["-O", "out.jsonl"])).expect(4);
-    assert!(done.stderr.contains("no seed is HTML or plain text"), "{}", done.stderr);
+    for (path, words) in [
+        ("/paper", "no seed is HTML, plain text or Markdown (content_type)"),
+        ("/sitemap.xml", "the sitemap or feed has no URL in scope"),
+    ] {
+        let done = run(&mut sandbox.crawl(&[server.url(path)], &["-O", "out.jsonl", "--fresh"])).expect(4);
+        assert!(done.stderr.contains(words), "{path}: {}", done.stderr);
+    }
 }

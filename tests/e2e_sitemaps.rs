@@ -358,6 +358,46 @@ fn feed_that_is_also_linked_is_read_as_a_feed() {
     assert_eq!(asked(&server, "/feed/"), 1);
 }
 
+/// The pages of a file are one link away, and their links are followed. A file without pages of the host says so.
+#[test]
+fn seed_that_is_a_sitemap_or_feed_leads_to_its_pages() {
+    let json = r#"{"version": "https://jsonfeed.org/version/1.1", "items": [{"url": "/page/1"}]}"#;
+    let handler = move |request: &Request| match request.path() {
+        "/sitemap.xml" => xml(urls(&["/page/1"])),
+        "/feed" => rss(&["/page/1"]),
+        "/feed.json" => Response::new(200, "application/feed+json", json),
+        "/other.xml" => xml(urls(&["http://other.invalid/"])),
+        "/data.xml" => xml("<data/>".to_owned()),
+        "/source.tar.gz" => Response::new(200, "application/gzip", "\u{1f}"),
+        path if path.starts_with("/page/") => Response::html(page(path, &["/page/2".into()])),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let crawl = |path: &str, flags: &[&str], code| {
+        let flags = [&["-O", "out.jsonl", "--fresh"], flags].concat();
+        run(&mut sandbox.crawl(&[server.url(path)], &flags)).expect(code)
+    };
+    for path in ["/sitemap.xml", "/feed", "/feed.json"] {
+        crawl(path, &[], 0);
+        let found = sandbox.records("out.jsonl");
+        let found: Vec<_> =
+            found.iter().map(|r| (r["url"].clone(), r["metadata"]["depth"].clone())).collect();
+        let want = |path: &str, depth: u32| (server.url(path).into(), depth.into());
+        assert_eq!(found, [want("/page/1", 1), want("/page/2", 2)], "{path}");
+    }
+    for (path, flags, words) in [
+        ("/other.xml", &[][..], "--scope domain"),
+        ("/data.xml", &[], "(sniffed_type)"),
+        ("/source.tar.gz", &[], "(content_type)"),
+        ("/feed", &["--depth", "0"], "not with --depth 0"),
+    ] {
+        let done = crawl(path, flags, 4);
+        assert!(done.stderr.contains(words), "{path}: {}", done.stderr);
+        assert!(sandbox.errors().is_empty(), "{path}: {:?}", sandbox.errors());
+    }
+    assert_eq!(asked(&server, "/source.tar.gz"), 1);
+}
+
 #[test]
 fn no_feeds_skips_feeds_not_named_by_robots_txt() {
     let (server, sandbox) = (Server::start(0, blog).unwrap(), Sandbox::new());

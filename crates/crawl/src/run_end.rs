@@ -181,13 +181,19 @@ fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Res
 
 /// The reason of a run without pages and without failures. `gone` counts the pages that are gone.
 fn without_failures(kinds: &BTreeMap<&'static str, u64>, gone: u64) -> String {
+    /// A seed whose URLs were read.
+    const SITEMAP_SEED: &str = "sitemap_seed";
     const NO_PAGES: [&str; 4] = ["content_type", "sniffed_type", "attachment", "no_content"];
     let left_out = kinds.keys().find_map(|kind| Some((*kind, visit::left_out(kind)?)));
     match left_out.filter(|_| gone == 0) {
         Some((kind, _)) if NO_PAGES.contains(&kind) => format!(
-            "no seed is HTML or plain text ({kind}); to crawl the pages of a sitemap or feed, name its site: crawl https://HOST/"
+            "no seed is HTML, plain text or Markdown ({kind}); a seed may also be a sitemap or feed, whose URLs are crawled (not with \
+             --depth 0)"
         ),
         Some((kind, reason)) => format!("{kind}: {reason}"),
+        None if kinds.contains_key(SITEMAP_SEED) && gone == 0 => {
+            "the sitemap or feed has no URL in scope; add --scope domain or --scope any if it names other hosts".to_owned()
+        }
         None => "all pages of the last round are gone".to_owned(),
     }
 }

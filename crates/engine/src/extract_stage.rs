@@ -206,10 +206,14 @@ fn follow(
 ) -> Result<Discovered, StoreError> {
     let obey = context.config.crawl.obey_robots;
     let follow = !(obey && directives.nofollow);
-    if let Some(target) = refresh::of_seed(request, extraction).filter(|_| follow) {
-        context.extend_scope(&context.admission.links.canonical(&target))?;
+    let leads_to = refresh::of_seed(request, extraction).filter(|_| follow);
+    if let Some(target) = &leads_to {
+        context.extend_scope(&context.admission.links.canonical(target))?;
     }
     let mut found = context.admission.links.discover(request, &extraction.links, follow, obey);
+    if let Some(target) = &leads_to {
+        refresh::keep_depth(context, request, target, &mut found);
+    }
     // before the links, one of which may name the feed too
     if follow {
         feeds::follow(context, request, &extraction.feeds)?;
@@ -287,6 +291,7 @@ fn read(
         extraction.warnings.push(Warning::PartialContent);
     }
     refresh::add(&page, &mut extraction);
+    refresh::add_header_links(&page, &mut extraction);
     let before = partial.as_ref().map(|partial| partial.directives).unwrap_or_default();
     let directives = extraction
         .directives

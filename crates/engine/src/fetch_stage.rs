@@ -257,7 +257,7 @@ impl Visit<'_> {
             return Ok(answer);
         }
         if self.request.discovery == Discovery::SitemapFile {
-            return self.read_sitemap().await;
+            return self.read_sitemap(None).await;
         }
         if self.context.config.crawl.ai_optout_files
             && let Some(answer) = self.ask_opt_outs().await?
@@ -314,7 +314,7 @@ impl Visit<'_> {
     /// One plain request, and what its answer means for the URL.
     async fn plain(mut self) -> Result<Answer, StageError> {
         loop {
-            match self.fetch().await {
+            let (to, status) = match self.fetch().await {
                 Fetched::Page(page) => {
                     let page = self.reserved(page);
                     return Ok(Answer::Page(Self::on_trial(self.on_trial, page)));
@@ -322,21 +322,26 @@ impl Visit<'_> {
                 Fetched::Skipped { kind: SkipKind::NotModified, status, .. } if self.is_conditional() => {
                     return Ok(self.not_modified(status));
                 }
-                Fetched::Skipped { kind, status, wire_bytes, .. } => {
+                Fetched::Skipped { kind, status, wire_bytes, content_type, refresh, .. } => {
                     self.context.stats.wire_bytes.add(wire_bytes);
-                    return Ok(self.end(Outcome::Skipped, kind.name(), Some(status)));
-                }
-                Fetched::Redirect { to, status, .. } => {
-                    if let Some(answer) = self.redirected(to, status).await? {
-                        return Ok(answer);
+                    if self.names_pages(kind, content_type.as_deref()) {
+                        return self.read_sitemap(Some(kind)).await;
                     }
-                    if let Some(answer) = self.forbidden_here().await? {
-                        return Ok(answer);
+                    match refresh.and_then(|refresh| self.refreshed(kind, &refresh)) {
+                        Some(to) => (to, status),
+                        None => return Ok(self.end(Outcome::Skipped, kind.name(), Some(status))),
                     }
                 }
+                Fetched::Redirect { to, status, .. } => (to, status),
                 Fetched::Failed { error, status, retry_after, .. } => {
                     return self.failed(&error, status, retry_after).await;
                 }
+            };
+            if let Some(answer) = self.redirected(to, status).await? {
+                return Ok(answer);
+            }
+            if let Some(answer) = self.forbidden_here().await? {
+                return Ok(answer);
             }
         }
     }

@@ -1,6 +1,10 @@
 //! Pages that lead to another page by a refresh.
 
-use crawl_model::{CrawlRequest, Extraction, FetchedPage, Link, LinkKind};
+use crate::{
+    context::Context,
+    links::{Discovered, new_url},
+};
+use crawl_model::{CrawlRequest, Discovery, Extraction, FetchedPage, HostKey, Link, LinkKind};
 use url::Url;
 
 /// Maximum words of a page that only leads to another one. A longer one has a text of its own.
@@ -17,6 +21,17 @@ pub(super) fn add(page: &FetchedPage, extraction: &mut Extraction) {
     }
 }
 
+/// Adds the pages and feeds of `Link` headers.
+pub(super) fn add_header_links(page: &FetchedPage, extraction: &mut Extraction) {
+    for value in page.headers.all("link") {
+        let found = crawl_extract::of_header(value, &page.final_url, extraction.metadata.language.as_deref());
+        // `LinkPolicy::discover` takes each URL once, and the frontier each feed
+        extraction.links.extend(found.links);
+        extraction.feeds.extend(found.feeds);
+    }
+    extraction.links.sort_by_key(|link| link.kind == LinkKind::Translation);
+}
+
 /// URL to which a seed without a text of its own leads. Its host belongs to the scope, as that of a redirect.
 pub(super) fn of_seed(request: &CrawlRequest, extraction: &Extraction) -> Option<Url> {
     if !request.discovery.is_seed() || extraction.word_count > MAX_WORDS {
@@ -24,6 +39,24 @@ pub(super) fn of_seed(request: &CrawlRequest, extraction: &Extraction) -> Option
     }
     let target = extraction.links.iter().find(|link| link.kind == LinkKind::Refresh)?;
     Url::parse(&target.url).ok()
+}
+
+/// Gives the page to which a seed leads the depth of the seed, as the target of its redirect. The depth of further ones counts.
+pub(super) fn keep_depth(context: &Context, request: &CrawlRequest, target: &Url, found: &mut Discovered) {
+    let links = &context.admission.links;
+    let target = links.canonical(target);
+    if let Some(candidate) = found.candidates.iter_mut().find(|candidate| candidate.url == target.as_str()) {
+        candidate.depth = request.depth;
+        return;
+    }
+    let is_deepest = u64::from(request.depth) >= links.depth_of(&request.url);
+    if let Some(host) = HostKey::of(&target)
+        && is_deepest
+        && links.admits(&target)
+        && links.trap(&target).is_none()
+    {
+        found.candidates.push(new_url(target, host, request.depth, Discovery::Link));
+    }
 }
 
 /// Removes the validators of a seed that leads to another host, and returns true for such a page. The scope is that of a
@@ -40,10 +73,59 @@ pub(super) fn forget_validators(page: &mut FetchedPage, extraction: &Extraction)
 #[cfg(test)]
 mod tests {
     use super::{super::tests::fetched, *};
-    use crate::{config, links::new_url, session};
-    use crawl_model::{Discovery, Frontier, HostKey, Store};
+    use crate::{config, session};
+    use crawl_model::{Directives, Frontier, Store};
     use crawl_store::MemoryStore;
     use std::sync::Arc;
+
+    /// The target of a seed is no deeper than the seed, also beyond the limit of the depth. That of other pages is a link.
+    #[test]
+    fn target_of_a_seed_has_its_depth() {
+        for (limit, discovery, want) in [
+            ("9", Discovery::Seed, vec![("/home", 0)]),
+            ("0", Discovery::Seed, vec![("/home", 0)]),
+            ("9", Discovery::Link, vec![("/home", 1)]),
+            ("0", Discovery::Link, vec![]),
+        ] {
+            let settings = [("CRAWL_CRAWL_DEPTH".to_owned(), limit.to_owned())];
+            let config = config::load(None, settings.into_iter(), Vec::new()).unwrap();
+            let store = Arc::new(MemoryStore::new());
+            store.begin_round().unwrap();
+            let context = session::context(config, Arc::clone(&store) as Arc<dyn Store>).unwrap();
+            let url = Url::parse("https://a.test/").unwrap();
+            context.admission.links.extend_scope(&url);
+            store.enqueue(&[new_url(url.clone(), HostKey::of(&url).unwrap(), 0, discovery)]).unwrap();
+            let mut page = fetched(&context, &url, String::new());
+            page.headers.0.push(("refresh".into(), "0; url=/home".into()));
+            let mut extraction = Extraction::without_content("");
+            add(&page, &mut extraction);
+            let found =
+                super::super::follow(&context, &page.request, &extraction, Directives::default()).unwrap();
+            let found: Vec<_> =
+                found.candidates.iter().map(|url| (&url.url["https://a.test".len()..], url.depth)).collect();
+            assert_eq!(found, want, "{limit} {discovery:?}");
+        }
+    }
+
+    #[test]
+    fn link_headers_are_links_and_feeds() {
+        let config = config::load(None, std::iter::empty(), Vec::new()).unwrap();
+        let store = Arc::new(MemoryStore::new());
+        store.begin_round().unwrap();
+        let context = session::context(config, Arc::clone(&store) as Arc<dyn Store>).unwrap();
+        let url = Url::parse("https://a.test/").unwrap();
+        store.enqueue(&[new_url(url.clone(), HostKey::of(&url).unwrap(), 0, Discovery::Seed)]).unwrap();
+        let mut page = fetched(&context, &url, String::new());
+        for value in
+            ["</2>; rel=next, </s>; rel=preload", "</f>; rel=alternate; type=\"application/rss+xml\""]
+        {
+            page.headers.0.push(("link".into(), value.into()));
+        }
+        let mut extraction = Extraction::without_content("");
+        add_header_links(&page, &mut extraction);
+        assert_eq!((extraction.links.len(), extraction.links[0].url.as_str()), (1, "https://a.test/2"));
+        assert_eq!(extraction.feeds, ["https://a.test/f"]);
+    }
 
     /// Such a page is fetched whole in the next round, which has no scope of the round before.
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Answer, MAX_REDIRECTS, Visit};
 use crate::{context::Context, links::new_url, stage_error::StageError};
-use crawl_fetch::same_page;
+use crawl_fetch::{SkipKind, same_page};
 use crawl_model::{Discovery, HostKey, NewUrl, Outcome, Stage, StoreError};
 use std::sync::Arc;
 use url::Url;
@@ -67,6 +67,16 @@ impl Visit<'_> {
         let is_asked = discovery == Discovery::Seed && context.recrawl.revisits_seeds();
         self.enqueue(target, is_asked).await?;
         Ok(Some(self.end(Outcome::Redirected, "redirected", Some(status))))
+    }
+
+    /// URL to which the `Refresh` header of an answer without a body leads. There is no page, so it is a redirect.
+    pub(super) fn refreshed(&self, kind: SkipKind, header: &str) -> Option<Url> {
+        if kind != SkipKind::NoContent {
+            return None;
+        }
+        let mut url = self.request.url.join(crawl_extract::refresh_target(header)?).ok()?;
+        url.set_fragment(None);
+        HostKey::of(&url).is_some().then_some(url)
     }
 
     /// Takes the host of a URL that a seed leads to into the scope.

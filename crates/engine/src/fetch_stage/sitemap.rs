@@ -2,13 +2,35 @@
 
 use super::{Answer, MAX_REDIRECTS, Visit};
 use crate::{context::Context, finished::Finished, sitemaps, stage_error::StageError};
-use crawl_fetch::{FetchError, MAX_SITEMAP_BYTES, Resource, SlotOutcome};
+use crawl_fetch::{FetchError, MAX_SITEMAP_BYTES, Resource, SkipKind, SlotOutcome};
 use crawl_model::{FailedPage, Outcome, Stage};
 use std::{sync::Arc, time::Duration};
 
+/// Types of feeds.
+const FEEDS: [&str; 4] =
+    ["application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"];
+const GZIP: [&str; 3] = ["application/gzip", "application/x-gzip", "application/octet-stream"];
+
 impl Visit<'_> {
-    /// A sitemap: its URLs go to the frontier, and it is done. Redirects are followed as those of pages are.
-    pub(super) async fn read_sitemap(mut self) -> Result<Answer, StageError> {
+    /// Returns true if a seed that is no page may be a sitemap or feed, whose URLs the user means. It is then asked for once more, since
+    /// the answer was not read to its end.
+    pub(super) fn names_pages(&self, kind: SkipKind, content_type: Option<&str>) -> bool {
+        let content_type = content_type.unwrap_or_default();
+        let path = self.request.url.path();
+        let is_file = match kind {
+            SkipKind::ContentType if GZIP.contains(&content_type) => {
+                path.ends_with(".xml.gz") || path.ends_with(".txt.gz")
+            }
+            SkipKind::ContentType => FEEDS.contains(&content_type),
+            SkipKind::Sniffed => matches!(content_type, "application/xml" | "text/xml"),
+            _ => false,
+        };
+        is_file && self.request.discovery.is_seed() && self.context.config.crawl.depth.or_max() > 0
+    }
+
+    /// A sitemap: its URLs go to the frontier, and it is done. Redirects are followed as those of pages are. `seed` is the reason why
+    /// a seed is no page, and its end if it is no sitemap either.
+    pub(super) async fn read_sitemap(mut self, seed: Option<SkipKind>) -> Result<Answer, StageError> {
         let slot = match self.take_slot().await {
             Ok(slot) => slot,
             Err(error) => return self.failed(&error, None, None).await,
@@ -37,12 +59,14 @@ impl Visit<'_> {
                     // a part may have been read
                     return self.requeue(Duration::ZERO, self.request.attempt).await;
                 }
-                match read {
-                    Ok(lines) => {
+                match (read, seed) {
+                    (Ok(lines), seed) => {
                         self.log_failures(lines).await?;
-                        Ok(self.end(Outcome::Skipped, "sitemap", Some(status)))
+                        let kind = if seed.is_some() { "sitemap_seed" } else { "sitemap" };
+                        Ok(self.end(Outcome::Skipped, kind, Some(status)))
                     }
-                    Err(problem) => Ok(self.fail(Stage::Fetch, "sitemap", Some(status), problem)),
+                    (Err(_), Some(kind)) => Ok(self.end(Outcome::Skipped, kind.name(), Some(status))),
+                    (Err(problem), None) => Ok(self.fail(Stage::Fetch, "sitemap", Some(status), problem)),
                 }
             }
         }

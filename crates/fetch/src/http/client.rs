@@ -192,7 +192,8 @@ impl HttpClient {
                     }
                 };
                 keep(draft, Some(bytes.into()), why).await;
-                return Fetched::Skipped { request, kind, status, content_type, wire_bytes };
+                let refresh = headers.get("refresh").map(str::to_owned);
+                return Fetched::Skipped { request, kind, status, content_type, wire_bytes, refresh };
             }
             Err(error) => {
                 let error = self.avoid_http2_after(&request.url, error);
@@ -243,12 +244,13 @@ impl HttpClient {
     ) -> Fetched {
         let status = response.status().as_u16();
         let content_type = essence(response.headers());
+        let refresh = owned(response.headers()).get("refresh").map(str::to_owned);
         if matches!(kind, SkipKind::NotModified | SkipKind::NoContent) {
             drain_unwanted(response, draft).await;
         } else {
             keep(draft, None, Some(Truncated::Unspecified)).await;
         }
-        Fetched::Skipped { request, kind, status, content_type, wire_bytes: 0 }
+        Fetched::Skipped { request, kind, status, content_type, wire_bytes: 0, refresh }
     }
 
     /// Sends a GET and waits for the headers. Checks the host first, since a resolver never sees literal

@@ -34,6 +34,8 @@ pub enum Fetched {
         content_type: Option<String>,
         /// Bytes of the body that were read.
         wire_bytes: u64,
+        /// `Refresh`, which may lead to a page.
+        refresh: Option<String>,
     },
     /// No page.
     Failed {
