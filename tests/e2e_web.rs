@@ -107,6 +107,7 @@ fn trap_links_are_skipped_and_logged() {
     let message = deep[19]["message"].as_str().unwrap();
     assert!(message.contains("more than 24") && message.contains("80 more"), "{message}");
     assert!(summary.contains("trap_path_depth: 100"), "{summary}");
+    assert!(summary.contains("  next       the same command visits due pages"), "{summary}");
 }
 
 /// Endless pages without new content are left after a few, while all pages with content are fetched.
@@ -140,6 +141,7 @@ fn pattern_without_new_content_exhausts_its_credit() {
     assert!(line[0]["message"].as_str().unwrap().contains("traps.template_credit"), "{line:?}");
     assert_eq!(line[0]["url"], server.url(&format!("/same/{}", same + 1)));
     assert!(summary.contains("trap_template: 1"), "{summary}");
+    assert!(summary.contains("fetches the 2 failed pages again"), "the ends of the chapters: {summary}");
 }
 
 /// More links of one pattern than its account has, all without the slash of their pages. A redirect that adds

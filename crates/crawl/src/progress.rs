@@ -193,9 +193,11 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
         return;
     }
     let (queued, held) = (counts.pending + counts.leased, counts.held);
-    // Another request for a page that robots.txt forbids would fail as well.
-    let forbidden = context.stats.kinds().get("robots_disallowed").copied().unwrap_or_default();
-    let failed = context.stats.failed.get().saturating_sub(forbidden);
+    // Another request for a page that robots.txt forbids would fail as well. What was left out as a trap is no failed page.
+    let of_hosts = context.stats.host_failures();
+    let lines = of_hosts.values().flatten();
+    let useless = lines.filter(|(kind, _)| **kind == "robots_disallowed" || kind.starts_with("trap_"));
+    let failed = context.stats.failed.get().saturating_sub(useless.map(|(_, count)| count).sum());
     let pages = if failed == 1 { "failed page".to_owned() } else { format!("{failed} failed pages") };
     let _ = match why {
         _ if queued + held > 0 => {
