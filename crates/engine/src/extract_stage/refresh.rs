@@ -4,7 +4,9 @@ use crate::{
     context::Context,
     links::{Discovered, new_url},
 };
+use crawl_extract::HeaderLinks;
 use crawl_model::{CrawlRequest, Discovery, Extraction, FetchedPage, HostKey, Link, LinkKind};
+use std::collections::HashSet;
 use url::Url;
 
 /// Maximum words of a page that only leads to another one. A longer one has a text of its own.
@@ -21,14 +23,23 @@ pub(super) fn add(page: &FetchedPage, extraction: &mut Extraction) {
     }
 }
 
-/// Adds the pages and feeds of `Link` headers.
+/// Adds the pages and feeds of `Link` headers that the page itself does not name.
 pub(super) fn add_header_links(page: &FetchedPage, extraction: &mut Extraction) {
+    let mut found = HeaderLinks::default();
     for value in page.headers.all("link") {
-        let found = crawl_extract::of_header(value, &page.final_url, extraction.metadata.language.as_deref());
-        // `LinkPolicy::discover` takes each URL once, and the frontier each feed
-        extraction.links.extend(found.links);
-        extraction.feeds.extend(found.feeds);
+        let of_field =
+            crawl_extract::of_header(value, &page.final_url, extraction.metadata.language.as_deref());
+        found.links.extend(of_field.links);
+        found.feeds.extend(of_field.feeds);
     }
+    if found == HeaderLinks::default() {
+        return;
+    }
+    // a link may lead to a feed
+    let mut links: HashSet<String> = extraction.links.iter().map(|link| link.url.clone()).collect();
+    let mut feeds: HashSet<String> = extraction.feeds.iter().cloned().collect();
+    extraction.links.extend(found.links.into_iter().filter(|link| links.insert(link.url.clone())));
+    extraction.feeds.extend(found.feeds.into_iter().filter(|feed| feeds.insert(feed.clone())));
     extraction.links.sort_by_key(|link| link.kind == LinkKind::Translation);
 }
 
@@ -122,6 +133,7 @@ mod tests {
             page.headers.0.push(("link".into(), value.into()));
         }
         let mut extraction = Extraction::without_content("");
+        add_header_links(&page, &mut extraction);
         add_header_links(&page, &mut extraction);
         assert_eq!((extraction.links.len(), extraction.links[0].url.as_str()), (1, "https://a.test/2"));
         assert_eq!(extraction.feeds, ["https://a.test/f"]);

@@ -76,7 +76,11 @@ impl Visit<'_> {
         }
         let mut url = self.request.url.join(crawl_extract::refresh_target(header)?).ok()?;
         url.set_fragment(None);
-        HostKey::of(&url).is_some().then_some(url)
+        // a page that loads itself again leads nowhere
+        let links = &self.context.admission.links;
+        let is_other =
+            HostKey::of(&url).is_some() && links.canonical(&url) != links.canonical(&self.request.url);
+        is_other.then_some(url)
     }
 
     /// Takes the host of a URL that a seed leads to into the scope.
