@@ -194,6 +194,7 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
     }
     let (queued, held) = (counts.pending + counts.leased, counts.held);
     // Another request for a page that robots.txt forbids would fail as well. What was left out as a trap is no failed page.
+    // The map has the hosts of the report, so lines of further hosts count as failed pages.
     let of_hosts = context.stats.host_failures();
     let lines = of_hosts.values().flatten();
     let useless = lines.filter(|(kind, _)| **kind == "robots_disallowed" || kind.starts_with("trap_"));
