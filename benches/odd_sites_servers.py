@@ -86,7 +86,7 @@ one("many-heads", "150 headers", raw("".join(f"X-{n}: a\r\n" for n in range(150)
 one("huge-head", "600 KB of headers", raw("".join(f"X-{n}: {'a' * 10000}\r\n" for n in range(60)) + HTML, P), "/", more=True, most=4)
 one("closes", "the connection is closed after each answer without notice", raw(f"Content-Type: text/html\r\nContent-Length: {len(P)}", P), BOTH)
 one("reset-once", "no answer, once", first(b""), BOTH, most=4)
-site("outage", "no answer for four seconds", {"*": outage}, "/ " + " ".join(f"/{n}" for n in range(1, 30)), settings={"POLITENESS_DELAY": "150ms"}, most=60)
+site("outage", "no answer for four seconds", {"*": outage}, "/ " + " ".join(f"/{n}" for n in range(1, 30)), settings={"POLITENESS_DELAY": "150ms", "FETCH_RETRIES": "6"}, most=60)
 # ---- encodings
 one("gzip-plain", "gzip declared, plain sent", encoded("gzip", P), BOTH, known="browsers show an error")
 one("gzip-hidden", "gzip sent, none declared", A(gzip.compress(P)), BOTH, known="browsers show no page")
