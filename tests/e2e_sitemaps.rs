@@ -380,9 +380,11 @@ fn seed_that_is_a_sitemap_or_feed_leads_to_its_pages() {
     for path in ["/sitemap.xml", "/feed", "/feed.json"] {
         crawl(path, &[], 0);
         let found = sandbox.records("out.jsonl");
-        let found: Vec<_> =
-            found.iter().map(|r| (r["url"].clone(), r["metadata"]["depth"].clone())).collect();
-        let want = |path: &str, depth: u32| (server.url(path).into(), depth.into());
+        let depth = |record: &serde_json::Value| record["metadata"]["depth"].as_u64();
+        let mut found: Vec<_> =
+            found.iter().map(|r| (r["url"].as_str().unwrap().to_owned(), depth(r))).collect();
+        found.sort();
+        let want = |path: &str, depth| (server.url(path), Some(depth));
         assert_eq!(found, [want("/page/1", 1), want("/page/2", 2)], "{path}");
     }
     for (path, flags, words) in [

@@ -346,7 +346,7 @@ mod tests {
             [(LinkKind::Anchor, true), (LinkKind::Translation, false), (LinkKind::Click, false)]
         {
             let found =
-                policy(9).discover(&page(0), &[Link { kind, ..link("http://a.test/x/y") }], true, true);
+                policy(9).discover(&page(0), &[Link { kind, ..link("http://a.test/x/7") }], true, true);
             assert_eq!((found.leads_on, found.candidates.len()), (leads_on, 1), "{kind:?}");
         }
     }

@@ -251,8 +251,8 @@ mod tests {
             "<form><div onclick=\"location='/d'\"></form>",
             "<div role=button onclick=\"location='/d'\">",
             "<td onclick=\"location='/d?sort=x'\">",
-            "<a href=# onclick=\"window.open('/d', 'w', 'width=9')\">",
-            "<a href=/b/c onclick=\"location='tel:1'\">",
+            "<a onclick=\"window.open('/d', 'w', 'width=9')\">",
+            "<a onclick=\"location='tel:1'\">",
         ] {
             assert_eq!(links(html), [], "{html}");
         }
