@@ -83,7 +83,7 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
     Links { distinct: links, outbound, outbound_distinct, urls }
 }
 
-/// What decides on links of a page.
+/// Properties of a page that decide on its links.
 #[derive(Clone, Copy)]
 struct PageTraits<'a> {
     /// The page has hardly any text, so its script may lead to another one.

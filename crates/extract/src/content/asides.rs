@@ -224,8 +224,8 @@ fn leads_elsewhere(page: &Page<'_>, nodes: Range<u32>) -> bool {
     amount.link_density() >= LINKED || begins_with_link()
 }
 
-/// Returns true if the nodes behind a line with a link hold no text, or lead elsewhere too: they are teasers, each with
-/// a link and a sentence or two.
+/// Returns true if the nodes behind a line with a link hold no text, or lead elsewhere too. Teasers have a link and a
+/// sentence or two each.
 fn adds_only_teasers(page: &Page<'_>, nodes: Range<u32>) -> bool {
     let amount = page.amount_in(nodes.clone());
     let unlinked = amount.chars.saturating_sub(amount.link_chars);

@@ -14,8 +14,8 @@ pub(super) struct Relation<'a> {
 }
 
 impl Relation<'_> {
-    /// Kind of the link, if it leads to another page: the next or the previous one of a series (HTML standard, "Sequential link
-    /// types"), or the same in another language than `own` ("Link type alternate").
+    /// Kind of a link to another page: the next or the previous one of a series (HTML standard, "Sequential link types"). It
+    /// may also be the same page in another language than `own` ("Link type alternate").
     pub(super) fn link(&self, own: &str) -> Option<LinkKind> {
         if has_token(self.rel, &["next", "prev"]) {
             return Some(LinkKind::Paging);
