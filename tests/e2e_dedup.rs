@@ -378,6 +378,6 @@ fn dedup_removes_repeated_blocks_and_is_idempotent() {
     let broken = format!("{first}not json\n");
     sandbox.write("broken.jsonl", &broken);
     let refused = run(sandbox.bare().args(["dedup", "broken.jsonl", "-o", "broken.jsonl"])).expect(2);
-    assert!(refused.stderr.contains("broken.jsonl: is unchanged"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("broken.jsonl: not overwritten"), "{}", refused.stderr);
     assert_eq!(fs::read_to_string(sandbox.path("broken.jsonl")).unwrap(), broken);
 }

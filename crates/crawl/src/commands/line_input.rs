@@ -135,8 +135,8 @@ mod tests {
             assert_eq!(read(marked).as_deref(), Ok("{}\n"));
         }
         for (packed, problem) in [
-            (zstd(b"WARC/1.1\r\n"), "is WARC; lines"),
-            (gzip(&gzip(bytes)), "is gzip; lines"),
+            (zstd(b"WARC/1.1\r\n"), "this is WARC"),
+            (gzip(&gzip(bytes)), "this is gzip"),
             (gzip(bytes)[..20].to_vec(), "the gzip is damaged"),
         ] {
             let error = read(&packed).unwrap_err();

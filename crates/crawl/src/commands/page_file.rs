@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(page_of(gzip(PAGE)).unwrap(), PAGE);
         assert_eq!(page_of(zstd::encode_all(PAGE, 1).unwrap()).unwrap(), PAGE);
         assert!(page_of(gzip(PAGE)[..20].to_vec()).unwrap_err().contains("the gzip is damaged"));
-        assert!(page_of(gzip(b"%PDF-1.4")).unwrap_err().contains("but PDF"));
+        assert!(page_of(gzip(b"%PDF-1.4")).unwrap_err().contains("this is PDF"));
         let mhtml = b"From: <Saved by Blink>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related;\r\n\ttype=\"text/html\"\r\n\r\n";
         assert!(page_of(mhtml.to_vec()).unwrap_err().contains("MHTML"));
         assert!(page_of(b"From: the harbour\n\nA letter.".to_vec()).is_ok());
