@@ -87,7 +87,7 @@ fn state_round_trips_through_a_database() {
     assert_eq!(worker.next_due().unwrap(), Some(50));
     assert_eq!(worker.get("round:/out/pages.jsonl").unwrap(), None, "another worker's output");
     let busy = server.url().copy_to("c", to.path()).unwrap_err();
-    assert!(matches!(&busy, StoreError::Busy(words) if words.contains("at work: w;")), "{busy}");
+    assert!(matches!(&busy, StoreError::Busy(words) if words.contains("are running: w;")), "{busy}");
     // a link of a host that nobody has taken
     server
         .client()
