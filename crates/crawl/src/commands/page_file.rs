@@ -39,12 +39,12 @@ pub fn page_of(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         [0x1f, 0x8b, ..] => unpacked("gzip", MultiGzDecoder::new(bytes.as_slice()))?,
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             let decoder = zstd::stream::read::Decoder::new(bytes.as_slice());
-            unpacked("zstd", decoder.map_err(|e| format!("is not zstd as it seems to be: {e}"))?)?
+            unpacked("zstd", decoder.map_err(|e| format!("the zstd is damaged: {e}"))?)?
         }
         _ => bytes,
     };
     if is_mhtml(&bytes) {
-        return Err("is MHTML, a whole page in one file; save the page as HTML only".to_owned());
+        return Err("this is MHTML, a whole page in one file; save the page as HTML only".to_owned());
     }
     match crawl_fetch::foreign_format(&bytes) {
         Some(format) => Err(format!("this is {format}; expected HTML or plain text")),
