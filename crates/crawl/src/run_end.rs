@@ -192,8 +192,9 @@ fn without_failures(kinds: &BTreeMap<&'static str, u64>, gone: u64) -> String {
         ),
         Some((kind, reason)) => format!("{kind}: {reason}"),
         None if kinds.contains_key(SITEMAP_SEED) && gone == 0 => {
-            "the sitemap or feed has no URL in scope; add --scope domain or --scope any if it names other hosts".to_owned()
+            "the sitemap or feed has no URL in scope, or is damaged; add --scope domain or --scope any if it names other hosts".to_owned()
         }
+        None if gone == 0 => "no seed passes the filters, such as --include and --exclude".to_owned(),
         None => "all pages of the last round are gone".to_owned(),
     }
 }
