@@ -129,7 +129,7 @@ fn stream_settled_at_the_end_equals_the_batch_in_any_order() {
     let site = site(6, 30);
     for mode in [Mode::Exact, Mode::Site] {
         let mut by_url = None;
-        for seed in 1..=3 {
+        for seed in 1..=10 {
             let pages = shuffled(&site, seed);
             let (cleaned, _) = streamed(&pages, mode, u64::MAX);
             assert_eq!(cleaned, batch(&pages, mode));
