@@ -37,7 +37,7 @@ fn english_stop_words_equal_the_specification() {
 
 #[test]
 fn stop_words_are_unique_lower_case_function_words() {
-    let documented = include_str!("../../../docs/quality.md");
+    let documented = include_str!("../../../docs/design/quality-rules.md");
     for (language, list) in lists() {
         let words: BTreeSet<&String> = list.iter().collect();
         assert_eq!(words.len(), list.len(), "{language}: a word stands there twice");
@@ -46,7 +46,7 @@ fn stop_words_are_unique_lower_case_function_words() {
             assert_eq!(&word.to_lowercase(), word, "{language}");
         }
         let size = format!("{language} {}", list.len());
-        assert!(documented.contains(&size), "docs/quality.md has no \"{size}\"");
+        assert!(documented.contains(&size), "docs/design/quality-rules.md has no \"{size}\"");
     }
 }
 
