@@ -59,9 +59,9 @@ impl SharedTurns {
             let margin = self.margins.next(pause);
             let storage = self.storage.upgrade().ok_or_else(|| unavailable(&"the run has ended"))?;
             let ask = move |store: &dyn crawl_model::Store| -> Result<_, StoreError> {
-                let asked = Instant::now();
+                let requested_at = Instant::now();
                 let wait = store.take_turn(address, pause + margin)?;
-                Ok((asked + wait, Instant::now() + wait))
+                Ok((requested_at + wait, Instant::now() + wait))
             };
             // the turn begins between these times
             let (earliest, latest) = storage.call(ask).await.map_err(|error| unavailable(&error))?;

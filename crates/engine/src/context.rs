@@ -9,7 +9,7 @@ use crate::{
     ending::Ending,
     exit::Exit,
     extractors::Extractors,
-    feed_book::FeedBook,
+    feed_quota::FeedQuota,
     judge::QualityJudge,
     lease_fence::LeaseFence,
     lessons::Lessons,
@@ -19,9 +19,9 @@ use crate::{
     platform::ChannelSizes,
     recrawl::Recrawl,
     robots_cache::RobotsCache,
-    site_book::SiteBook,
+    site_counts::SiteCounts,
     site_settings::SiteSettings,
-    sitemap_book::SitemapBook,
+    sitemap_quota::SitemapQuota,
     stats::Stats,
     stored_time,
     threads::Threading,
@@ -91,9 +91,9 @@ pub struct Admission {
     /// Hosts of which the frontier holds as much as it may.
     pub full_hosts: FullHosts,
     /// Feeds that pages have named, host by host.
-    pub feeds: FeedBook,
+    pub feeds: FeedQuota,
     /// Sitemaps that robots.txt led to, host by host.
-    pub sitemaps: SitemapBook,
+    pub sitemaps: SitemapQuota,
     /// Hosts outside of the scope for which the scope of other workers was read.
     pub scope_asked: Mutex<FxHashSet<HostKey>>,
     /// Random part of the probes' URLs, so that no cache has an answer to them.
@@ -125,7 +125,7 @@ pub struct Reading {
     /// Pages to text.
     pub extractors: Extractors,
     /// The evidence of sites, by which pages are extracted whose content the rules miss.
-    pub sites: SiteBook,
+    pub sites: SiteCounts,
     /// Judges texts, if `quality.enabled` asks for it.
     pub quality: Option<QualityJudge>,
     /// Sketches by which texts are compared, if they are.

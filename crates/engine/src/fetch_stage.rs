@@ -302,10 +302,10 @@ impl Visit<'_> {
             self.alternative_opt_outs.as_ref().and_then(|files| files.reserves(&page.final_url, header));
         // the response frees the slot of its address, not that of the requested page
         let here = header.filter(|reserved| *reserved || self.alternative_opt_outs.is_none());
-        let asked = self.opt_outs.as_ref().and_then(|files| files.reserves(&page.request.url, here));
-        let found = match (asked, there) {
+        let of_page = self.opt_outs.as_ref().and_then(|files| files.reserves(&page.request.url, here));
+        let found = match (of_page, there) {
             (Some(OptOut::Unknown), Some(known)) => Some(known),
-            (asked, there) => asked.or(there),
+            (of_page, there) => of_page.or(there),
         };
         page.reserved_by_file = found.map(OptOut::name);
         page

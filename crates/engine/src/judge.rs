@@ -101,13 +101,13 @@ impl QualityJudge {
 ///
 /// # Errors
 /// When it is no language.
-pub fn language(setting: &str, asked: &str, open: &str) -> Result<Option<&'static str>, Failure> {
-    if asked.eq_ignore_ascii_case(open) {
+pub fn language(setting: &str, value: &str, open: &str) -> Result<Option<&'static str>, Failure> {
+    if value.eq_ignore_ascii_case(open) {
         return Ok(None);
     }
-    crawl_model::language_code(asked).map(Some).ok_or_else(|| {
+    crawl_model::language_code(value).map(Some).ok_or_else(|| {
         Failure::usage(format!(
-            "{setting}: \"{asked}\" is no language: give an ISO 639 code (en), a BCP 47 tag (en-US), a name (english), or {open}"
+            "{setting}: \"{value}\" is no language: give an ISO 639 code (en), a BCP 47 tag (en-US), a name (english), or {open}"
         ))
     })
 }

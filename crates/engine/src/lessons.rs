@@ -1,15 +1,13 @@
-//! Learned strategies of a host, by URL pattern (a lesson is what is known of one pattern).
+//! Learned strategies of a host by URL pattern. A [`Lesson`] is the knowledge about one pattern.
 //!
-//! Pages of one pattern are usually made by one program. If the first few of a pattern all needed a browser
-//! (or a mobile user agent), the next ones are fetched so at once. Now and then one is fetched statically
-//! first again.
+//! Pages of one pattern usually come from one program. If the first few pages of a pattern all need a browser
+//! (or a mobile user agent), the next ones use it at once. Now and then one page gets a plain request first.
 //!
-//! A static page that has its text resets its pattern, and the pattern then needs many pages without text
-//! before it is believed again. The browser's page is judged by its document as it was sent, and is a static
-//! page if that has its text (`fetch_stage`). If that document was not kept, the page confirms nothing. A
-//! pattern that began with shells by chance is therefore looked at again soon. It is reset at once when a
-//! page comes by the browser without the marks that all its shells show (see [`Marks`]). Only pages teach; a
-//! failed fetch says nothing.
+//! A static page with its text resets its pattern. The pattern then needs many pages without text before the
+//! browser is its first choice again. For a rendered page the original document of the server decides: if it
+//! has the text, the page counts as static (`fetch_stage`). If the document was not kept, the page confirms
+//! nothing. A pattern that began with shells by chance is therefore checked again soon. It is reset when a
+//! rendered page lacks the marks that all its shells have (see [`Marks`]). Failed fetches have no effect.
 
 mod marks;
 

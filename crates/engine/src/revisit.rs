@@ -113,9 +113,9 @@ pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) 
         && page.request.strategy.is_none()
         && context.recrawl.can_skip_if_unchanged(&page.request);
     let directives = x_robots_tag(&page.headers, &context.network.product_token);
-    let told =
+    let has_directive =
         page.reserved_by_file.is_some() || directives.noindex || directives.noai || directives.nofollow;
-    if !same || told || crawl_fetch::tdm_header(&page.headers).is_some() {
+    if !same || has_directive || crawl_fetch::tdm_header(&page.headers).is_some() {
         return None;
     }
     let stats = &context.stats;

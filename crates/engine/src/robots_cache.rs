@@ -36,7 +36,7 @@ pub struct Robots {
 #[derive(Default)]
 struct Entry {
     /// True if a lookup is about to fill it.
-    asked: AtomicBool,
+    is_requested: AtomicBool,
     robots: OnceCell<Arc<Robots>>,
     /// True if a visit has followed the lines besides the rules, or is about to.
     is_followed: AtomicBool,
@@ -131,7 +131,7 @@ impl RobotsCache {
     ) -> Result<RobotsLookup, StoreError> {
         let cell = self.cell(origin, now_ms);
         if cell.robots.get().is_none()
-            && cell.asked.swap(true, AcqRel)
+            && cell.is_requested.swap(true, AcqRel)
             && let Some(slot) = slot.take()
         {
             slot.give_back();
@@ -141,8 +141,8 @@ impl RobotsCache {
             .robots
             .get_or_try_init(|| async {
                 is_new = true;
-                let asked = origin.clone();
-                let known = storage.call(move |store| store.load_robots(&asked)).await?;
+                let key = origin.clone();
+                let known = storage.call(move |store| store.load_robots(&key)).await?;
                 let known = known.filter(|known| stored_time::past(known.fetched_at_ms, now_ms).is_some());
                 if let Some(known) = &known {
                     let robots = self.robots_of(known, None);
@@ -157,8 +157,8 @@ impl RobotsCache {
                 let robots = self.robots_of(&cached, error);
                 // the next run tries again, so the failure is not stored
                 if !robots.policy.is_unreachable() {
-                    let asked = origin.clone();
-                    storage.call(move |store| store.save_robots(&asked, &cached)).await?;
+                    let key = origin.clone();
+                    storage.call(move |store| store.save_robots(&key, &cached)).await?;
                     return Ok(robots);
                 }
                 let prolonged = known.and_then(|known| self.prolonged(&known, now_ms));

@@ -19,7 +19,7 @@ use crate::{
     links::new_url,
     outage, pipeline,
     platform::Platform,
-    revisit, shard, site_book,
+    revisit, shard, site_counts,
     stage_error::StageError,
     state::{self, State},
 };
@@ -175,7 +175,7 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     context.stats.run_age = state.store.run_age()?;
     context.recrawl.whole = state.new_round;
     context.recrawl.writes_all = state.writes_all;
-    let again = site_book::due_again(&*context.store)?;
+    let again = site_counts::due_again(&*context.store)?;
     context.recrawl.missed_before = again.iter().map(|url| UrlKey::of(url)).collect();
     let loss = archive::loss(&*context.store, Path::new(&context.config.archive.dir))?;
     if let Some(archive) = Archive::open(&context.config, context.compute.cpu.clone())? {

@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     links::{Discovered, new_url},
     revisit,
-    sitemap_book::{SitemapAdmission, SitemapReference},
+    sitemap_quota::{SitemapAdmission, SitemapReference},
     stage_error::StageError,
     traps::{self, LINES_A_PAGE},
 };

@@ -92,14 +92,14 @@ fn split_at_mark(text: &str, mark: u8) -> Option<(&str, &str)> {
 #[must_use]
 pub fn lines(trapped: Vec<(String, Trap)>, more: u64) -> Vec<FailedPage> {
     let last = trapped.len().saturating_sub(1);
-    let told = |(index, (url, trap)): (usize, (String, Trap))| {
+    let to_line = |(index, (url, trap)): (usize, (String, Trap))| {
         let mut message = trap.to_string();
         if index == last && more > 0 {
             message.push_str(&format!("; {more} more links of the same page were refused as traps"));
         }
         line(url, trap.kind(), message)
     };
-    trapped.into_iter().enumerate().map(told).collect()
+    trapped.into_iter().enumerate().map(to_line).collect()
 }
 
 /// Hosts without room for more URLs, each of which has one line in the error log. At most `MAX_FULL_HOSTS` of them.

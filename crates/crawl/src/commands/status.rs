@@ -8,7 +8,7 @@ use crawl_engine::{
     context::RETRY_AFTER_KEY,
     exit::{Exit, Failure},
     host_state,
-    site_book::{self, MissedSite, MissedTemplate},
+    site_counts::{self, MissedSite, MissedTemplate},
     state::{self, SharedCrawl},
 };
 use crawl_model::{FrontierCounts, HostBound, StoreError, now_ms, rfc3339};
@@ -195,7 +195,7 @@ impl Status {
             hosts_at_work,
             next_retry: store.next_due()?.filter(|due| *due > now).map(rfc3339),
             left_alone: left_alone.collect(),
-            missed_sites: site_book::missed_sites(store)?,
+            missed_sites: site_counts::missed_sites(store)?,
             last_errors: Vec::new(),
             bytes: file,
             free_bytes: free,

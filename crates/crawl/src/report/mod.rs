@@ -7,7 +7,7 @@ pub use samples::{Sample, Samples};
 use crawl_engine::{
     context::Context,
     exit::Exit,
-    site_book::{self, MissedSite},
+    site_counts::{self, MissedSite},
     stats::{Example, HostFigures, Stats},
 };
 use crawl_model::{FrontierCounts, HostKey, rfc3339};
@@ -283,7 +283,7 @@ fn totals(context: &Context, round: u32) -> Totals {
 /// Hosts with templates whose content the rules missed, those with most pages first. A state that cannot be read has none: its error
 /// ends the run elsewhere.
 fn missed_sites(context: &Context) -> Vec<MissedSite> {
-    let mut sites = site_book::missed_sites(&*context.store).unwrap_or_default();
+    let mut sites = site_counts::missed_sites(&*context.store).unwrap_or_default();
     sites.truncate(MISSED_SITES);
     sites
 }

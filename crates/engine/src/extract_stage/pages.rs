@@ -6,7 +6,7 @@ use crate::{
     kept_body,
     links::Discovered,
     opt_outs,
-    site_book::{SitePage, Visit},
+    site_counts::{SitePage, Visit},
 };
 use crawl_extract::Input;
 use crawl_model::{

@@ -22,21 +22,21 @@ impl Visit<'_> {
     /// Fetches the alternative, which replaces the page of the requested URL, so its redirects are followed here,
     /// within the site. Each has a turn of its own and the permission of its origin.
     pub(super) async fn alternative(mut self, partial: Option<&PartialResult>) -> Result<Answer, StageError> {
-        let asked = self.request.url.clone();
+        let requested = self.request.url.clone();
         let amp = self.request.strategy == Some(Strategy::Amp);
         if let Some(url) = partial.and_then(PartialResult::amp_url).filter(|_| amp) {
             self.request.url = url.clone();
         }
         for _ in 0..=MAX_HOPS {
-            if let Some(answer) = self.check_permission(&asked).await? {
+            if let Some(answer) = self.check_permission(&requested).await? {
                 return Ok(answer);
             }
-            if let Some(answer) = self.acquire_slot(&asked).await? {
+            if let Some(answer) = self.acquire_slot(&requested).await? {
                 return Ok(answer);
             }
             match self.fetch().await {
                 Fetched::Page(mut page) => {
-                    page.request.url = asked;
+                    page.request.url = requested;
                     page.strategy = if amp { Strategy::Amp } else { page.strategy };
                     return Ok(Answer::Page(self.reserved(page)));
                 }
@@ -56,23 +56,23 @@ impl Visit<'_> {
 
     /// Checks that the address of an alternative may be fetched: it has to be of the site, and allowed by its
     /// origin. The requested URL itself has been allowed already.
-    async fn check_permission(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
+    async fn check_permission(&mut self, requested: &Url) -> Result<Option<Answer>, StageError> {
         self.alternative_opt_outs = None;
         let url = self.request.url.clone();
         let (Some(origin), Some(host)) = (Origin::of(&url), HostKey::of(&url)) else { return Ok(None) };
-        if url == *asked {
+        if url == *requested {
             return Ok(None);
         }
         if self.is_excluded() {
             return Ok(Some(self.end(Outcome::Skipped, "excluded", None)));
         }
-        let same_site = domain(&url).is_some() && domain(&url) == domain(asked);
+        let same_site = domain(&url).is_some() && domain(&url) == domain(requested);
         if !same_site && !self.context.admission.links.in_scope(&url) {
             let message = format!("the redirect leads to another site, {url}");
             return Ok(Some(self.fail(Stage::Robots, "robots_disallowed", None, message)));
         }
-        if Origin::of(asked).as_ref() != Some(&origin) {
-            // the files of another origin are asked for in turns of their own
+        if Origin::of(requested).as_ref() != Some(&origin) {
+            // the files of another origin are requested in turns of their own
             self.give_back_slot();
         }
         let Context { config, network, compute, origins: Origins { robots, opt_outs }, .. } = &**self.context;
@@ -107,9 +107,9 @@ impl Visit<'_> {
         Ok(None)
     }
 
-    /// The turn at the host that is asked now: the lease's for the page's own host, and one of its own for another.
-    async fn acquire_slot(&mut self, asked: &Url) -> Result<Option<Answer>, StageError> {
-        let (here, there) = (HostKey::of(asked), HostKey::of(&self.request.url));
+    /// Acquires the slot of the host of the current URL: that of the lease for the page's own host, else a new one.
+    async fn acquire_slot(&mut self, requested: &Url) -> Result<Option<Answer>, StageError> {
+        let (here, there) = (HostKey::of(requested), HostKey::of(&self.request.url));
         let Some(there) = there.filter(|_| self.slot.is_none() || here != HostKey::of(&self.request.url))
         else {
             return Ok(None);

@@ -22,8 +22,8 @@ impl Visit<'_> {
             let message = "a redirect leads to a URL that is longer than the limit".to_owned();
             return Ok(Some(self.fail(Stage::Fetch, "bad_redirect", Some(status), message)));
         }
-        let asked = context.admission.links.canonical(&self.request.url);
-        if canonical == asked
+        let requested = context.admission.links.canonical(&self.request.url);
+        if canonical == requested
             && to.as_str() != from
             && !self.request.redirects.iter().any(|u| u == to.as_str())
         {
@@ -31,7 +31,7 @@ impl Visit<'_> {
             self.request.url = to;
             return Ok(None);
         }
-        let back = canonical == asked || self.request.redirects.iter().any(|u| u == canonical.as_str());
+        let back = canonical == requested || self.request.redirects.iter().any(|u| u == canonical.as_str());
         if back && self.may_answer_now(&canonical) {
             self.request.redirects.push(from);
             self.request.url = to;
@@ -103,10 +103,10 @@ impl Visit<'_> {
     /// pages and sessions send a client without a cookie away and back. Only on the same host, whose
     /// robots.txt has allowed it before, and once.
     fn may_answer_now(&self, canonical: &Url) -> bool {
-        let asked = &self.request.url;
-        let trail = self.request.redirects.iter().map(String::as_str).chain([asked.as_str()]);
+        let requested = &self.request.url;
+        let trail = self.request.redirects.iter().map(String::as_str).chain([requested.as_str()]);
         self.context.config.fetch.cookies
-            && HostKey::of(canonical) == HostKey::of(asked)
+            && HostKey::of(canonical) == HostKey::of(requested)
             && trail.filter(|url| *url == canonical.as_str()).count() < 2
     }
 }

@@ -127,10 +127,10 @@ impl Visit<'_> {
             Err(error) => return self.failed(&error, None, None).await,
         };
         let started_at_ms = now_ms();
-        let asked = self.context.admission.links.canonical(&self.request.url);
+        let requested = self.context.admission.links.canonical(&self.request.url);
         // the page itself may be loaded again; another is for the frontier to allow
         // the browser keeps it with its tab: with the context in it, which has the browser, neither would ever be dropped
-        let (canonicalizer, page) = (self.context.admission.links.canonicalizer().clone(), asked.clone());
+        let (canonicalizer, page) = (self.context.admission.links.canonicalizer().clone(), requested.clone());
         let is_page = move |to: &Url| canonicalizer.canonical(to) == page;
         let headers = self.context.network.client.own_headers(&self.request.url);
         let by_form = !self.was_tried && self.context.strategy_of(&self.request.url) == StrategyChoice::Auto;
@@ -158,7 +158,7 @@ impl Visit<'_> {
             wire_bytes.add(rendered.bytes);
             return self.failed(&FetchError::Status(status), Some(status), retry_after).await;
         }
-        if self.context.admission.links.canonical(&rendered.document) != asked {
+        if self.context.admission.links.canonical(&rendered.document) != requested {
             wire_bytes.add(rendered.bytes);
             return self.navigated_away(&rendered.document, status.unwrap_or(200)).await;
         }
@@ -251,11 +251,11 @@ impl Visit<'_> {
     /// refresh in the page names.
     async fn navigated_away(&mut self, to: &Url, status: u16) -> Result<Answer, StageError> {
         if !self.was_tried {
-            let asked = self.request.url.clone();
+            let requested = self.request.url.clone();
             if let Some(answer) = self.redirected(to.clone(), status).await? {
                 return Ok(answer);
             }
-            self.request.url = asked;
+            self.request.url = requested;
         }
         let context = self.context;
         let (links, canonical) = (&context.admission.links, context.admission.links.canonical(to));

@@ -136,9 +136,9 @@ impl Policy {
             return false;
         }
         let Some(modified) = millis(lastmod) else { return false };
-        let told = known.history.sitemap_lastmod.as_deref().and_then(millis);
+        let last_lastmod = known.history.sitemap_lastmod.as_deref().and_then(millis);
         known.history.fetched_at_ms.is_none_or(|fetched| modified > fetched)
-            || told.is_some_and(|told| modified > told)
+            || last_lastmod.is_some_and(|last| modified > last)
     }
 }
 
@@ -332,9 +332,9 @@ mod tests {
     #[test]
     fn newer_lastmod_makes_a_page_due() {
         let fetched = millis("2026-03-05T12:00:00Z").unwrap();
-        let wakes = |told: Option<&str>, lastmod: &str| {
+        let wakes = |last: Option<&str>, lastmod: &str| {
             let mut known = known(fetched, once(0));
-            known.history.sitemap_lastmod = told.map(Into::into);
+            known.history.sitemap_lastmod = last.map(Into::into);
             policy(RecrawlMode::Auto).makes_due(&known, lastmod)
         };
         assert!(wakes(None, "2026-03-06") && wakes(None, "2026-03-05T13:30:00+01:00"));

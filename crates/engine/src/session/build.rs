@@ -8,7 +8,7 @@ use crate::{
     descriptors, duplicates,
     exit::{Exit, Failure},
     extractors::Extractors,
-    feed_book::FeedBook,
+    feed_quota::FeedQuota,
     judge::QualityJudge,
     lease_fence::LeaseFence,
     lessons::{Lessons, REEXAMINE_PAGES, TRIAL_PAGES},
@@ -20,9 +20,9 @@ use crate::{
     recrawl::Recrawl,
     robots_cache::RobotsCache,
     rules_version,
-    site_book::SiteBook,
+    site_counts::SiteCounts,
     site_settings::SiteSettings,
-    sitemap_book::SitemapBook,
+    sitemap_quota::SitemapQuota,
     slow_lane::SlowLane,
     stats::Stats,
     traps::FullHosts,
@@ -129,7 +129,7 @@ fn reading(
     let options = extraction(&config.extract, product_token).with_deadline(Some(platform.page_deadline));
     Ok(Reading {
         extractors: Extractors::new(config, rules, &options, sites)?,
-        sites: SiteBook::default(),
+        sites: SiteCounts::default(),
         quality: config.quality.enabled.then(|| QualityJudge::new(config)).transpose()?,
         sketcher: duplicates::sketcher(config)?,
     })
@@ -142,8 +142,8 @@ fn admission(config: &Config, sites: Arc<SiteSettings>) -> Result<Admission, Fai
         sites,
         traps,
         full_hosts: FullHosts::default(),
-        feeds: FeedBook::new(config.crawl.feeds),
-        sitemaps: SitemapBook::new(config.crawl.sitemap_files, config.crawl.sitemap_hosts),
+        feeds: FeedQuota::new(config.crawl.feeds),
+        sitemaps: SitemapQuota::new(config.crawl.sitemap_files, config.crawl.sitemap_hosts),
         scope_asked: Mutex::default(),
         nonce: crawl_model::random(),
     })

@@ -4,7 +4,7 @@ use super::Shard;
 use crate::{
     extract_stage::reclassify,
     kept_body, page_work,
-    site_book::{Verdict, Visit},
+    site_counts::{Verdict, Visit},
     stage_error::StageError,
 };
 use crawl_model::{ExtractedPage, Extractor, HostKey, KeptBody, Stage, UrlKey, Warning};

@@ -28,16 +28,16 @@ impl Crawl {
         Self { store, extractor: PageExtractor::new(Options::default()).unwrap() }
     }
 
-    fn read(&self, book: &SiteBook, url: &str, html: &str, words_before: Option<u32>) -> SitePage {
+    fn read(&self, counts: &SiteCounts, url: &str, html: &str, words_before: Option<u32>) -> SitePage {
         let url = Url::parse(url).unwrap();
         let host = HostKey::of(&url).unwrap();
         let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
         let visit = Visit { host: &host, url: url.as_str(), is_known: false, words_before };
-        book.extract(&self.store, &self.extractor, &input, &visit).unwrap()
+        counts.extract(&self.store, &self.extractor, &input, &visit).unwrap()
     }
 
-    fn verdict(&self, book: &SiteBook, url: &str) -> Verdict {
-        book.take_verdict(&self.store, &host(url), url).unwrap()
+    fn verdict(&self, counts: &SiteCounts, url: &str) -> Verdict {
+        counts.take_verdict(&self.store, &host(url), url).unwrap()
     }
 }
 
@@ -47,50 +47,50 @@ fn host(url: &str) -> HostKey {
 
 #[test]
 fn pages_are_judged_by_later_pages() {
-    let (crawl, book) = (Crawl::new(), SiteBook::default());
+    let (crawl, counts) = (Crawl::new(), SiteCounts::default());
     let url = |n: usize| format!("https://harbour.example/log/{n}");
     for n in 0..4 {
-        let read = crawl.read(&book, &url(n), &page(n), None);
+        let read = crawl.read(&counts, &url(n), &page(n), None);
         assert!(read.is_unjudged && read.is_doubtful, "{n}");
     }
     // written before its judgement
-    assert_eq!(crawl.verdict(&book, &url(0)), Verdict::Unjudged);
-    let fifth = crawl.read(&book, &url(4), &page(4), None);
+    assert_eq!(crawl.verdict(&counts, &url(0)), Verdict::Unjudged);
+    let fifth = crawl.read(&counts, &url(4), &page(4), None);
     assert_eq!(fifth.extraction.extractor, Extractor::SiteTemplate);
     assert_eq!(
-        [1, 1, 4].map(|n| crawl.verdict(&book, &url(n))),
+        [1, 1, 4].map(|n| crawl.verdict(&counts, &url(n))),
         [Verdict::Missed, Verdict::Unknown, Verdict::Unknown]
     );
-    assert_eq!(book.due_again(), 1);
+    assert_eq!(counts.due_again(), 1);
     crawl.store.begin_round().unwrap();
     assert_eq!(due_again(&crawl.store).unwrap(), [url(0)]);
 }
 
 #[test]
 fn last_version_of_a_page_is_judged() {
-    let (crawl, book) = (Crawl::new(), SiteBook::default());
+    let (crawl, counts) = (Crawl::new(), SiteCounts::default());
     let url = |n: usize| format!("https://harbour.example/log/{n}");
-    crawl.read(&book, &url(0), &page(0), None);
+    crawl.read(&counts, &url(0), &page(0), None);
     // in the rendered page the rules find the text
     let rendered = page(0).replace("<aside class=sidebar>", "<article>").replace("</aside>", "</article>");
-    crawl.read(&book, &url(0), &rendered, Some(30));
-    (1..8).for_each(|n| drop(crawl.read(&book, &url(n), &page(n), None)));
-    assert_ne!(crawl.verdict(&book, &url(0)), Verdict::Missed);
-    book.complete(&crawl.store, &host(&url(0))).unwrap();
-    assert_eq!(book.due_again(), 0);
+    crawl.read(&counts, &url(0), &rendered, Some(30));
+    (1..8).for_each(|n| drop(crawl.read(&counts, &url(n), &page(n), None)));
+    assert_ne!(crawl.verdict(&counts, &url(0)), Verdict::Missed);
+    counts.complete(&crawl.store, &host(&url(0))).unwrap();
+    assert_eq!(counts.due_again(), 0);
 }
 
 #[test]
 fn site_counts_survive_an_eviction() {
     let crawl = Crawl::new();
-    let book = SiteBook { max_bytes: 8_000, ..SiteBook::default() };
+    let counts = SiteCounts { max_bytes: 8_000, ..SiteCounts::default() };
     let url = |host: usize, n: usize| format!("https://h{host}.example/log/{n}");
     for n in 0..8 {
         for host in 0..20 {
-            let read = crawl.read(&book, &url(host, n), &page(n), None);
+            let read = crawl.read(&counts, &url(host, n), &page(n), None);
             let mended = read.extraction.extractor == Extractor::SiteTemplate;
             assert_eq!(mended, n >= 4, "page {n} of host {host}");
-            let sites = lock(&book.sites);
+            let sites = lock(&counts.sites);
             assert_eq!(sites.bytes, sites.by_host.values().map(|entry| entry.bytes).sum::<usize>());
             assert!(
                 sites.bytes <= 8_000 && sites.by_host.len() < 20,
@@ -106,10 +106,10 @@ fn site_counts_survive_an_eviction() {
 fn unjudged_urls_survive_a_restart() {
     let crawl = Crawl::new();
     let url = |n: usize| format!("https://harbour.example/log/{n}");
-    let killed = SiteBook::default();
+    let killed = SiteCounts::default();
     crawl.read(&killed, &url(0), &page(0), None);
     assert_eq!(crawl.verdict(&killed, &url(0)), Verdict::Unjudged);
-    let next = SiteBook::default();
+    let next = SiteCounts::default();
     (1..9).for_each(|n| drop(crawl.read(&next, &url(n), &page(n), None)));
     assert_eq!(next.due_again(), 0);
     next.complete(&crawl.store, &host(&url(0))).unwrap();
@@ -126,6 +126,6 @@ fn unreadable_site_evidence_is_rebuilt() {
     for name in ["site:", "site_missed:", "site_unjudged:"] {
         crawl.store.put(&format!("{name}harbour.example"), "{\"version\": 99}").unwrap();
     }
-    let read = crawl.read(&SiteBook::default(), "https://harbour.example/log/1", &page(1), None);
+    let read = crawl.read(&SiteCounts::default(), "https://harbour.example/log/1", &page(1), None);
     assert!(read.is_unjudged);
 }

@@ -1,4 +1,4 @@
-//! Feeds of each host that the run reads, up to `crawl.feeds`.
+//! Quota of feeds per host (`crawl.feeds`).
 
 use crate::config::Limit;
 use crawl_model::{HostKey, UrlKey};
@@ -8,15 +8,14 @@ use std::sync::{Mutex, PoisonError};
 /// Maximum hosts whose feeds are counted. Beyond that the counts start again from zero.
 const MAX_HOSTS: usize = 50_000;
 
-/// The feeds of each host that were taken. A site with a feed for each of its pages is not asked for all of
-/// them.
-pub struct FeedBook {
+/// Feeds of each host that the run has taken, with their limit. A site may have a feed for each of its pages.
+pub struct FeedQuota {
     limit: Limit,
     taken: Mutex<FxHashMap<HostKey, Vec<UrlKey>>>,
 }
 
-impl FeedBook {
-    /// An empty book with a limit of feeds per host.
+impl FeedQuota {
+    /// A quota without taken feeds, with a limit per host.
     #[must_use]
     pub fn new(limit: Limit) -> Self {
         Self { limit, taken: Mutex::default() }
@@ -46,12 +45,12 @@ mod tests {
 
     #[test]
     fn feeds_are_limited_per_host() {
-        let book = FeedBook::new(Limit(Some(2)));
-        let takes = |host: &str, feed: &str| book.takes(&HostKey::from_stored(host), UrlKey::of(feed));
+        let quota = FeedQuota::new(Limit(Some(2)));
+        let takes = |host: &str, feed: &str| quota.takes(&HostKey::from_stored(host), UrlKey::of(feed));
         assert!(takes("a", "1") && takes("a", "2") && !takes("a", "3"));
         assert!(!takes("a", "1"), "it is in the frontier");
         assert!(takes("b", "3"));
-        let book = FeedBook::new(Limit(None));
-        assert!((0..99).all(|n| book.takes(&HostKey::from_stored("a"), UrlKey::of(&n.to_string()))));
+        let quota = FeedQuota::new(Limit(None));
+        assert!((0..99).all(|n| quota.takes(&HostKey::from_stored("a"), UrlKey::of(&n.to_string()))));
     }
 }

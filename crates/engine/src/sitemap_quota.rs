@@ -1,6 +1,5 @@
-//! Counts of the sitemap files to which a host's robots.txt has led. A line of robots.txt is cheap, an index
-//! of indexes cheaper, and each file may be on another host. Without a count they would be fetched without
-//! end.
+//! Quota of the sitemap files to which the robots.txt of a host leads (`crawl.sitemap_files`). An index of
+//! indexes costs a site nothing, and each file may be on another host, so a limit is needed.
 
 use crate::config::Limit;
 use crawl_model::{CrawlRequest, HostKey, UrlKey};
@@ -13,7 +12,7 @@ const MAX_FILES: usize = 200_000;
 /// Files outside of the scope that the hosts of one site may lead to.
 const MAX_FILES_OUTSIDE: u64 = 100;
 
-/// Result of [`SitemapBook::take`].
+/// Result of [`SitemapQuota::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SitemapAdmission {
     /// The file may be fetched.
@@ -44,9 +43,8 @@ pub struct SitemapReference<'a> {
     pub elsewhere: Option<&'a HostKey>,
 }
 
-/// The sitemaps of a run with the hosts whose robots.txt led to them, the planters. Kept in memory alone: a run that goes
-/// on counts anew.
-pub struct SitemapBook {
+/// Sitemaps of a run, with the hosts whose robots.txt led to them (planters). Only in memory: a resumed run counts anew.
+pub struct SitemapQuota {
     limit: Limit,
     /// Hosts outside of the scope that the hosts of one site may lead to.
     hosts: Limit,
@@ -93,14 +91,14 @@ struct Share {
     full: bool,
 }
 
-impl SitemapBook {
-    /// A book in which each planter may have so many files, and each site so many hosts outside of the scope.
+impl SitemapQuota {
+    /// A quota of files for each planter, and of hosts outside of the scope for each site.
     #[must_use]
     pub fn new(limit: Limit, hosts: Limit) -> Self {
         Self { limit, hosts, planted: Mutex::default() }
     }
 
-    /// Takes a file into the planter's share, if there is room; one that is in the book already takes none.
+    /// Takes a file into the planter's share, if there is room; one that was taken before takes none.
     #[must_use]
     pub fn take(&self, reference: &SitemapReference<'_>) -> SitemapAdmission {
         let mut planted = self.lock();
@@ -154,10 +152,15 @@ mod tests {
     use super::*;
 
     /// A file of the site `site.test`, outside of the scope if a host is given.
-    fn take(book: &SitemapBook, robots_host: &str, file: &str, elsewhere: Option<&str>) -> SitemapAdmission {
+    fn take(
+        quota: &SitemapQuota,
+        robots_host: &str,
+        file: &str,
+        elsewhere: Option<&str>,
+    ) -> SitemapAdmission {
         let (robots_host, elsewhere) =
             (HostKey::from_stored(robots_host), elsewhere.map(HostKey::from_stored));
-        book.take(&SitemapReference {
+        quota.take(&SitemapReference {
             file: UrlKey::of(file),
             robots_host: &robots_host,
             site: "site.test",
@@ -168,22 +171,22 @@ mod tests {
 
     #[test]
     fn sitemaps_per_robots_txt_are_limited_and_reported_once() {
-        let book = SitemapBook::new(Limit(Some(2)), Limit(None));
-        let take = |host: &str, file: &str| take(&book, host, file, None);
+        let quota = SitemapQuota::new(Limit(Some(2)), Limit(None));
+        let take = |host: &str, file: &str| take(&quota, host, file, None);
         assert_eq!(["1", "2", "1"].map(|file| take("a", file)), [SitemapAdmission::Yes; 3]);
         assert_eq!(take("a", "3"), SitemapAdmission::Full { first: true });
         assert_eq!(take("a", "4"), SitemapAdmission::Full { first: false });
         assert_eq!(take("b", "3"), SitemapAdmission::Yes);
         assert_eq!(take("b", "1"), SitemapAdmission::Yes, "it is the share of another one");
-        let book = SitemapBook::new(Limit(None), Limit(None));
-        assert!((0..99).all(|n| self::take(&book, "a", &n.to_string(), None) == SitemapAdmission::Yes));
+        let quota = SitemapQuota::new(Limit(None), Limit(None));
+        assert!((0..99).all(|n| self::take(&quota, "a", &n.to_string(), None) == SitemapAdmission::Yes));
     }
 
     #[test]
     fn sitemap_hosts_outside_the_scope_are_limited_per_site() {
-        let book = SitemapBook::new(Limit(None), Limit(Some(2)));
+        let quota = SitemapQuota::new(Limit(None), Limit(Some(2)));
         let elsewhere = |robots_host: &str, n: usize, host: &str| {
-            take(&book, robots_host, &format!("{host}/{n}"), Some(host))
+            take(&quota, robots_host, &format!("{host}/{n}"), Some(host))
         };
         assert_eq!(elsewhere("a", 0, "x"), SitemapAdmission::Yes);
         assert_eq!(elsewhere("b", 0, "y"), SitemapAdmission::Yes);
@@ -193,20 +196,20 @@ mod tests {
             "the site has its two"
         );
         assert_eq!(elsewhere("a", 1, "z"), SitemapAdmission::OutsideLimit { first: false });
-        assert_eq!(take(&book, "a", "a/1", None), SitemapAdmission::Yes, "hosts of the scope have room");
+        assert_eq!(take(&quota, "a", "a/1", None), SitemapAdmission::Yes, "hosts of the scope have room");
         let more = (1..2 * MAX_FILES_OUTSIDE)
             .filter(|n| elsewhere("a", usize::try_from(*n).unwrap(), "x") == SitemapAdmission::Yes);
         assert_eq!(more.count() as u64, MAX_FILES_OUTSIDE - 2);
-        let none = SitemapBook::new(Limit(None), Limit(Some(0)));
+        let none = SitemapQuota::new(Limit(None), Limit(Some(0)));
         assert_eq!(take(&none, "a", "x/0", Some("x")), SitemapAdmission::OutsideLimit { first: true });
     }
 
     #[test]
     fn sitemap_book_is_bounded() {
-        let book = SitemapBook::new(Limit(None), Limit(None));
+        let quota = SitemapQuota::new(Limit(None), Limit(None));
         for n in 0..=MAX_FILES {
-            assert_eq!(take(&book, "a", &n.to_string(), None), SitemapAdmission::Yes);
+            assert_eq!(take(&quota, "a", &n.to_string(), None), SitemapAdmission::Yes);
         }
-        assert_eq!(book.lock().files.len(), 1);
+        assert_eq!(quota.lock().files.len(), 1);
     }
 }

@@ -1,9 +1,9 @@
 //! Counts for the extraction by site: text that the pages of each host share, counted as they arrive.
 //!
-//! A page whose extraction took less than a fifth of its own text is extracted by this evidence. A page that
-//! came before enough was counted keeps its body while it is held. It is extracted again if its content turns
-//! out to be missed; if it is doubtful, it is held until it is judged. A page whose record is written by then
-//! is due in the next round.
+//! A page whose extraction took less than a fifth of its own text is extracted by these counts. A page that
+//! arrives before the counts suffice keeps its body while it is held, and is extracted again if its content
+//! was missed. A doubtful page is held until the counts decide. A page whose record is written by then is due
+//! in the next round.
 
 mod saved;
 mod site;
@@ -35,7 +35,7 @@ pub struct SitePage {
     pub is_doubtful: bool,
 }
 
-/// The page of a site, for [`SiteBook::extract`].
+/// The page of a site, for [`SiteCounts::extract`].
 pub struct Visit<'a> {
     /// The host whose evidence is used.
     pub host: &'a HostKey,
@@ -51,7 +51,7 @@ pub struct Visit<'a> {
 ///
 /// The lock of a host may be held while its evidence is loaded or saved. The lock of the table is never held then, and no lock is
 /// taken while it is held.
-pub struct SiteBook {
+pub struct SiteCounts {
     sites: Mutex<Sites>,
     max_bytes: usize,
     due_again: AtomicU64,
@@ -71,13 +71,13 @@ struct Entry {
     used: u64,
 }
 
-impl Default for SiteBook {
+impl Default for SiteCounts {
     fn default() -> Self {
         Self { sites: Mutex::default(), max_bytes: MAX_BYTES, due_again: AtomicU64::default() }
     }
 }
 
-impl SiteBook {
+impl SiteCounts {
     /// Extracts a page of a host, and counts it.
     ///
     /// # Errors
