@@ -1,4 +1,4 @@
-//! Normalisation of documents' times.
+//! Conversion of the times of documents to RFC 3339 in UTC.
 
 use jiff::{Timestamp, civil::DateTime, fmt::rfc2822, tz::TimeZone};
 

@@ -1,4 +1,4 @@
-//! Pages of web archives of any maker: WARC, plain or compressed, and WACZ.
+//! Pages of web archives of any program: WARC, plain or compressed, and WACZ.
 
 mod revisits;
 mod wacz;

@@ -1,4 +1,4 @@
-//! Data in memory of each document and of each distinct text.
+//! Data of each document and each distinct text that stays in memory.
 
 use crate::{CorpusError, language::Language};
 use rustc_hash::FxHashMap;

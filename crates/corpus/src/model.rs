@@ -1,4 +1,4 @@
-//! Vectors of all texts of a corpus.
+//! TF-IDF vectors of all texts of a corpus.
 
 use crate::{
     CorpusError,

@@ -1,4 +1,4 @@
-//! Phase A of the boilerplate spec, exact: the common blocks of a domain's pages, as pure functions.
+//! Mode `exact` (phase A of the boilerplate specification): the common blocks of a domain's pages, as pure functions.
 //!
 //! Choices that the spec leaves open: a block is boilerplate if its count is *at* or over the threshold.
 //! `blocks_total` counts distinct blocks, as `blocks_boilerplate` does. Lengths are characters (Unicode

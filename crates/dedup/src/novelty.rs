@@ -1,4 +1,4 @@
-//! Comparison of a sample of pages with earlier counts of their host.
+//! Detection of a redesigned site: comparison of a sample of pages with earlier counts of their host.
 
 /// Comparison of the text that most pages of a sample share with earlier counts of their host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Likely ranges of a host's counts after its next pages.
+//! Likely ranges of a host's counts after its next pages, for the early release of held pages.
 
 use crate::FingerprintSettings;
 

@@ -1,4 +1,4 @@
-//! Small things about text.
+//! Helpers for text.
 
 use crate::words;
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! Blocks of a page, as a fingerprint counts them.
+//! Blocks of a page: the units that a fingerprint counts.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Origins of URLs.
+//! Ways in which URLs are discovered.
 
 use crate::names::names;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! A map as JSON in a text. Version 1 of the record had the map itself.
+//! Map that is stored as a string of JSON. Records of version 1 have the map itself.
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error as _, ser::Error as _};
 use std::collections::BTreeMap;

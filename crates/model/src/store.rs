@@ -1,4 +1,4 @@
-//! All of storage as one trait.
+//! Supertrait of all storage traits.
 
 use crate::{DomainStore, Frontier, RunStore, TextIndex};
 

@@ -1,4 +1,4 @@
-//! Ways to fetch a page, and their workers.
+//! Strategies to fetch a page, and the lanes of workers that use them.
 
 use crate::names::names;
 use schemars::JsonSchema;

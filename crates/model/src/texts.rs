@@ -1,4 +1,4 @@
-//! Texts for the comparison of pages during a crawl, and the trait of their index.
+//! Texts for the search of near duplicates during a crawl, and the trait of their index.
 
 use crate::{ContentHash, OutputMark, Settlement, StoreError, UrlKey};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The trait of fingerprints, lessons and claims of contents.
+//! Storage trait of fingerprints, learned strategies (lessons) and claims of contents.
 
 use super::{LeaseRef, StoreError};
 use crate::{ContentHash, HostKey, UrlKey};

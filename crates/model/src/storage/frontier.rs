@@ -1,4 +1,4 @@
-//! The trait of the frontier.
+//! Storage trait of the frontier, the queue of URLs.
 
 use super::{
     Enqueued, FrontierCounts, HeldPage, HostBounds, HostLoad, LeasePermit, LeaseRef, OutputMark, Quota,

@@ -1,4 +1,4 @@
-//! Hosts in the frontier, and bounds on their URLs.
+//! Hosts in the frontier, and limits on their pending URLs.
 
 use crate::{HostKey, UrlKey};
 

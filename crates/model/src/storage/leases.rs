@@ -1,4 +1,4 @@
-//! Leases, held pages, and their ends.
+//! Leases, held pages, and the results that settle them.
 
 use crate::{CrawlRequest, LeaseToken, Outcome, PageHistory, RequestId};
 

@@ -1,4 +1,4 @@
-//! Time for which this process may ask its hosts.
+//! Time until which this process may send requests to its leased hosts.
 
 use crate::instant;
 use std::{

@@ -1,4 +1,4 @@
-//! The trait of settings and caches of a state directory.
+//! Storage trait of settings and caches of a state directory.
 
 use super::StoreError;
 use crate::Origin;
