@@ -74,7 +74,7 @@ pub fn skip_byte_order_mark(input: &mut (impl BufRead + ?Sized)) -> io::Result<(
 }
 
 /// Replaces the escapes of single surrogates in a line of JSON (`\ud83d` without its other half) by that of U+FFFD. Other
-/// programs write them where a text was cut within a character. They stand for no character, so a reader of JSON
+/// programs write them where a text was cut within a character. They encode no character, so a reader of JSON
 /// refuses the whole line.
 pub fn replace_lone_surrogates(line: &mut [u8]) {
     let mut at = 0;

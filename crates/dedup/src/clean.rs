@@ -16,8 +16,8 @@ pub struct Cleaned {
     pub blocks_removed: u32,
     /// UTF-8 bytes of the blocks removed.
     pub bytes_removed: u64,
-    /// Identity of the fingerprint, 16 hex digits. In the mode `exact` it stands for the set of boilerplate
-    /// hashes. In the mode `site` it stands for all counts of the host's pages so far. `None` if the page was
+    /// Identity of the fingerprint, 16 hex digits. In the mode `exact` it identifies the set of boilerplate
+    /// hashes. In the mode `site` it identifies all counts of the host's pages so far. `None` if the page was
     /// not judged.
     pub fingerprint: Option<String>,
     /// Effect of the fingerprint.

@@ -159,7 +159,7 @@ impl<T> HostStream<T> {
         self.fingerprint.is_stable(page, read)
     }
 
-    /// Settles the host, and removes a page from the held ones: it is to be judged now.
+    /// Settles the host, and removes a page from the held ones, since it can be judged now.
     pub fn release(&mut self, name: &T)
     where
         T: PartialEq,

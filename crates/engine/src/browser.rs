@@ -166,7 +166,7 @@ impl Browser {
     }
 }
 
-/// The proxy that the browser's connections go through. An error where one is set that it cannot be told: it speaks to HTTP
+/// Proxy of the browser's connections. Fails for a configured proxy that the browser cannot use: it speaks to HTTP
 /// proxies only, and knows no exceptions.
 fn proxy(choice: &ProxyChoice) -> Result<Option<ProxyUrl>, ()> {
     let named = match choice {

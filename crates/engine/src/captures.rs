@@ -163,7 +163,7 @@ impl<'a> CaptureReader<'a> {
         Self { base, most, report, each, tally, revisits, archives }
     }
 
-    /// Reads all inputs, and then the pages of revisits that stand in another archive than the revisit.
+    /// Reads all inputs, and then the pages of revisits whose page is in another archive.
     ///
     /// # Errors
     /// When an input cannot be opened, or `each` fails.

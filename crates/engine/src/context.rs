@@ -126,7 +126,7 @@ pub struct Reading {
     pub extractors: Extractors,
     /// The evidence of sites, by which pages are extracted whose content the rules miss.
     pub sites: SiteCounts,
-    /// Judges texts, if `quality.enabled` asks for it.
+    /// Judges texts, with `quality.enabled`.
     pub quality: Option<QualityJudge>,
     /// Sketches by which texts are compared, if they are.
     pub sketcher: Option<Sketcher>,

@@ -249,7 +249,7 @@ fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     Finished::Failed(Box::new(failed), history)
 }
 
-/// The canonical URL that a page is known by. A browser's or an AMP page stands for the requested URL; its
+/// Canonical URL that identifies a page. A page of a browser or AMP has the requested URL; its
 /// own address is only the base of its links.
 fn known_as(context: &Context, page: &FetchedPage) -> Url {
     let known = match page.strategy {

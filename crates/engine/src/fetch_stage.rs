@@ -178,7 +178,7 @@ struct Visit<'a> {
     request: CrawlRequest,
     /// Leave to make one request; gone once it is made.
     slot: Option<HostSlot>,
-    /// Reservations of the origin's files, once they were asked for.
+    /// Reservations of the origin's opt-out files, once they were requested.
     opt_outs: Option<Arc<OriginOptOuts>>,
     /// The same of the origin that another form of the page is on.
     alternative_opt_outs: Option<Arc<OriginOptOuts>>,

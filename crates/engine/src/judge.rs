@@ -49,7 +49,7 @@ impl QualityJudge {
         })
     }
 
-    /// The thresholds in force.
+    /// Effective thresholds.
     #[must_use]
     pub fn thresholds(&self) -> &Thresholds {
         &self.thresholds

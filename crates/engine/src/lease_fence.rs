@@ -1,5 +1,5 @@
 //! Fence between leases that run out while a run is on and pages that are being written. A record whose lease has run out
-//! would stand twice: once of the late page, and once of the URL that is fetched again.
+//! would be written twice: once of the late page, and once of the URL that is fetched again.
 
 use crawl_model::StoreError;
 use std::sync::atomic::{

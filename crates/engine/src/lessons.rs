@@ -294,7 +294,7 @@ impl Lessons {
     }
 
     /// Returns the number of the pattern's last pages that gained nothing by a strategy, if a page that needs
-    /// it is to be spared.
+    /// the attempt must be spared.
     ///
     /// # Errors
     /// When storage fails.

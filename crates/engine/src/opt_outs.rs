@@ -1,6 +1,6 @@
 //! Opt-outs of sites from mining and machine learning, joined for a page: its own directives, the response's
 //! headers, and the origin's two files. The files are fetched once for each origin and kept for the run. An
-//! unreachable file does not count as missing: as with robots.txt (RFC 9309 §2.3.1.4) it is asked for again,
+//! unreachable file does not count as missing: as with robots.txt (RFC 9309 §2.3.1.4) it is requested again,
 //! and then counts as unknown.
 
 use crate::{network::Network, origin_cache::OriginCache};
@@ -115,7 +115,7 @@ impl OptOutCache {
     /// Returns an origin's files, which are fetched once for all pages that ask. `slot` is the turn of one
     /// request; for the next one the page waits its turn again, unless the host has no pause. A page that
     /// comes without a slot waits for the turns here. A missing file, or one that robots.txt forbids,
-    /// reserves nothing. An unreachable one is asked for as often as a page would be and then counts as
+    /// reserves nothing. An unreachable one is retried like a page and then counts as
     /// unknown.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ impl OptOutRequests<'_> {
         self.gives_way && self.slot.is_none()
     }
 
-    /// Target of the next request for a file; `None` if it may not be asked for, or if redirects do not end.
+    /// Target of the next request for a file; `None` if it may not be requested, or if redirects do not end.
     fn next_request(&self, path: &str, file: &Progress) -> Option<(Url, HostKey)> {
         let first = || Url::parse(&format!("{}{path}", self.origin)).ok();
         let url = file.redirected.clone().or_else(first)?;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Requests and a browser's pages are two lanes with places of their own, so that a page of seconds holds up none of
-//! milliseconds. A page that is to be fetched again by another strategy goes back to the frontier, with what there is so far.
+//! milliseconds. A page that needs another strategy returns to the frontier with its partial result.
 //!
 //! All channels are bounded, and none leads back, so a full one can only slow down the stages before it.
 //! Memory is bounded while the sink is blocked. Bodies: one for each of the N fetch places and T tabs,

@@ -1,4 +1,4 @@
-//! Limits of a run that several workers share: a worker asks for its next block when it has used the last one.
+//! Limits of a run that several workers share: a worker reserves its next block when it has used the last one.
 
 use crate::{
     config::{CrawlSection, Limit},
@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct Limits {
     /// The settings, with this process's part of each limit.
     pub settings: CrawlSection,
-    /// Time before which nothing is asked for.
+    /// Time before which no block is reserved.
     rests_until: Option<Instant>,
 }
 

@@ -148,7 +148,7 @@ fn described(
     (content, warnings, known)
 }
 
-/// The URL that was asked for first, before any redirect.
+/// First requested URL, before any redirect.
 fn first_url(request: &CrawlRequest) -> String {
     request.redirects.first().cloned().unwrap_or_else(|| request.url.as_str().to_owned())
 }

@@ -18,10 +18,10 @@ use tokio::sync::OnceCell;
 /// Bytes of parsed rules that are kept in memory. Dropped ones are read from the store again.
 const MAX_IN_MEMORY: usize = 32 << 20;
 
-/// Time for which expired rules stay in force while the host does not give new ones. RFC 9309 §2.4 allows a
+/// Time for which expired rules stay effective while the host does not give new ones. RFC 9309 §2.4 allows a
 /// cached copy beyond its 24 hours as long as robots.txt is unreachable; a day more bridges an outage.
 const MAX_STALE: Duration = Duration::from_secs(86_400);
-/// Pause between requests for new rules at a host whose old rules stay in force.
+/// Pause between requests for new rules at a host whose old rules stay effective.
 const STALE_FOR: Duration = Duration::from_secs(600);
 
 /// The rules of an origin and when they have to be fetched anew.
@@ -88,7 +88,7 @@ impl Drop for RobotsNews {
 
 impl RobotsCache {
     /// An empty cache of the rules for `product_token`. Rules are valid for `max_age`. An unreachable
-    /// robots.txt is asked for again after `retry_after`, when the URLs that wait for it are tried again.
+    /// robots.txt is requested again after `retry_after`, when the URLs that wait for it are tried again.
     #[must_use]
     pub fn new(max_age: Duration, retry_after: Duration, product_token: &str) -> Self {
         let cells = OriginCache::new(MAX_IN_MEMORY);

@@ -49,7 +49,7 @@ pub(crate) trait FileSeries: Send {
     fn opened(&mut self, ended: &Place) -> Result<(), OutputError>;
 }
 
-/// Files with a number in their name. The note of the number tells a resumed run which file it continues.
+/// Files with a number in their name. A resumed run continues the file with the stored number.
 pub(crate) struct NumberedFiles {
     store: Arc<dyn Store>,
     base: PathBuf,

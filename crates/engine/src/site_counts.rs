@@ -31,7 +31,7 @@ pub struct SitePage {
     pub extraction: Extraction,
     /// More pages of the site may show that the extraction missed the content.
     pub is_unjudged: bool,
-    /// The extraction took so little that the page is to be held until it is judged.
+    /// The extraction took so little that the page must be held until it is judged.
     pub is_doubtful: bool,
 }
 

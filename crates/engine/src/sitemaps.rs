@@ -98,7 +98,7 @@ fn file_limit_line(context: &Context, robots_host: &HostKey, url: String) -> Fai
     traps::line(url, TOO_MANY, message)
 }
 
-/// Returns true if a file that robots.txt does not name itself may be asked for. It must be on the host of
+/// Returns true if a file that robots.txt does not name itself may be requested. It must be on the host of
 /// the file that leads to it, or within the scope.
 fn may_fetch_linked(context: &Context, from: &Url, to: &Url) -> bool {
     HostKey::of(from) == HostKey::of(to)

@@ -152,7 +152,7 @@ impl ErrorPageProfile {
     }
 }
 
-/// The first segment of a path that goes on; what stands at the root is a section, too.
+/// First segment of a path with further segments. The root is a section, too.
 fn section(url: &Url) -> &str {
     url.path().trim_start_matches('/').split_once('/').map_or("", |(first, _)| first)
 }

@@ -1,6 +1,6 @@
 //! Escalation: further strategies for a page whose plain request lacks the text.
 //!
-//! A page's decision is made when it has been extracted. If it asks for a stronger strategy, the lease is
+//! A page's decision is made when it has been extracted. If it needs a stronger strategy, the lease is
 //! given back with the result so far ([`crawl_model::Frontier::escalate`]). The URL waits its turn again, in
 //! the lane of the strategy; politeness, robots.txt and limits hold for it as for any other. Each strategy is
 //! tried at most once on a page, the best result is written, and a failed one loses nothing.

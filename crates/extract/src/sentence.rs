@@ -12,7 +12,7 @@ pub(crate) fn ends_sentence(text: &str) -> bool {
     text.strip_suffix(ENDS).is_some_and(|rest| !(text.ends_with(DOTS) && rest.ends_with(DOTS)))
 }
 
-/// Dots that are an ellipsis where two stand side by side, and the ellipsis itself.
+/// Dots of which two in a row are an ellipsis, and the ellipsis itself.
 const DOTS: [char; 5] = ['.', '…', '。', '｡', '．'];
 
 /// Text without white space, closing quotes and brackets, and numbers of notes such as `[1]` at its end.

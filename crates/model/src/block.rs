@@ -16,7 +16,7 @@ pub struct Block {
     pub chars: u32,
     /// Ordinal of the block on the page.
     pub position: u32,
-    /// Share of the characters that stand inside links, 0 to 255 for 0 to 1.
+    /// Share of the characters inside links, 0 to 255 for 0 to 1.
     pub link_density: u8,
     /// The block went into `content`.
     pub in_content: bool,

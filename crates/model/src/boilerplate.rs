@@ -23,8 +23,8 @@ pub enum BoilerplateStatus {
 pub struct BoilerplateInfo {
     /// Effect of the fingerprint.
     pub status: BoilerplateStatus,
-    /// Identity of the fingerprint, 16 hex digits. In the mode `exact`, it stands for the set of the
-    /// boilerplate hashes. In the mode `site`, it stands for all counts of the host's pages so far.
+    /// Identity of the fingerprint, 16 hex digits. In the mode `exact`, it identifies the set of the
+    /// boilerplate hashes. In the mode `site`, it identifies all counts of the host's pages so far.
     #[serde(default)]
     pub fingerprint: Option<String>,
     /// Pages that the fingerprint was computed from.
@@ -77,19 +77,19 @@ pub enum RemovalReason {
     Block,
     /// The block belongs to the run at the head or foot of the page whose lines occur on many pages.
     Margin,
-    /// The block stands in that run. Many pages have its words there in this order, except for the variable
+    /// The block is in that run. Many pages have its words there in this order, except for the variable
     /// ones.
     Pattern,
-    /// The block stands in the run at the foot and consists of titles of other pages.
+    /// The block is in the run at the foot and consists of titles of other pages.
     Titles,
-    /// The block stands in that run between two blocks that enclose other text on many pages.
+    /// The block is in that run between two blocks that enclose other text on many pages.
     Slot,
     /// The block is a label between blocks of the frame, or between the frame at the head and the title of
     /// the page.
     Enclosed,
     /// The page has the block again, as its title or as the headings of its sections.
     SaidTwice,
-    /// The block stands near the head, and its copy was removed from the foot.
+    /// The block is near the head, and its copy was removed from the foot.
     Twin,
 }
 

@@ -36,7 +36,7 @@ names!(
 );
 
 impl Discovery {
-    /// Returns true if the URL stood in the seed file.
+    /// Returns true if the URL is a seed.
     #[must_use]
     pub const fn is_seed(self) -> bool {
         matches!(self, Self::Seed | Self::BareSeed)

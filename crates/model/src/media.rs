@@ -37,7 +37,7 @@ pub struct Media {
     /// Height in pixels, as the page declares it.
     #[serde(default)]
     pub height: Option<u32>,
-    /// URL of the picture that stands for a video until it plays.
+    /// URL of the preview picture of a video.
     #[serde(default)]
     pub poster: Option<String>,
 }

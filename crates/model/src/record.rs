@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the shape of [`Record`].
 ///
-/// Version 2: every key stands in every record, `content` is null where it equals `text`, and `quality.scores`
+/// Version 2: every record has every key, `content` is null where it equals `text`, and `quality.scores`
 /// is JSON in a text. Records of version 1 are read too.
 pub const SCHEMA_VERSION: u32 = 2;
 

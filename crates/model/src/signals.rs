@@ -68,7 +68,7 @@ pub enum PageType {
 pub enum ClassificationRule {
     /// Plain text has nothing to run.
     PlainText,
-    /// A consent wall without content behind it.
+    /// A consent wall whose page has no other content.
     CookieWalled,
     /// A paywall with only a teaser.
     Paywalled,

@@ -1,4 +1,4 @@
-//! Writing of records: WARC 1.1 (ISO 28500:2017), each a gzip member of its own (Annex D.2).
+//! Writer of records: WARC 1.1 (ISO 28500:2017), each a separate gzip member (Annex D.2).
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use sha2::{Digest, Sha256};

@@ -1,7 +1,7 @@
 //! The archive of a run: WARC files with every request and answer as the connection had them, the browser's
 //! documents, and the crawl's decisions. Extraction and cleaning can be repeated from it without the network.
 //!
-//! An exchange is written when it is over, before its page goes on. The sink has the files synced before it
+//! An exchange is written when it is complete, before its page continues. The sink has the files synced before it
 //! settles leases, so a page of the output is in the archive after any kill. A page that is
 //! fetched again after that is there twice.
 

@@ -20,7 +20,7 @@ const MAX_HOPS: usize = 5;
 
 impl Visit<'_> {
     /// Fetches the alternative, which replaces the page of the requested URL, so its redirects are followed here,
-    /// within the site. Each has a turn of its own and the permission of its origin.
+    /// within the site. Each needs its own turn and the permission of its origin.
     pub(super) async fn alternative(mut self, partial: Option<&PartialResult>) -> Result<Answer, StageError> {
         let requested = self.request.url.clone();
         let amp = self.request.strategy == Some(Strategy::Amp);

@@ -23,7 +23,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Returns the rest of the pause that the host has asked for, if it is longer than a run waits.
+    /// Returns the rest of the requested pause of the host, if it is longer than a run waits.
     pub(super) fn remaining_pause(&self) -> Option<Duration> {
         let until = self.context.network.gate.blocked_until(&HostKey::of(&self.request.url)?)?;
         Some(until.saturating_duration_since(Instant::now()))

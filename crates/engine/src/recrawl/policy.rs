@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Factor of the mean time between two changes after which a page is visited. Its probability of having
 /// changed then reaches 50 % (changes as a Poisson process).
 const HALF_CHANCE_FACTOR: f64 = std::f64::consts::LN_2;
-/// Factor of an interval's growth over the time for which the page is known to have stood unchanged.
+/// Factor of an interval's growth over the time for which the page is known to have been unchanged.
 const GROWTH: f64 = 2.0;
 /// Share of its interval after which a page is due. Nightly runs do not start at the same second.
 const DUE_SHARE: f64 = 0.9;
@@ -107,7 +107,7 @@ impl Policy {
     /// regular intervals, with less bias. With n visits that could find a change, X that did and the mean
     /// interval I it is `-ln((n - X + 0.5) / (n + 0.5)) / I`. (Estimating Frequency of Change, ACM TOIT 3(3),
     /// 2003, section 4.2.) The time lies between `min_age` and `max_age`, and is at most twice the time for
-    /// which the page is known to have stood.
+    /// which the page is known to have been unchanged.
     fn interval_ms(&self, visits: &Visits, fetched_at: i64) -> f64 {
         let (Some(first), Some(changed)) = (visits.first_ms, visits.changed_ms) else {
             return self.min_age_ms;

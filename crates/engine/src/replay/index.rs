@@ -104,7 +104,7 @@ pub struct Index {
     unreadable: usize,
     /// Files with damaged bytes that a crawl has put aside.
     put_aside: usize,
-    /// A crawl has written it: its decisions stand in it.
+    /// A crawl has written it, so it contains decisions.
     is_ours: bool,
     /// Revisits in archives of other makers, whose pages are not there.
     pub(super) bodiless: usize,

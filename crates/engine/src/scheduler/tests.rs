@@ -87,7 +87,7 @@ impl Crawl {
     }
 }
 
-/// Puts pages of a host into the frontier, and into the book where it stands.
+/// Puts pages of a host into the frontier, and its address into the address book.
 fn plant(context: &Context, name: &str, address: [u8; 4], pages: u32) {
     let host = HostKey::from_stored(name);
     context.network.client.address_book().note(&host, IpAddr::from(address));

@@ -195,7 +195,7 @@ fn extraction(settings: &ExtractSection, product_token: &str) -> Options {
         .with_product_token(product_token.to_owned())
 }
 
-/// The product token that robots.txt is asked for: the user agent up to its first slash or space (RFC 9309 §2.2.1).
+/// Product token for robots.txt: the user agent up to its first slash or space (RFC 9309 §2.2.1).
 fn product_token(user_agent: &str) -> String {
     user_agent.split(['/', ' ']).next().unwrap_or(user_agent).to_owned()
 }

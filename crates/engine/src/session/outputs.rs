@@ -49,7 +49,7 @@ pub fn check_settings(config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fails if the records of an output do not tell which page they are of.
+/// Fails if the records of an output do not identify their pages.
 fn check_fields_of_state(fields: &Fields, path: &Path) -> Result<(), Failure> {
     let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"));
     let missing = match () {

@@ -210,7 +210,7 @@ fn identity(path: &Path) -> Option<String> {
 }
 
 /// Device, inode and creation time of a file, and its length. A file system gives the inode of a removed file to a new one;
-/// the creation time tells the two apart.
+/// the creation time distinguishes them.
 fn file_of(path: &Path) -> Option<(String, u64)> {
     let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let since_epoch = found.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -218,7 +218,7 @@ fn file_of(path: &Path) -> Option<(String, u64)> {
     Some((format!("{}:{}:{created}", found.dev(), found.ino()), found.len()))
 }
 
-/// Returns true if a file that is to be replaced is unchanged since the round began.
+/// Returns true if a file to replace is unchanged since the round began.
 fn is_untouched(store: &dyn Store, place: &Place) -> Result<bool, StoreError> {
     let noted = store.get(&stale_key(&place.name()))?.filter(|noted| !noted.is_empty());
     Ok(noted.is_some() && noted == identity(&place.marked()))

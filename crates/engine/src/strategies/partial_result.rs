@@ -36,7 +36,7 @@ impl PartialResult {
         self.best.as_ref().map(|best| best.extraction.signals.visible_word_count)
     }
 
-    /// Returns the address of the AMP page that is to be tried.
+    /// Returns the URL of the AMP page to try.
     #[must_use]
     pub const fn amp_url(&self) -> Option<&Url> {
         self.amp_url.as_ref()

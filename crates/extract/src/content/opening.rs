@@ -6,7 +6,7 @@ use crate::page::Page;
 const MIN_HEADER_PROSE: u32 = 80;
 /// Maximum share of links in such a header.
 const MAX_HEADER_LINKS: f32 = 0.3;
-/// The page has at most so many times the prose of the header. Notices and descriptions of a site have less.
+/// Maximum prose of the page, as a multiple of the prose of the header. Notices and descriptions of a site have less.
 const MAX_PAGE_PROSE: u32 = 3;
 
 /// Returns true for a header with a heading and a third of the page's prose, and without menus. The page has no

@@ -17,7 +17,7 @@ macro_rules! tags {
             Document,
             /// An element of any other name.
             Other,
-            /// An element of any other name that holds a block, stands in one, and has no text beside it.
+            /// An element of any other name that contains a block, is inside one, and has no text beside it.
             CustomBlock,
             $(#[doc = $name] $variant),+
         }

@@ -10,7 +10,7 @@ const MIN_COPY: usize = 500;
 /// Maximum pieces of the first text between two consecutive paragraphs of a copy.
 const MAX_GAP: usize = 3;
 
-/// Drops paragraphs that stood before in the same order and close together. A single paragraph of a text may
+/// Drops paragraphs that occur before in the same order and close together. A single paragraph of a text may
 /// rightly occur twice.
 pub(super) fn drop_copy(pieces: &mut Pieces<'_>) {
     let mut first: HashMap<u64, usize> = HashMap::new();
@@ -41,12 +41,12 @@ pub(super) fn drop_copy(pieces: &mut Pieces<'_>) {
     pieces.keep("a second copy of the text", |_| !at.next().is_some_and(|at| copies[at]));
 }
 
-/// Consecutive paragraphs that stood before in the same order.
+/// Consecutive paragraphs that occur before in the same order.
 #[derive(Default)]
 struct Run {
     paragraphs: Vec<usize>,
     bytes: usize,
-    /// Position at which the last paragraph stood before.
+    /// Position of the earlier occurrence of the last paragraph.
     last: Option<usize>,
 }
 

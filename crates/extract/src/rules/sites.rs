@@ -114,7 +114,7 @@ fn decoded(path: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(path).decode_utf8_lossy()
 }
 
-/// Returns true if a decoded path matches a pattern, in which `*` stands for any characters. The pattern may
+/// Returns true if a decoded path matches a pattern, in which `*` matches any characters. The pattern may
 /// be percent-encoded.
 fn matches_stars(pattern: &str, path: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return decoded(pattern) == path };

@@ -54,7 +54,7 @@ pub(super) fn negated(condition: &str) -> Option<&str> {
     condition.strip_prefix("not").filter(|rest| rest.starts_with([' ', '(']))
 }
 
-/// Parts of a condition between words that stand outside of parentheses.
+/// Parts of a condition between words outside of parentheses.
 fn parts<'a>(condition: &'a str, word: &str) -> Vec<&'a str> {
     let (mut depth, mut start) = (0u32, 0);
     let mut parts = Vec::new();

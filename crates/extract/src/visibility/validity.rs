@@ -1,4 +1,4 @@
-//! Values that a browser ignores: the declaration before them stays in force.
+//! Values that a browser ignores: the declaration before them stays effective.
 
 use super::property::Property;
 use cssparser::{Parser, Token};

@@ -271,7 +271,7 @@ pub trait Frontier: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Notes that hosts are not to be asked for a time from now on, by no process. Nothing for a frontier of one process,
+    /// Notes that no process may send requests to hosts for a time from now on. Nothing for a frontier of one process,
     /// whose caller knows it.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Custom elements that stand where other pages have a `div`, as the components of frameworks do.
+//! Custom elements in the role of a `div`, such as components of frameworks.
 
 use crate::dom::{Dom, NONE, Tag};
 use html5ever::local_name;

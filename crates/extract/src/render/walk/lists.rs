@@ -137,7 +137,7 @@ impl Walk<'_> {
 /// Upper bound of list numbers in CommonMark, which have nine digits at most.
 const MAX_NUMBER: i64 = 1_000_000_000;
 
-/// Nodes at the start of a list or item that may tell whether it arranges sections.
+/// Nodes at the start of a list or item that may show that it arranges sections.
 const MAX_LOOKED_AT: usize = 12;
 
 /// Returns true for an element whose heading belongs to it, and not to the list around it.
