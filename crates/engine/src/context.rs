@@ -53,7 +53,7 @@ pub struct Context {
     /// Requests and their pace.
     pub network: Network,
     /// Files of origins: robots.txt and opt-outs.
-    pub origins: Origins,
+    pub origins: OriginFiles,
     /// Bounds of the frontier.
     pub admission: Admission,
     /// Ways to a page other than a plain request.
@@ -73,7 +73,7 @@ pub struct Context {
 }
 
 /// Files that origins keep for crawlers, fetched once for each origin.
-pub struct Origins {
+pub struct OriginFiles {
     /// robots.txt.
     pub robots: RobotsCache,
     /// Opt-outs from mining that origins have put into files.

@@ -58,27 +58,28 @@ pub struct RobotsLookup {
 }
 
 impl RobotsLookup {
-    /// The news of a robots.txt that was fetched or read from the store: its sitemaps and pause are to be
-    /// followed once. `None` if another visit follows them. A visit that does not follow them, such as that of
-    /// an AMP page, must leave them to the next one.
+    /// Claims to apply the sitemaps and the pause of a robots.txt that was fetched or read from the store. `None`
+    /// if another visit applies them. A visit that does not apply them, such as that of an AMP page, must not
+    /// claim them.
     #[must_use]
-    pub fn take_news(&self) -> Option<RobotsNews> {
+    pub fn claim_follow_up(&self) -> Option<RobotsFollowUp> {
         let is_taken = self.entry.is_followed.swap(true, AcqRel);
-        (!is_taken).then(|| RobotsNews(Some(Arc::clone(&self.entry))))
+        (!is_taken).then(|| RobotsFollowUp(Some(Arc::clone(&self.entry))))
     }
 }
 
-/// News of a robots.txt. The next visit gets them if they are dropped, as by a visit that is cancelled.
-pub struct RobotsNews(Option<Arc<Entry>>);
+/// Claim to apply the sitemaps and the pause of a robots.txt. If it is dropped unconfirmed, as by a cancelled visit, the next
+/// visit gets the claim.
+pub struct RobotsFollowUp(Option<Arc<Entry>>);
 
-impl RobotsNews {
-    /// Notes that the news were followed.
+impl RobotsFollowUp {
+    /// Confirms that they were applied.
     pub fn done(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for RobotsNews {
+impl Drop for RobotsFollowUp {
     fn drop(&mut self) {
         if let Some(entry) = self.0.take() {
             entry.is_followed.store(false, Release);
@@ -205,11 +206,11 @@ mod tests {
         let cache = RobotsCache::new(Duration::from_secs(60), Duration::from_secs(1), "bot");
         let look = async || cache.lookup(&origin, &storage, &client, &gate, &mut None, 0).await.unwrap();
         assert_eq!(look().await.robots.policy.sitemaps(), ["http://a.test/s.xml"]);
-        let cancelled = look().await.take_news();
-        assert!(cancelled.is_some() && look().await.take_news().is_none());
+        let cancelled = look().await.claim_follow_up();
+        assert!(cancelled.is_some() && look().await.claim_follow_up().is_none());
         drop(cancelled);
-        look().await.take_news().unwrap().done();
-        assert!(look().await.take_news().is_none());
+        look().await.claim_follow_up().unwrap().done();
+        assert!(look().await.claim_follow_up().is_none());
     }
 
     #[test]

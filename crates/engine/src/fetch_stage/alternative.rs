@@ -2,7 +2,7 @@
 
 use super::{Answer, Visit, ends::spread};
 use crate::{
-    context::{Context, Origins},
+    context::{Context, OriginFiles},
     network::Network,
     opt_outs::OptOutsUnknown,
     stage_error::StageError,
@@ -75,7 +75,8 @@ impl Visit<'_> {
             // the files of another origin are requested in turns of their own
             self.give_back_slot();
         }
-        let Context { config, network, compute, origins: Origins { robots, opt_outs }, .. } = &**self.context;
+        let Context { config, network, compute, origins: OriginFiles { robots, opt_outs }, .. } =
+            &**self.context;
         let Network { client, gate, .. } = network;
         let looked = match config.crawl.obey_robots {
             true => Some(robots.lookup(&origin, &compute.storage, client, gate, &mut None, now_ms()).await?),

@@ -3,11 +3,11 @@
 
 use super::{Answer, Visit, ends::spread};
 use crate::{
-    context::{Context, Origins},
+    context::{Context, OriginFiles},
     finished::Finished,
     network::Network,
     opt_outs::OptOutsUnknown,
-    robots_cache::{Robots, RobotsNews},
+    robots_cache::{Robots, RobotsFollowUp},
     sitemaps,
     stage_error::StageError,
 };
@@ -52,16 +52,16 @@ impl Visit<'_> {
         let Context { compute, network: Network { client, gate, .. }, origins, .. } = &**self.context;
         let storage = &compute.storage;
         let looked = origins.robots.lookup(&origin, storage, client, gate, &mut self.slot, now_ms()).await?;
-        let (policy, news) = (&looked.robots.policy, looked.take_news());
+        let (policy, follow_up) = (&looked.robots.policy, looked.claim_follow_up());
         if let Some(delay) = policy.crawl_delay() {
             let cut = gate.set_crawl_delay(&host, delay);
-            if news.is_some() {
+            if follow_up.is_some() {
                 // before a page is asked for: another process may take the host at any time
                 let (host, pause) = (host.clone(), gate.delay(&host));
                 storage.call(move |store| store.note_pause(&host, pause)).await?;
             }
             self.slot.take_if(|slot| slot.is_outdated()).into_iter().for_each(HostSlot::give_back);
-            if cut && news.is_some() {
+            if cut && follow_up.is_some() {
                 let most = self.context.config.politeness.max_crawl_delay;
                 tracing::warn!(%origin, asked = ?delay, ?most, "robots.txt requests a longer pause; the run waits only politeness.max_crawl_delay");
             }
@@ -69,8 +69,8 @@ impl Visit<'_> {
         if policy.is_unreachable() {
             return self.robots_unreachable(&looked.robots).await.map(Some);
         }
-        // done for any end of this URL, since no other URL gets the news of the origin
-        if news.is_some()
+        // done for any end of this URL, since no other URL gets this claim of the origin
+        if follow_up.is_some()
             && self.context.config.crawl.sitemaps
             && self.context.admission.links.in_scope(&self.request.url)
         {
@@ -79,7 +79,7 @@ impl Visit<'_> {
                 move |context: &Arc<Context>| sitemaps::plant(context, looked.policy.sitemaps(), &url);
             self.log_failures(self.in_storage(plant).await?).await?;
         }
-        news.into_iter().for_each(RobotsNews::done);
+        follow_up.into_iter().for_each(RobotsFollowUp::done);
         if let Some(answer) = self.forbidden(policy, &origin) {
             self.give_back_slot();
             return Ok(Some(answer));
@@ -135,7 +135,7 @@ impl Visit<'_> {
     pub(super) async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { compute, network, origins: Origins { robots, opt_outs }, .. } = &**self.context;
+        let Context { compute, network, origins: OriginFiles { robots, opt_outs }, .. } = &**self.context;
         let (Network { client, gate, .. }, storage) = (network, &compute.storage);
         let looked = match self.context.config.crawl.obey_robots {
             // known by now

@@ -4,7 +4,7 @@ use crate::{
     async_store::AsyncStore,
     browser::Browser,
     config::{Config, ExtractSection, StrategyChoice},
-    context::{Admission, Compute, Context, Control, Origins, Reading, RecordTargets, StrategyParts},
+    context::{Admission, Compute, Context, Control, OriginFiles, Reading, RecordTargets, StrategyParts},
     descriptors, duplicates,
     exit::{Exit, Failure},
     extractors::Extractors,
@@ -78,7 +78,7 @@ pub fn context_on(
         outage: Outage::new(config.fetch.max_outage),
         product_token,
     };
-    let origins = Origins {
+    let origins = OriginFiles {
         robots: RobotsCache::new(config.fetch.robots_max_age, config.fetch.backoff, &network.product_token),
         opt_outs: OptOutCache::default(),
     };
