@@ -45,7 +45,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 29] = [
+const KINDS: [Kind; 30] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -73,6 +73,9 @@ const KINDS: [Kind; 29] = [
         format!(
             "<script type=application/ld+json>[{objects}{{\"@type\":\"Article\",\"author\":[{authors}1]}}]</script>"
         )
+    }),
+    ("separators in the title of a feed", |n| {
+        format!("<link type=application/rss+xml href=/a/b/feed title='{}'>", "Ferry » ".repeat(n))
     }),
     ("one link of many kinds", |n| {
         format!("<link href='/{}' hreflang=de rel='{}'>", "x".repeat(5 * n), "alternate ".repeat(n))

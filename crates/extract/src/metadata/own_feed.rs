@@ -15,8 +15,10 @@ const SEPARATOR: char = '»';
 const MIN_LETTERS: usize = 4;
 /// Maximum letters of the words for the feed after the page's name.
 const MAX_SUFFIX: usize = 24;
-/// Maximum bytes of a title.
+/// Maximum bytes of a page's name.
 const MAX_TEXT: usize = 250;
+/// Maximum bytes of a feed's title. A longer one is no name, and has too many separators to try all.
+const MAX_TITLE: usize = 4 * MAX_TEXT;
 
 /// Heading that the page's own feed names, else such a line. No line is used if headings of level one have
 /// other names.
@@ -60,7 +62,7 @@ fn own_feed<'a>(s: &Sources<'a>) -> Option<&'a str> {
             matches!(kind.trim(), "application/rss+xml" | "application/atom+xml")
         })
         .find_map(|id| {
-            let title = dom.attr(id, &local_name!("title"))?;
+            let title = dom.attr(id, &local_name!("title")).filter(|title| title.len() <= MAX_TITLE)?;
             let target = page.resolve(dom.attr(id, &local_name!("href"))?)?;
             is_below(&Url::parse(&target).ok()?, own).then_some(title)
         })
