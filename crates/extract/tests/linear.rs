@@ -45,7 +45,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 30] = [
+const KINDS: [Kind; 31] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -74,6 +74,7 @@ const KINDS: [Kind; 30] = [
             "<script type=application/ld+json>[{objects}{{\"@type\":\"Article\",\"author\":[{authors}1]}}]</script>"
         )
     }),
+    ("labels in front of the heading", |n| "<p>Updated:".repeat(8 * n) + "<h1>A title</h1>"),
     ("separators in the title of a feed", |n| {
         format!("<link type=application/rss+xml href=/a/b/feed title='{}'>", "Ferry » ".repeat(n))
     }),

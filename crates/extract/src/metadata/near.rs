@@ -141,6 +141,9 @@ fn lines_before(page: &Page<'_>, heading: u32) -> Vec<String> {
     with_labels(page, lines).into_iter().rev().take(MAX_BEFORE).collect()
 }
 
+/// Maximum bytes of a label.
+const MAX_LABEL: usize = 2 * MAX_CHARS as usize;
+
 /// Last characters of a label.
 const LABEL_ENDS: [char; 2] = [':', '：'];
 
@@ -175,7 +178,8 @@ fn with_labels(page: &Page<'_>, lines: Vec<String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::with_capacity(lines.len());
     for line in lines {
         match out.last_mut() {
-            Some(label) if is_label(label) => {
+            // labels may follow each other
+            Some(label) if label.len() <= MAX_LABEL && is_label(label) => {
                 label.push(' ');
                 label.push_str(&line);
             }
