@@ -45,7 +45,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 31] = [
+const KINDS: [Kind; 33] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -72,6 +72,24 @@ const KINDS: [Kind; 31] = [
         let authors = "{\"@id\":\"b\"},".repeat(n);
         format!(
             "<script type=application/ld+json>[{objects}{{\"@type\":\"Article\",\"author\":[{authors}1]}}]</script>"
+        )
+    }),
+    ("authors of a list, among others that are references", |n| {
+        let objects = "{\"@id\":\"a\"},".repeat(n / 8);
+        let authors = "{\"@id\":\"b\"},".repeat(n);
+        format!(
+            "<script type=application/ld+json>[{objects}{{\"@type\":\"Article\",\"author\":[\"Ada Holm\",{authors}1]}}]</script>"
+        )
+    }),
+    ("other authors in each place", |n| {
+        let names =
+            |first: &str| numbered(n / 4, |i| format!("{first}{} Holm, ", i.to_string().replace('0', "o")));
+        let letters = |names: String| {
+            names.chars().map(|c| c.to_digit(10).map_or(c, |d| (b'a' + d as u8) as char)).collect()
+        };
+        let (one, other): (String, String) = (letters(names("Ada")), letters(names("Ivo")));
+        format!(
+            "<meta name=author content='{other}'><script type=application/ld+json>{{\"@type\":\"Article\",\"author\":\"{one}\"}}</script>"
         )
     }),
     ("labels in front of the heading", |n| "<p>Updated:".repeat(8 * n) + "<h1>A title</h1>"),

@@ -36,8 +36,8 @@ const METAS: [&str; 14] = [
 /// Nodes before and after the heading that are searched for a byline with more names than the data.
 const NODES_AROUND_HEADING: u32 = 250;
 const MAX_AUTHORS: usize = 20;
-/// Maximum authors of a list in JSON-LD that are read.
-const MAX_LISTED: usize = 5 * MAX_AUTHORS;
+/// Maximum authors of a list that are read. Those of several places are compared with each other.
+pub(super) const MAX_LISTED: usize = 5 * MAX_AUTHORS;
 
 /// Names of the authors: from JSON-LD, then meta elements, then elements marked as author, then a byline near
 /// the heading.
@@ -108,7 +108,8 @@ pub(super) fn find(s: &Sources<'_>) -> Vec<String> {
 /// Authors in the first meta name that has any.
 fn from_metas(s: &Sources<'_>) -> Option<Vec<String>> {
     METAS.iter().find_map(|name| {
-        let names: Vec<String> = s.metas.all(name).flat_map(split).filter_map(|n| clean(s, &n)).collect();
+        let names = s.metas.all(name).flat_map(split).filter_map(|n| clean(s, &n));
+        let names: Vec<String> = names.take(MAX_LISTED).collect();
         (!names.is_empty()).then_some(names)
     })
 }
@@ -232,9 +233,8 @@ fn from_json(s: &Sources<'_>) -> Vec<(String, bool)> {
             }
             _ => None,
         };
-        names.extend(
-            name.iter().flat_map(|name| split(name)).filter_map(|n| clean(s, &n)).map(|name| (name, org)),
-        );
+        let parts = name.iter().flat_map(|name| split(name)).filter_map(|n| clean(s, &n));
+        names.extend(parts.map(|name| (name, org)).take(MAX_LISTED - names.len()));
     }
     names
 }

@@ -1,6 +1,12 @@
 //! Section, access, URLs of authors, and the object of a recipe, a product or the like.
 
-use super::{Sources, authors::is_marked_link, jsonld, microdata, non_empty, title::plain, types};
+use super::{
+    Sources,
+    authors::{MAX_LISTED, is_marked_link},
+    jsonld, microdata, non_empty,
+    title::plain,
+    types,
+};
 use crate::dom::Tag;
 use crawl_model::AuthorUrl;
 use html5ever::local_name;
@@ -78,13 +84,13 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
         Value::Array(list) => list.as_slice(),
         one => std::slice::from_ref(one),
     });
-    let in_json = |author: &String| {
-        let objects = objects.iter().map(|object| s.json.by_id(&s.nodes, object).unwrap_or(object));
-        let named = objects
-            .filter_map(|object| Some((object, words(&plain(object.get("name").and_then(jsonld::text)?)?))));
-        let named: Vec<(&Value, Vec<String>)> = named.collect();
-        best(&named, author, &|object| s.page.resolve(address_of(object)?))
-    };
+    // Each may need a search of all objects.
+    let objects = objects.iter().take(MAX_LISTED);
+    let objects = objects.map(|object| s.json.by_id(&s.nodes, object).unwrap_or(object));
+    let name = |object: &Value| plain(object.get("name").and_then(jsonld::text)?);
+    let named: Vec<(&Value, Vec<String>)> =
+        objects.filter_map(|object| Some((object, words(&name(object)?)))).collect();
+    let in_json = |author: &String| best(&named, author, &|object| s.page.resolve(address_of(object)?));
     let dom = &s.page.dom;
     let longest = authors.iter().map(|author| author.chars().count()).max().unwrap_or(0) + MAX_AROUND_CHARS;
     let is_short = |id: &u32| (1..=longest).contains(&(s.page.chars(*id) as usize));
