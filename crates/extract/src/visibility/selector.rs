@@ -71,6 +71,11 @@ enum Simple<'a> {
     },
     /// A state caused by a reader: hover, focus.
     State,
+    /// Ranges of languages (BCP 47).
+    Lang(Vec<CowRcStr<'a>>),
+    Dir {
+        is_rtl: bool,
+    },
     Not(List<'a>),
     Is(List<'a>),
     Has(List<'a>),
@@ -148,7 +153,15 @@ impl Selector<'_> {
     fn names_a_state(&self) -> bool {
         let mut all = self.compounds.iter().flat_map(|compound| &compound.simple);
         all.any(|simple| {
-            matches!(simple, Simple::Class(_) | Simple::Attribute { .. } | Simple::State | Simple::Checked)
+            matches!(
+                simple,
+                Simple::Class(_)
+                    | Simple::Attribute { .. }
+                    | Simple::State
+                    | Simple::Checked
+                    | Simple::Lang(_)
+                    | Simple::Dir { .. }
+            )
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     dom::{Dom, NONE, Tag},
     visibility::names,
 };
-use html5ever::local_name;
+use html5ever::{LocalName, local_name};
 use std::cell::{Cell, OnceCell};
 
 /// Maximum steps to other elements for all matches of a page, besides those per node.
@@ -249,10 +249,30 @@ impl<'a> Tree<'a> {
             }
             Simple::Disabled { holds } => dom.attr(element, &local_name!("disabled")).is_some() == *holds,
             Simple::State => false,
+            Simple::Lang(ranges) => self.language(element).is_some_and(|own| {
+                self.steps_over(own) && ranges.iter().any(|range| is_of_language(own, range))
+            }),
+            Simple::Dir { is_rtl } => self.is_rtl(element) == Some(*is_rtl),
             Simple::Not(list) => !list.iter().any(|inner| self.inner(inner, element, scope)),
             Simple::Is(list) => list.iter().any(|inner| self.inner(inner, element, scope)),
             Simple::Has(list) => list.iter().any(|inner| self.has(inner, element)),
         }
+    }
+
+    /// Value of an attribute of the element or, without one, of the closest ancestor that has it.
+    fn inherited(&self, element: u32, name: &LocalName) -> Option<&'a str> {
+        let mut around = std::iter::once(element).chain(self.dom.ancestors(element));
+        around.find_map(|up| if self.step() { self.dom.attr(up, name) } else { None })
+    }
+
+    fn language(&self, element: u32) -> Option<&'a str> {
+        self.inherited(element, &local_name!("lang"))
+    }
+
+    /// Direction of an element's text, if it does not depend on the text.
+    fn is_rtl(&self, element: u32) -> Option<bool> {
+        let direction = self.inherited(element, &local_name!("dir")).unwrap_or_default();
+        (!direction.eq_ignore_ascii_case("auto")).then(|| direction.eq_ignore_ascii_case("rtl"))
     }
 
     fn has_class(&self, element: u32, class: &str) -> bool {
@@ -307,6 +327,16 @@ impl<'a> Tree<'a> {
         let place = siblings.place[element as usize];
         if from_end { siblings.children[parent as usize] + 1 - place } else { place }
     }
+}
+
+/// Returns true if a language is in a range: `de` holds `de-CH`, and `*` any language.
+fn is_of_language(own: &str, range: &str) -> bool {
+    let (head, rest) = own.split_at_checked(range.len()).unwrap_or(("", own));
+    !own.is_empty()
+        && (range == "*"
+            || head.eq_ignore_ascii_case(range)
+                && !range.is_empty()
+                && (rest.is_empty() || rest.starts_with('-')))
 }
 
 impl Test<'_> {

@@ -1,7 +1,7 @@
 //! Text to selectors.
 
 use super::{Combinator, Compound, List, Selector, Simple, Test};
-use cssparser::{CowRcStr, ParseError, Parser, Token};
+use cssparser::{BasicParseError, CowRcStr, Delimiter, ParseError, Parser, Token};
 use html5ever::LocalName;
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ const TAG: u32 = 1;
 
 /// Parses a list of selectors; `around` are those of the outer rule. `None` if a browser would reject it too.
 pub(in crate::visibility) fn parse<'a>(text: &'a str, around: Option<&List<'a>>) -> Option<List<'a>> {
-    let mut reader = Reader { around, is_relative: false, depth: 0 };
+    let mut reader = Reader { around, is_relative: false, is_negated: false, depth: 0 };
     reader.list(&mut Parser::new(text)).map(Rc::new)
 }
 
@@ -26,6 +26,8 @@ struct Reader<'b, 'a> {
     around: Option<&'b List<'a>>,
     /// True if the selectors may begin with a combinator.
     is_relative: bool,
+    /// True within `:not()`.
+    is_negated: bool,
     depth: u8,
 }
 
@@ -39,6 +41,22 @@ impl<'a> Reader<'_, 'a> {
             }
             if ends {
                 return Some(all);
+            }
+        }
+    }
+
+    /// Parses the list of `:is()`, which leaves out what no browser knows.
+    fn forgiving_list(&mut self, input: &mut Parser<'a>) -> Vec<Selector<'a>> {
+        let mut all = Vec::new();
+        loop {
+            let one = input.parse_until_before(Delimiter::Comma, |input| {
+                self.selector(input).ok_or_else(|| ParseError::<()>::custom(()))
+            });
+            if all.len() < MAX_SELECTORS {
+                all.extend(one.ok().and_then(|(selector, _)| selector));
+            }
+            if input.next().is_err() {
+                return all;
             }
         }
     }
@@ -187,7 +205,14 @@ impl<'a> Reader<'_, 'a> {
             "nth-last-child" => nth(input, true, false),
             "nth-of-type" => nth(input, false, true),
             "nth-last-of-type" => nth(input, true, true),
-            "lang" | "dir" | "state" | "host" | "host-context" => {
+            "lang" => languages(input),
+            "dir" => match input.expect_ident_cloned().ok()?.to_ascii_lowercase().as_str() {
+                "ltr" => Some(Simple::Dir { is_rtl: false }),
+                "rtl" => Some(Simple::Dir { is_rtl: true }),
+                // no element has another one
+                _ => Some(Simple::Is(Rc::default())),
+            },
+            "state" | "host" | "host-context" => {
                 while input.next().is_ok() {}
                 Some(Simple::State)
             }
@@ -196,8 +221,13 @@ impl<'a> Reader<'_, 'a> {
                     return None;
                 }
                 let is_relative = name == "has";
-                let mut inner = Reader { around: self.around, is_relative, depth: self.depth + 1 };
-                let list = Rc::new(inner.list(input)?);
+                let is_negated = self.is_negated || name == "not";
+                let mut inner =
+                    Reader { around: self.around, is_relative, is_negated, depth: self.depth + 1 };
+                // browsers know more than this parser: fewer members of `:not()` would hide more
+                let is_forgiving = !is_negated && name != "has";
+                let list = if is_forgiving { inner.forgiving_list(input) } else { inner.list(input)? };
+                let list = Rc::new(list);
                 if name != "where" {
                     *specificity = specificity.saturating_add(most_specific(&list));
                 }
@@ -227,6 +257,14 @@ fn most_specific(list: &[Selector<'_>]) -> u32 {
 
 fn nested<'a, T>(input: &mut Parser<'a>, read: impl FnOnce(&mut Parser<'a>) -> Option<T>) -> Option<T> {
     input.parse_nested_block(|input| read(input).ok_or_else(|| ParseError::<()>::custom(()))).ok()
+}
+
+fn languages<'a>(input: &mut Parser<'a>) -> Option<Simple<'a>> {
+    let range = |input: &mut Parser<'a>| Ok(input.expect_ident_or_string()?.clone());
+    let ranges = input.parse_comma_separated(|input| {
+        range(input).map_err(|_: BasicParseError| ParseError::<()>::custom(()))
+    });
+    ranges.ok().map(Simple::Lang)
 }
 
 fn attribute<'a>(input: &mut Parser<'a>) -> Option<Simple<'a>> {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::dom::{Limits, parse as parse_html};
 
-const PAGE: &str = "<html class=no-js><body><div id=a class='x y'><p>1</p><p class=z data-k='Ab c'>2</p><span>3</span></div>\
-    <input type=checkbox checked id=c><div class=more><a href=/>l</a><b></b></div></body></html>";
+const PAGE: &str = "<html class=no-js lang=de-AT><body><div id=a class='x y'><p>1</p><p class=z data-k='Ab c'>2</p><span>3</span></div>\
+    <input type=checkbox checked id=c><div class=more lang=EN dir=rtl><a href=/>l</a><b></b></div></body></html>";
 
 /// Text or id of the matching elements.
 fn matched(selector: &str) -> Vec<String> {
@@ -44,6 +44,19 @@ fn selectors_match_as_in_a_browser() {
         (":root p.z", &["p2"]),
         (r"p.\7a", &["p2"]),
         ("p::before", &[]),
+        ("p:is(:unknown, .z, > b, ::before)", &["p2"]),
+        ("p:where(.y .z, :unknown(.a,.b))", &["p2"]),
+        ("p:not(.z, :unknown)", &[]),
+        ("p:is(:unknown)", &[]),
+        ("p:lang(de)", &["p1", "p2"]),
+        ("p:lang(\"fr\", DE)", &["p1", "p2"]),
+        ("p:lang(de-CH), p:lang(d), p:lang(fr)", &[]),
+        ("a:lang(en), b:lang('*')", &["al", "b"]),
+        ("p:not(:lang(fr))", &["p1", "p2"]),
+        ("p:dir(ltr)", &["p1", "p2"]),
+        ("b:dir(rtl), p:dir(rtl)", &["b"]),
+        ("p:dir(auto)", &[]),
+        ("p:not(:is(:unknown, .z))", &[]),
         ("p, p::after", &["p1", "p2"]),
         // no browser takes these
         ("p, :unknown", &[]),
