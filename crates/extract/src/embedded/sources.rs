@@ -108,6 +108,7 @@ fn literal(text: &str) -> Option<(String, usize)> {
             '\\' => match chars.next()?.1 {
                 c @ ('\\' | '"' | '\'' | '/') => out.push(c),
                 'n' => out.push('\n'),
+                'r' => out.push('\r'),
                 't' => out.push('\t'),
                 // templates write quotes and braces this way
                 kind @ ('x' | 'u') => {
@@ -183,6 +184,7 @@ mod tests {
                 vec![json!({"t": "<p>😀"})],
             ),
             (r"a=JSON.parse('\x7b\x22t\x22:\x22a\\n\x22}')", vec![json!({"t": "a\n"})]),
+            (r#"a=JSON.parse('{\r\n\t"t": "a\\r\\nb"\r\n}')"#, vec![json!({"t": "a\r\nb"})]),
             (r"a=JSON.parse('\x7b\xz')", vec![]),
             (r"a=JSON.parse('\x7b\x22t\x22:\x22\u+041\x22}')", vec![]),
             (r#"window.n=(function(a){return {a}})("x")"#, vec![]),
