@@ -156,11 +156,13 @@ pub(crate) fn player(page: &Page<'_>, id: u32) -> Option<Media> {
     let source = |node: u32| ["data-src", "src"].into_iter().find_map(|name| attribute(page, node, name));
     let inner =
         || dom.children(id).filter(|node| dom.tag(*node) == Tag::Source).take(MAX_SOURCES).find_map(source);
-    let url = page.resolve(source(id).or_else(inner)?)?;
+    let url = source(id).or_else(inner).and_then(|url| page.resolve(url));
     let (kind, src) = match dom.tag(id) {
-        Tag::Video => (MediaKind::Video, url),
-        Tag::Audio => (MediaKind::Audio, url),
-        _ => (MediaKind::Embed, player_page(page, &url)?),
+        Tag::Video => (MediaKind::Video, url?),
+        Tag::Audio => (MediaKind::Audio, url?),
+        _ => {
+            (MediaKind::Embed, url.and_then(|url| player_page(page, &url)).or_else(|| lazy_player(page, id))?)
+        }
     };
     let (width, height) = dimensions(page, id);
     let alt = said(dom.attr(id, &local_name!("title")));
@@ -175,6 +177,13 @@ fn player_page(page: &Page<'_>, url: &str) -> Option<String> {
         let name = rest.split(['?', '&', '#']).next().filter(|name| !name.is_empty())?;
         Some(player.page.replace("{}", name))
     })
+}
+
+/// The page of a player that waits for a script, or for the reader's consent, in any attribute for data.
+fn lazy_player(page: &Page<'_>, id: u32) -> Option<String> {
+    let data =
+        page.dom.attrs(id).filter(|(name, value)| name.starts_with("data-") && value.len() <= MAX_ADDRESS);
+    data.map(|(_, value)| value.trim()).find_map(|value| player_page(page, &page.resolve(value)?))
 }
 
 fn attribute<'a>(page: &'a Page<'_>, id: u32, name: &str) -> Option<&'a str> {

@@ -75,6 +75,24 @@ fn image_that_fades_in_is_not_a_beacon() {
 }
 
 #[test]
+fn player_that_waits_for_a_script_or_consent_is_listed() {
+    for player in [
+        "<iframe src='about:blank' data-lazy-src='https://www.youtube.com/embed/abc?rel=0'></iframe>",
+        "<iframe src='data:text/plain;base64,' data-litespeed-src='https://www.youtube.com/embed/abc'></iframe>",
+        "<iframe data-cookieblock-src='//www.youtube-nocookie.com/embed/abc' data-cookieconsent=marketing></iframe>",
+        "<iframe src=/blank.html data-src-cmplz='https://www.youtube.com/embed/abc'></iframe>",
+    ] {
+        assert_eq!(
+            addresses(&format!("<p>{player}</p>")),
+            ["https://www.youtube.com/watch?v=abc"],
+            "{player}"
+        );
+    }
+    let others = "<iframe src=about:blank data-title='https://www.youtube.com/' data-lazy-src=/ad></iframe>";
+    assert_eq!(addresses(others), [""; 0]);
+}
+
+#[test]
 fn video_has_its_poster_and_player_its_page() {
     let media = extract(
         "<video poster=/p.jpg title='Lifting'><source src=/v.mp4></video><audio src=/a.mp3></audio>\
