@@ -452,6 +452,17 @@ fn product_microdata_is_returned_as_json() {
 }
 
 #[test]
+fn words_of_neighbouring_blocks_stay_apart_in_metadata() {
+    let html = "<div itemscope itemtype=https://schema.org/Recipe><h1 itemprop=name><div>Lent</div>Fish soup</h1>\
+        <div itemprop=recipeInstructions><ol><li>Boil <b>wa</b>ter.<li>Add<br>fish.</ol>Serve.</div></div>";
+    let found = metadata("http://holm.example/", html);
+    assert_eq!(found.title.as_deref(), Some("Lent Fish soup"));
+    let found: serde_json::Value = serde_json::from_str(&found.structured.unwrap()).unwrap();
+    assert_eq!(found["name"], "Lent Fish soup");
+    assert_eq!(found["recipeInstructions"], "Boil water. Add fish. Serve.");
+}
+
+#[test]
 fn all_structured_data_is_returned_on_request() {
     let long = "x".repeat(300 << 10);
     let html = format!(

@@ -74,13 +74,8 @@ fn value(s: &Sources<'_>, id: u32, most: usize) -> Option<String> {
     let address = |name| attribute(name).and_then(|address| s.page.resolve(&address));
     let text = || {
         let mut text = String::new();
-        for node in (id..dom.end(id)).filter(|node| dom.tag(*node) == Tag::Text) {
-            text.push_str(dom.text(node));
-            if text.len() > most {
-                return None;
-            }
-        }
-        non_empty(&text)
+        s.page.push_text(id, most, |_| true, &mut text);
+        if text.len() > most { None } else { non_empty(&text) }
     };
     match dom.tag(id) {
         Tag::Meta => attribute(local_name!("content")),

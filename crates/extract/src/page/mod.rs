@@ -273,14 +273,30 @@ impl<'a> Page<'a> {
 
     /// Adds [`Self::visible_text`] to a text.
     pub(crate) fn push_visible_text(&self, id: u32, out: &mut String) {
-        for node in id..self.dom.end(id) {
-            if self.is_visible(node) {
-                let tag = self.dom.tag(node);
-                if tag == Tag::Text {
-                    out.push_str(self.dom.text(node));
-                } else if tag.is_block() || tag == Tag::Br {
-                    out.push(' ');
+        self.push_text(id, usize::MAX, |node| self.is_visible(node), out);
+    }
+
+    /// Adds the text of an element's accepted nodes, with spaces around blocks. Ends when the text has more than `most`
+    /// bytes.
+    pub(crate) fn push_text(&self, id: u32, most: usize, accept: impl Fn(u32) -> bool, out: &mut String) {
+        let dom = &self.dom;
+        // ends of the blocks around the node, below the element
+        let mut open: Vec<u32> = Vec::new();
+        for node in (id..dom.end(id)).filter(|node| accept(*node)) {
+            while open.pop_if(|end| *end <= node).is_some() {
+                out.push(' ');
+            }
+            let tag = dom.tag(node);
+            if tag == Tag::Text {
+                out.push_str(dom.text(node));
+                if out.len() > most {
+                    return;
                 }
+            } else if tag == Tag::Br {
+                out.push(' ');
+            } else if tag.is_block() && node != id {
+                out.push(' ');
+                open.push(dom.end(node));
             }
         }
     }
