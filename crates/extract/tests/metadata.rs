@@ -452,6 +452,29 @@ fn product_microdata_is_returned_as_json() {
 }
 
 #[test]
+fn image_of_an_object_is_its_url_and_not_its_name() {
+    let image = |head: &str, image: &str| {
+        let html = format!(
+            "<head>{head}<script type=application/ld+json>{{\"@graph\":[{{\"@type\":\"Article\",\"image\":{image}}},\
+             {{\"@type\":\"ImageObject\",\"@id\":\"#i\",\"url\":\"/i.jpg\"}}]}}</script></head><p>Noon."
+        );
+        metadata("http://holm.example/a/", &html).image
+    };
+    for value in [
+        "\"/i.jpg\"",
+        "{\"name\":\"The ferry\",\"url\":\"/i.jpg\"}",
+        "{\"@id\":\"#i\"}",
+        "[{\"name\":\"The ferry\"},{\"@id\":\"#i\"},\"/j.jpg\"]",
+        "{\"url\":\"data:x\",\"contentUrl\":\"/i.jpg\"}",
+    ] {
+        assert_eq!(image("", value).as_deref(), Some("http://holm.example/i.jpg"), "{value}");
+    }
+    assert_eq!(image("", "{\"name\":\"The ferry\"}"), None);
+    let head = "<meta property=og:image content='javascript:x'><meta name=twitter:image content=/t.jpg>";
+    assert_eq!(image(head, "\"/i.jpg\"").as_deref(), Some("http://holm.example/t.jpg"));
+}
+
+#[test]
 fn words_of_neighbouring_blocks_stay_apart_in_metadata() {
     let html = "<div itemscope itemtype=https://schema.org/Recipe><h1 itemprop=name><div>Lent</div>Fish soup</h1>\
         <div itemprop=recipeInstructions><ol><li>Boil <b>wa</b>ter.<li>Add<br>fish.</ol>Serve.</div></div>";

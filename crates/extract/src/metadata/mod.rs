@@ -326,19 +326,32 @@ fn described(s: &Sources<'_>) -> Option<String> {
 }
 
 fn image(s: &Sources<'_>) -> Option<String> {
-    let named = s.metas.first(&[
-        "og:image",
-        "og:image:url",
-        "og:image:secure_url",
-        "twitter:image",
-        "twitter:image:src",
-    ]);
-    named.or_else(|| jsonld::text(s.main?.get("image")?)).and_then(|address| s.page.resolve(address))
+    let names = ["og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"];
+    let mut named = names.iter().flat_map(|name| s.metas.all(name));
+    named.find_map(|address| s.page.resolve(address)).or_else(|| match s.main?.get("image")? {
+        Value::Array(list) => list.iter().take(MAX_LIST).find_map(|image| image_url(s, image)),
+        image => image_url(s, image),
+    })
 }
 
 fn keywords(s: &Sources<'_>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut add = |text: &str| {
+/// URL of an image in JSON-LD: a text, an object, or a reference to one.
+fn image_url(s: &Sources<'_>, image: &Value) -> Option<String> {
+    let of = |object: &Value| {
+        let mut urls = ["url", "contentUrl"].into_iter().filter_map(|key| object.get(key)?.as_str());
+        urls.find_map(|url| s.page.resolve(url.trim()))
+    };
+    match image {
+        Value::String(url) => s.page.resolve(url.trim()),
+        object => of(object).or_else(|| of(s.json.by_id(&s.nodes, object)?)),
+    }
+}
+
+/// Commas and semicolons of Latin, Arabic and Chinese script.
+const SEPARATORS: [char; 7] = [',', ';', '،', '؛', '，', '、', '；'];
+
         // a character reference ends with the sign that separates words
         let text = title::plain(text).unwrap_or_default();
         for word in text.split([',', ';']).filter_map(non_empty) {
