@@ -475,6 +475,24 @@ fn image_of_an_object_is_its_url_and_not_its_name() {
 }
 
 #[test]
+fn odd_values_of_data_are_read_or_left() {
+    let of = |data: &str| {
+        let html = format!(
+            "<script type=application/ld+json>{{\"@type\":\"Article\",{data}}}</script><meta name=keywords content='東京、大阪，京都'><p>Noon."
+        );
+        metadata("http://holm.example/a/", &html)
+    };
+    let free = |value: &str| of(&format!("\"isAccessibleForFree\":\"{value}\"")).is_accessible_for_free;
+    assert_eq!(
+        ["", "unknown", "True", "http://schema.org/False"].map(free),
+        [None, None, Some(true), Some(false)]
+    );
+    let found = of("\"publisher\":[{\"name\":\"Holm Post\"},{\"name\":\"Agency\"}]");
+    assert_eq!(found.site_name.as_deref(), Some("Holm Post"));
+    assert_eq!(found.keywords, ["東京", "大阪", "京都"]);
+}
+
+#[test]
 fn words_of_neighbouring_blocks_stay_apart_in_metadata() {
     let html = "<div itemscope itemtype=https://schema.org/Recipe><h1 itemprop=name><div>Lent</div>Fish soup</h1>\
         <div itemprop=recipeInstructions><ol><li>Boil <b>wa</b>ter.<li>Add<br>fish.</ol>Serve.</div></div>";

@@ -63,7 +63,12 @@ pub(super) fn section(s: &Sources<'_>) -> Option<String> {
 pub(super) fn accessible(s: &Sources<'_>) -> Option<bool> {
     let is_free = |node: &Value| match node.get("isAccessibleForFree")? {
         Value::Bool(free) => Some(*free),
-        Value::String(text) => Some(!text.trim().to_ascii_lowercase().ends_with("false")),
+        // also as the URL of schema.org's value
+        Value::String(text) => match text.trim().rsplit('/').next()?.to_ascii_lowercase().as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        },
         _ => None,
     };
     let parts = |node: &&Value| match node.get("hasPart") {

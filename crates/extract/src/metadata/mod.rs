@@ -304,7 +304,10 @@ fn non_empty(text: &str) -> Option<String> {
 fn site_name(s: &Sources<'_>) -> Option<String> {
     let named = s.metas.first(&["og:site_name", "application-name", "al:android:app_name"]);
     let from_json = || {
-        let publisher = s.main.and_then(|main| main.get("publisher"));
+        let publisher = match s.main.and_then(|main| main.get("publisher")) {
+            Some(Value::Array(list)) => list.first(),
+            one => one,
+        };
         let publisher = publisher.map(|p| s.json.by_id(&s.nodes, p).unwrap_or(p));
         publisher.and_then(|p| p.get("name")).and_then(jsonld::text).or_else(|| {
             let site = s.nodes.iter().find(|node| types(node).contains(&"WebSite"))?;
@@ -334,9 +337,6 @@ fn image(s: &Sources<'_>) -> Option<String> {
     })
 }
 
-fn keywords(s: &Sources<'_>) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    let mut add = |text: &str| {
 /// URL of an image in JSON-LD: a text, an object, or a reference to one.
 fn image_url(s: &Sources<'_>, image: &Value) -> Option<String> {
     let of = |object: &Value| {
@@ -352,9 +352,12 @@ fn image_url(s: &Sources<'_>, image: &Value) -> Option<String> {
 /// Commas and semicolons of Latin, Arabic and Chinese script.
 const SEPARATORS: [char; 7] = [',', ';', '،', '؛', '，', '、', '；'];
 
+fn keywords(s: &Sources<'_>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut add = |text: &str| {
         // a character reference ends with the sign that separates words
         let text = title::plain(text).unwrap_or_default();
-        for word in text.split([',', ';']).filter_map(non_empty) {
+        for word in text.split(SEPARATORS).filter_map(non_empty) {
             if out.len() < MAX_LIST && word.len() <= 100 && !out.contains(&word) {
                 out.push(word);
             }
