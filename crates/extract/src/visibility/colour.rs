@@ -125,12 +125,12 @@ fn function(name: &str, input: &mut Parser<'_>) -> Option<Colour> {
     let mut has_slash = false;
     while let Ok(token) = input.next() {
         match token {
-            Token::Number { value, .. } | Token::Dimension { value, .. } => numbers.push(*value),
-            // of 255 for red, green and blue, else of 1
-            Token::Percentage { unit_value, .. } => {
-                let whole = if name.starts_with("rgb") && numbers.len() < 3 { 255.0 } else { 1.0 };
-                numbers.push(whole * unit_value);
+            Token::Number { value, .. } => {
+                let is_share = matches!(name, "hsl" | "hsla" | "hwb") && matches!(numbers.len(), 1 | 2);
+                numbers.push(if is_share { value / 100.0 } else { *value });
             }
+            Token::Dimension { value, unit, .. } => numbers.push(value * degrees(unit)),
+            Token::Percentage { unit_value, .. } => numbers.push(unit_value * whole(name, numbers.len())),
             Token::Delim('/') => has_slash = true,
             Token::Ident(word) if word.eq_ignore_ascii_case("none") => numbers.push(0.0),
             _ => {}
@@ -156,14 +156,36 @@ fn function(name: &str, input: &mut Parser<'_>) -> Option<Colour> {
     Some(Colour { rgb, alpha })
 }
 
+/// Value of 100 % at a place of a colour: <https://www.w3.org/TR/css-color-4/>.
+fn whole(name: &str, place: usize) -> f32 {
+    match (name, place) {
+        ("rgb" | "rgba", 0..=2) => 255.0,
+        ("lab" | "lch", 0) => 100.0,
+        ("lab", 1 | 2) => 125.0,
+        ("lch", 1) => 150.0,
+        ("oklab", 1 | 2) | ("oklch", 1) => 0.4,
+        _ => 1.0,
+    }
+}
+
+/// Degrees of a unit of angles.
+fn degrees(unit: &str) -> f32 {
+    match unit.to_ascii_lowercase().as_str() {
+        "turn" => 360.0,
+        "rad" => 1f32.to_degrees(),
+        "grad" => 0.9,
+        _ => 1.0,
+    }
+}
+
 /// A grey of a perceptual colour space; `None` for other colours of it.
 fn grey(space: &str, lightness: f32, chroma: f32) -> Option<[u8; 3]> {
     let linear = if space.starts_with("ok") {
         lightness.powi(3)
+    } else if lightness > 8.0 {
+        ((lightness + 16.0) / 116.0).powi(3)
     } else {
-        // a percentage comes as a part of 1
-        let lightness = if lightness > 1.0 { lightness } else { 100.0 * lightness };
-        if lightness > 8.0 { ((lightness + 16.0) / 116.0).powi(3) } else { lightness / 903.3 }
+        lightness / 903.3
     };
     let is_grey = chroma <= if space.starts_with("ok") { 0.01 } else { 2.0 } || linear >= 0.99;
     let share = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
@@ -171,16 +193,14 @@ fn grey(space: &str, lightness: f32, chroma: f32) -> Option<[u8; 3]> {
 }
 
 fn of_hwb(hue: f32, white: f32, black: f32) -> [u8; 3] {
-    let share = |value: f32| (if value > 1.0 { value / 100.0 } else { value }).clamp(0.0, 1.0);
-    let (white, black) = (share(white), share(black));
+    let (white, black) = (white.clamp(0.0, 1.0), black.clamp(0.0, 1.0));
     let sum = (white + black).max(1.0);
     let (white, black) = (white / sum, black / sum);
     of_hsl(hue, 1.0, 0.5).map(|pure| (f32::from(pure) * (1.0 - white - black) + 255.0 * white).round() as u8)
 }
 
 fn of_hsl(hue: f32, saturation: f32, lightness: f32) -> [u8; 3] {
-    let share = |value: f32| (if value > 1.0 { value / 100.0 } else { value }).clamp(0.0, 1.0);
-    let (s, l) = (share(saturation), share(lightness));
+    let (s, l) = (saturation.clamp(0.0, 1.0), lightness.clamp(0.0, 1.0));
     let channel = |n: f32| {
         let k = (n + hue / 30.0).rem_euclid(12.0);
         let a = s * l.min(1.0 - l);
@@ -225,7 +245,20 @@ mod tests {
         }
         assert_eq!(parse("hsl(120 100% 50%)"), Some(Colour::opaque([0, 255, 0])));
         assert_eq!(parse("hwb(120 0% 0%)"), Some(Colour::opaque([0, 255, 0])));
-        assert_eq!(parse("lab(0 0 0)"), Some(Colour::opaque([0; 3])));
+        for cyan in [
+            "hsl(.5turn 100% 50%)",
+            "hsl(180 100 50)",
+            "hsl(200grad 100% 50%)",
+            "hsl(3.14159265rad 100% 50%)",
+        ] {
+            assert_eq!(parse(cyan), Some(Colour::opaque([0, 255, 255])), "{cyan}");
+        }
+        for black in ["lab(0 0 0)", "lab(.1% 0 0)", "lch(.1 0 0)", "hsl(0 0 .1)", "hwb(0 .1 100)"] {
+            assert_eq!(parse(black), Some(Colour::opaque([0; 3])), "{black}");
+        }
+        for coloured in ["lab(50% 40% 30%)", "lch(50% 40% 30)", "oklab(50% 40% 30%)", "oklch(50% 40% 30)"] {
+            assert_eq!(parse(coloured).map(|colour| colour.rgb), Some(None), "{coloured}");
+        }
         assert_eq!(parse("oklch(0.6 0.2 20)").map(|colour| colour.rgb), Some(None));
         assert_eq!(
             (parse("currentcolor"), parse("var(--x)"), of_attribute("fff")),
