@@ -187,8 +187,12 @@ fn lazy_player(page: &Page<'_>, id: u32) -> Option<String> {
 }
 
 fn attribute<'a>(page: &'a Page<'_>, id: u32, name: &str) -> Option<&'a str> {
+    own_value(page, id, name).filter(|value| !value.starts_with("data:"))
+}
+
+fn own_value<'a>(page: &'a Page<'_>, id: u32, name: &str) -> Option<&'a str> {
     let value = page.dom.attrs(id).find(|(own, _)| &***own == name).map(|(_, value)| value.trim());
-    value.filter(|value| !value.is_empty() && !value.starts_with("data:"))
+    value.filter(|value| !value.is_empty())
 }
 
 fn said(text: Option<&str>) -> Option<String> {
@@ -238,7 +242,9 @@ fn image_address(page: &Page<'_>, id: u32) -> Option<String> {
         .filter(|node| dom.tag(*node) == Tag::Source);
     let sets = std::iter::once(id)
         .chain(sources)
-        .flat_map(|node| rules.image_candidates.iter().filter_map(move |name| attribute(page, node, name)));
+        .flat_map(|node| rules.image_candidates.iter().filter_map(move |name| own_value(page, node, name)))
+        // a placeholder may be the first candidate; one of unencoded markup may have spaces and commas
+        .filter(|set| !set.starts_with("data:") || set.contains(";base64,"));
     let mut best: Option<(f32, &str)> = None;
     for set in sets {
         for (size, url) in candidates(set) {
@@ -282,9 +288,11 @@ fn candidates(set: &str) -> impl Iterator<Item = (f32, &str)> {
             return Some((1.0, single));
         }
         let end = rest.find(',').unwrap_or(rest.len());
-        let size = rest[..end].trim().trim_end_matches(['w', 'x', 'h']);
+        // the height behind a width says nothing new
+        let size = rest[..end].split_ascii_whitespace().next().unwrap_or_default();
+        let size: Option<f32> = size.trim_end_matches(['w', 'x', 'h']).parse().ok();
         rest = &rest[end..];
-        Some((size.parse().unwrap_or(1.0), address))
+        Some((size.filter(|size| size.is_finite()).unwrap_or(1.0), address))
     })
     .filter(|(_, address)| !address.is_empty() && !address.starts_with("data:"))
 }
@@ -301,6 +309,11 @@ mod tests {
             [(300.0, "/a,b.png"), (2.5, "/c.png"), (1.0, "/d.png")]
         );
         assert_eq!(candidates("/one.png, /two.png 2x").count(), 2);
+        let set = "/a.png 100w 50h, /b.png 200w 100h,/c.png NaNx";
+        assert_eq!(
+            candidates(set).collect::<Vec<_>>(),
+            [(100.0, "/a.png"), (200.0, "/b.png"), (1.0, "/c.png")]
+        );
         assert_eq!(candidates(" data:image/gif;base64,R0 1w").count(), 0);
     }
 }

@@ -46,6 +46,7 @@ fn lazy_image_url_replaces_its_placeholder() {
         "<img src='data:image/gif;base64,R0' data-src=/a.jpg>",
         "<img src='data:image/svg+xml,%3Csvg/%3E' data-image-loader='https://harbour.example/a.jpg'>",
         "<img data-lazy-srcset='/b.jpg 1x, /a.jpg 2x'>",
+        "<img src='data:image/gif;base64,R0' srcset='data:image/gif;base64,R0 1w, /a.jpg 800w'>",
         "<img src='data:image/gif;base64,R0'><noscript><img src=/a.jpg></noscript>",
         "<picture><source srcset='/a.jpg 900w'><img src='data:image/gif;base64,R0'></picture>",
     ] {
@@ -88,6 +89,8 @@ fn player_that_waits_for_a_script_or_consent_is_listed() {
             "{player}"
         );
     }
+    let list = "<iframe src='https://www.youtube.com/embed/videoseries?list=abc&amp;rel=0'></iframe>";
+    assert_eq!(addresses(list), ["https://www.youtube.com/playlist?list=abc"]);
     let others = "<iframe src=about:blank data-title='https://www.youtube.com/' data-lazy-src=/ad></iframe>";
     assert_eq!(addresses(others), [""; 0]);
 }
