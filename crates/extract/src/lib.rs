@@ -72,6 +72,7 @@ mod text;
 mod trace;
 mod visibility;
 mod words;
+mod xhtml;
 
 #[doc(hidden)]
 pub use dom::parse_only;

@@ -54,3 +54,20 @@ fn custom_elements_around_blocks_are_chosen_like_divs() {
     assert!(text.contains("number 2 leaves") && !text.contains("Popular"), "{text}");
     assert_eq!(text, page("div"));
 }
+
+#[test]
+fn empty_elements_of_xhtml_hold_no_text() {
+    let text = "<p>The ferry leaves at noon, and the bakery on the quay opens at four in the morning, as it did \
+        when the boats still came in with the tide.</p>";
+    let page = format!(
+        "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><head><title/><script src='a.js'/></head>\
+         <body><h1><a id='x'/>The ferry</h1>{text}<iframe src='b'/>{text}</body></html>"
+    );
+    let extractor = PageExtractor::new(Options::default()).unwrap();
+    let read = |kind: &str| extractor.extract(&Input::new(page.as_bytes()).with_content_type(kind));
+    let found = read("application/xhtml+xml");
+    assert_eq!(found.metadata.title.as_deref(), Some("The ferry"));
+    assert_eq!(found.content.matches("noon").count(), 2, "{}", found.content);
+    // browsers too ignore the slashes of HTML
+    assert_eq!(read("text/html").content, "");
+}

@@ -25,7 +25,7 @@ use crate::{
     site::SiteUse,
     text,
     trace::Trace,
-    visibility, words,
+    visibility, words, xhtml,
 };
 use crawl_model::{Extraction, Extractor, Media, PageMetadata, Prose, Warning};
 use language::detect_language;
@@ -188,7 +188,8 @@ impl PageExtractor {
         let (mut extraction, explanation) = if plain::is_plain(input.content_type, &decoded.text) {
             (extract_plain(&decoded.text, input, &self.options, &mut warnings), None)
         } else {
-            self.extract_html(&decoded.text, input.url, &mut warnings, trace, budget, site)
+            let html = xhtml::with_end_tags(&decoded.text, input.content_type);
+            self.extract_html(&html, input.url, &mut warnings, trace, budget, site)
         };
         extraction.charset = decoded.charset;
         // A declared language is trusted (§8), since identification takes longer than any other step here.
