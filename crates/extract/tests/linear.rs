@@ -45,7 +45,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 33] = [
+const KINDS: [Kind; 34] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -133,6 +133,13 @@ const KINDS: [Kind; 33] = [
     ("rules for the classes of one element", |n| {
         let rules = numbered(n, |i| format!(".c{i}.z{{display:none}}"));
         format!("<style>{rules}</style><p class='{}'>some text", numbered(n, |i| format!("c{i} ")))
+    }),
+    ("languages of a selector", |n| {
+        let languages = numbered(n, |i| format!("x{i},"));
+        format!(
+            "<style>.q:lang({languages}y){{display:none}}</style><main lang=de>{}",
+            "<p class=q>some text".repeat(n)
+        )
     }),
     ("rules for the words of one attribute", |n| {
         let rules = numbered(n, |i| format!("[title~=a{i}]{{display:none}}"));

@@ -136,17 +136,18 @@ impl Selector<'_> {
         })
     }
 
-    /// Returns true if an element outside of the subject has only state classes: `.loading .text`.
+    /// Returns true if an element outside of the subject has only state classes, or a language that a script may
+    /// change: `.loading .text`, `html:lang(en) .text`.
     pub(super) fn depends_on_a_state(&self, is_state: &impl Fn(&str) -> bool) -> bool {
         self.compounds.iter().skip(1).any(|compound| {
             !compound.simple.is_empty()
                 && compound.simple.iter().all(|simple| match simple {
                     Simple::Class(name) => is_state(name),
                     Simple::Tag(tag) => matches!(tag.as_str(), "html" | "body"),
-                    Simple::Root => true,
+                    Simple::Root | Simple::Lang(_) => true,
                     _ => false,
                 })
-                && compound.simple.iter().any(|simple| matches!(simple, Simple::Class(_)))
+                && compound.simple.iter().any(|simple| matches!(simple, Simple::Class(_) | Simple::Lang(_)))
         })
     }
 

@@ -5,7 +5,7 @@ use crate::{
     dom::{Dom, NONE, Tag},
     visibility::names,
 };
-use html5ever::{LocalName, local_name};
+use html5ever::local_name;
 use std::cell::{Cell, OnceCell};
 
 /// Maximum steps to other elements for all matches of a page, besides those per node.
@@ -250,7 +250,9 @@ impl<'a> Tree<'a> {
             Simple::Disabled { holds } => dom.attr(element, &local_name!("disabled")).is_some() == *holds,
             Simple::State => false,
             Simple::Lang(ranges) => self.language(element).is_some_and(|own| {
-                self.steps_over(own) && ranges.iter().any(|range| is_of_language(own, range))
+                self.take_steps(ranges.len())
+                    && self.steps_over(own)
+                    && ranges.iter().any(|range| is_of_language(own, range))
             }),
             Simple::Dir { is_rtl } => self.is_rtl(element) == Some(*is_rtl),
             Simple::Not(list) => !list.iter().any(|inner| self.inner(inner, element, scope)),
@@ -259,20 +261,29 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Value of an attribute of the element or, without one, of the closest ancestor that has it.
-    fn inherited(&self, element: u32, name: &LocalName) -> Option<&'a str> {
-        let mut around = std::iter::once(element).chain(self.dom.ancestors(element));
-        around.find_map(|up| if self.step() { self.dom.attr(up, name) } else { None })
-    }
-
+    /// Language of an element: its own, or that of the closest ancestor with one.
     fn language(&self, element: u32) -> Option<&'a str> {
-        self.inherited(element, &local_name!("lang"))
+        let mut around = std::iter::once(element).chain(self.dom.ancestors(element));
+        around.find_map(|up| if self.step() { self.dom.attr(up, &local_name!("lang")) } else { None })
     }
 
-    /// Direction of an element's text, if it does not depend on the text.
+    /// Direction of an element's text: its own, or that of the closest ancestor with one. `None` if it depends on
+    /// the text.
     fn is_rtl(&self, element: u32) -> Option<bool> {
-        let direction = self.inherited(element, &local_name!("dir")).unwrap_or_default();
-        (!direction.eq_ignore_ascii_case("auto")).then(|| direction.eq_ignore_ascii_case("rtl"))
+        let own = |up: u32| {
+            if !self.step() {
+                return Some(None);
+            }
+            let direction = self.dom.attr(up, &local_name!("dir")).map(str::to_ascii_lowercase);
+            match direction.as_deref() {
+                Some("ltr") => Some(Some(false)),
+                Some("rtl") => Some(Some(true)),
+                Some("auto") => Some(None),
+                _ if self.dom.name(up) == "bdi" => Some(None),
+                _ => None,
+            }
+        };
+        std::iter::once(element).chain(self.dom.ancestors(element)).find_map(own).unwrap_or(Some(false))
     }
 
     fn has_class(&self, element: u32, class: &str) -> bool {

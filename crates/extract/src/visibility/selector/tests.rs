@@ -2,7 +2,7 @@ use super::*;
 use crate::dom::{Limits, parse as parse_html};
 
 const PAGE: &str = "<html class=no-js lang=de-AT><body><div id=a class='x y'><p>1</p><p class=z data-k='Ab c'>2</p><span>3</span></div>\
-    <input type=checkbox checked id=c><div class=more lang=EN dir=rtl><a href=/>l</a><b></b></div></body></html>";
+    <input type=checkbox checked id=c><div class=more lang=EN dir=rtl><a href=/>l</a><b></b></div><u dir=rtl><i dir=foo>4</i><bdi>5</bdi></u></body></html>";
 
 /// Text or id of the matching elements.
 fn matched(selector: &str) -> Vec<String> {
@@ -56,6 +56,8 @@ fn selectors_match_as_in_a_browser() {
         ("p:dir(ltr)", &["p1", "p2"]),
         ("b:dir(rtl), p:dir(rtl)", &["b"]),
         ("p:dir(auto)", &[]),
+        ("i:dir(rtl)", &["i4"]),
+        ("bdi:dir(ltr), bdi:dir(rtl)", &[]),
         ("p:not(:is(:unknown, .z))", &[]),
         ("p, p::after", &["p1", "p2"]),
         // no browser takes these
