@@ -68,10 +68,12 @@ pub(super) async fn read(
     let (began, mut pieces) = (Instant::now(), 0_u64);
     loop {
         let too_slow_at = plan.limits.too_slow_at(began, decoder.wire_bytes());
-        let (chunk, is_lost) = match next(&mut response, plan, too_slow_at).await {
+        let has_end = ends_document(decoder.decoded());
+        let (chunk, lost) = match next(&mut response, plan, too_slow_at, has_end).await {
+            Ok(chunk) => (chunk, None),
             // a wrong length: each further try would end here too
-            Err(FetchError::ConnectionLost(_)) if ends_document(plan, decoder.decoded()) => (None, true),
-            chunk => (chunk?, false),
+            Err(error) if has_end => (None, Some(Truncated::by(&error))),
+            Err(error) => return Err(error),
         };
         let pushed = match &chunk {
             Some(chunk) => decoder.push(chunk).map_err(encoding)?,
@@ -89,7 +91,7 @@ pub(super) async fn read(
         }
         if pushed == Pushed::Full || chunk.is_none() {
             let check = decoder.unknown_check();
-            let (bytes, truncated) = whole(decoder, pushed, is_lost);
+            let (bytes, truncated) = whole(decoder, pushed, lost);
             // a decoder may have kept all of a short body until its end
             if !judged && !is_page(plan, &check, &bytes)? {
                 return Ok(Read::Unwanted { bytes, wire_bytes });
@@ -121,19 +123,33 @@ fn is_page(plan: &Plan<'_>, check: &UnknownCheck, head: &[u8]) -> Result<bool, F
 }
 
 /// The body after its last chunk, or at the cap.
-fn whole(decoder: Decoder, pushed: Pushed, is_lost: bool) -> (Vec<u8>, Option<Truncated>) {
+fn whole(decoder: Decoder, pushed: Pushed, lost: Option<Truncated>) -> (Vec<u8>, Option<Truncated>) {
     let (bytes, complete) = decoder.finish();
     let is_cut = !complete || pushed == Pushed::Full;
-    let truncated = if is_lost { Some(Truncated::Disconnect) } else { is_cut.then_some(Truncated::Length) };
-    (bytes, truncated)
+    (bytes, lost.or_else(|| is_cut.then_some(Truncated::Length)))
 }
 
-/// Returns true for a page whose last tag has arrived.
-fn ends_document(plan: &Plan<'_>, body: &[u8]) -> bool {
-    const LAST_TAG: &[u8] = b"</html>";
-    let body = body.trim_ascii_end();
-    plan.declared.is_some()
-        && body.len().checked_sub(LAST_TAG.len()).is_some_and(|at| body[at..].eq_ignore_ascii_case(LAST_TAG))
+/// Last tags of pages, sitemaps and feeds.
+const LAST_TAGS: [&[u8]; 5] = [b"</html>", b"</urlset>", b"</sitemapindex>", b"</rss>", b"</feed>"];
+/// Maximum pause behind the last tag.
+const LAST_PAUSE: Duration = Duration::from_secs(2);
+/// Comments that may follow the last tag, and bytes of each. Caches write when and how fast they made a page.
+const MAX_COMMENTS: usize = 8;
+const MAX_COMMENT: usize = 4096;
+
+/// Returns true for a document whose last tag has arrived.
+fn ends_document(body: &[u8]) -> bool {
+    let mut body = body.trim_ascii_end();
+    for _ in 0..MAX_COMMENTS {
+        let Some(rest) = body.strip_suffix(b"-->") else { break };
+        let start = rest.len().saturating_sub(MAX_COMMENT);
+        let Some(at) = memchr::memmem::rfind(&rest[start..], b"<!--") else { return false };
+        body = rest[..start + at].trim_ascii_end();
+    }
+    let ends_with = |tag: &&[u8]| {
+        body.len().checked_sub(tag.len()).is_some_and(|at| body[at..].eq_ignore_ascii_case(tag))
+    };
+    LAST_TAGS.iter().any(ends_with)
 }
 
 fn decoder(response: &Response, cap: u64) -> Result<Decoder, FetchError> {
@@ -150,10 +166,12 @@ async fn next(
     response: &mut Response,
     plan: &Plan<'_>,
     too_slow_at: Option<Instant>,
+    has_end: bool,
 ) -> Result<Option<bytes::Bytes>, FetchError> {
     let Limits { read, total, min_rate, .. } = plan.limits;
+    let pause = if has_end { read.min(LAST_PAUSE) } else { read };
     let mut end = (plan.deadline, FetchError::Timeout { phase: Phase::Total, limit: total });
-    let pause = (Instant::now() + read, FetchError::Timeout { phase: Phase::Body, limit: read });
+    let pause = (Instant::now() + pause, FetchError::Timeout { phase: Phase::Body, limit: pause });
     let slow = too_slow_at.map(|at| (at, FetchError::TooSlow { min_rate }));
     for earlier in slow.into_iter().chain([pause]) {
         if earlier.0 < end.0 {

@@ -182,6 +182,9 @@ impl HttpClient {
         let coded = draft.as_mut().map(|draft| &mut draft.coded);
         let (bytes, truncated, wire_bytes) = match read(response, &plan, Some(&mut admission), coded).await {
             Ok(Read::Body { bytes, truncated, wire_bytes }) if !bytes.is_empty() => {
+                if truncated == Some(Truncated::Time) {
+                    self.transport.leave_http2(&request.url);
+                }
                 (bytes, truncated, wire_bytes)
             }
             Ok(other) => {

@@ -4,8 +4,14 @@ use crate::{
     error, fetch, gzip, page,
     support::{Server, Then, client, html, request, response, settings},
 };
-use crawl_fetch::{ByteBudget, FetchError, Fetched, HttpClient, HttpSettings, SkipKind};
-use std::time::Duration;
+use crawl_fetch::{
+    ByteBudget, Exchange, FetchError, Fetched, HttpClient, HttpSettings, Recorded, Recorder, SkipKind,
+    Truncated,
+};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use tokio::io::AsyncWriteExt;
 
 #[tokio::test]
@@ -69,34 +75,46 @@ async fn a_wrong_coding_is_an_encoding_error() {
     }
 }
 
+/// A document whose last tag has arrived is whole, however the rest of its message ends.
 #[tokio::test]
-async fn a_page_whose_last_tag_arrived_is_kept_if_the_connection_ends_early() {
+async fn a_page_whose_last_tag_arrived_is_kept_if_the_connection_ends_early_or_stays_open() {
     let server = Server::start(|seen, mut stream| async move {
         let kind = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
-        let (framing, tail) = match seen.path.as_str() {
-            "/length" => ("Content-Length: 999\r\n\r\n", "<p>text</p></body></HTML>\n"),
-            "/chunk" => ("Transfer-Encoding: chunked\r\n\r\n14\r\n", "<p>text</p>  </html>\r\n"),
-            "/missing" => {
-                let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nno").await;
-                return (stream, Then::Close);
-            }
-            _ => ("Content-Length: 999\r\n\r\n", "<p>text</p></html><p>more"),
+        let length = "Content-Length: 9999\r\n\r\n";
+        let path = seen.path.trim_start_matches('/');
+        let (path, then) = match path.strip_prefix("open-") {
+            Some(path) => (path, Then::KeepOpen),
+            None => (path, Then::Close),
+        };
+        let (framing, tail) = match path {
+            "length" => (length, "<p>text</p></body></HTML>\n"),
+            "chunk" => ("Transfer-Encoding: chunked\r\n\r\n14\r\n", "<p>text</p>  </html>\r\n"),
+            "none" => ("Connection: close\r\n\r\n", "<p>text</p></html>"),
+            "comments" => (length, "<p>text</p></html>\n<!-- 2 ms -->\n<!-- cached -- -->\n"),
+            "sitemap" => (length, "<urlset></urlset>\n"),
+            "comment" => (length, "<p>text</p><!-- </html> -->"),
+            _ => (length, "<p>text</p></html><p>more"),
         };
         let _ = stream.write_all(format!("{kind}{framing}{tail}").as_bytes()).await;
-        (stream, Then::Close)
+        (stream, then)
     })
     .await;
-    for path in ["/length", "/chunk"] {
-        let page = page(fetch(&server, path).await);
+    let settings = || HttpSettings { read_timeout: Duration::from_millis(300), ..settings() };
+    let client = client(settings());
+    for path in ["length", "chunk", "comments", "open-length", "open-chunk", "open-none", "open-comments"] {
+        let page = page(client.fetch(request(server.url(&format!("/{path}")))).await);
         assert!(page.body.bytes.starts_with(b"<p>text</p>") && !page.body.truncated, "{path}");
     }
-    assert!(matches!(error(fetch(&server, "/cut").await), FetchError::ConnectionLost(_)));
-    let resource = |path| {
-        let url = server.url(path);
-        async move { client(settings()).fetch_resource(&url, 9_999).await }
-    };
-    assert!(matches!(resource("/length").await, Err(FetchError::ConnectionLost(_))));
-    assert_eq!(resource("/missing").await.unwrap().status, 404, "no other answer is needed");
+    for path in ["cut", "comment"] {
+        let error = error(client.fetch(request(server.url(&format!("/{path}")))).await);
+        assert!(matches!(error, FetchError::ConnectionLost(_)), "{path}: {error}");
+    }
+    assert!(error(client.fetch(request(server.url("/open-cut"))).await).is_timeout());
+    for path in ["sitemap", "open-sitemap", "length"] {
+        let file = client.fetch_resource(&server.url(&format!("/{path}")), 9_999).await.unwrap();
+        assert!(!file.body.is_empty() && !file.truncated, "{path}");
+    }
+    assert!(client.fetch_resource(&server.url("/cut"), 9_999).await.is_err());
 }
 
 /// A decoder gives a short body at its end.

@@ -87,7 +87,7 @@ impl HttpClient {
             let plain = draft.coded.is_empty().then(|| body.clone().into());
             draft.finish(plain, truncated).await;
         }
-        let truncated = truncated.is_some();
+        let truncated = truncated == Some(Truncated::Length);
         Ok(Resource { status, redirect, retry_after, content_type, body, truncated, wire_bytes, admission })
     }
 }
