@@ -117,6 +117,36 @@ async fn a_page_whose_last_tag_arrived_is_kept_if_the_connection_ends_early_or_s
     assert!(client.fetch_resource(&server.url("/cut"), 9_999).await.is_err());
 }
 
+/// An error or a redirect needs no body.
+#[tokio::test]
+async fn a_file_without_a_readable_body_has_its_status_unless_it_is_there() {
+    let server = Server::start(|seen, mut stream| async move {
+        let (status, framing) = seen.path[1..].split_once('/').unwrap();
+        let framing = if framing == "coding" {
+            "Content-Encoding: br\r\nContent-Length: 2"
+        } else {
+            "Content-Length: 9"
+        };
+        let head = format!("HTTP/1.1 {status} x\r\nLocation: /to\r\nRetry-After: 7\r\n{framing}\r\n\r\nno");
+        let _ = stream.write_all(head.as_bytes()).await;
+        (stream, if seen.path.ends_with("open") { Then::KeepOpen } else { Then::Close })
+    })
+    .await;
+    let client = client(HttpSettings { read_timeout: Duration::from_millis(300), ..settings() });
+    for framing in ["cut", "open", "coding"] {
+        for status in [301, 404, 503] {
+            let url = server.url(&format!("/{status}/{framing}"));
+            let file = client.fetch_resource(&url, 9_999).await.unwrap();
+            assert_eq!((file.status, file.redirect.is_some()), (status, status == 301), "{url}");
+            assert_eq!(file.retry_after, Some(Duration::from_secs(7)), "{url}");
+        }
+        assert!(
+            client.fetch_resource(&server.url(&format!("/200/{framing}")), 9_999).await.is_err(),
+            "{framing}"
+        );
+    }
+}
+
 /// A decoder gives a short body at its end.
 #[tokio::test]
 async fn short_encoded_bodies_of_other_formats_are_no_pages() {

@@ -73,9 +73,11 @@ impl HttpClient {
         let (body, truncated, wire_bytes) = match read(response, &plan, admission.as_mut(), coded).await {
             Ok(Read::Body { bytes, truncated, wire_bytes }) => (compact(bytes), truncated, wire_bytes),
             Ok(Read::Unwanted { bytes, wire_bytes }) => (bytes, Some(Truncated::Unspecified), wire_bytes),
-            // the status says all that a client has to know
-            Err(FetchError::ConnectionLost(_)) if (400..500).contains(&status) => {
-                (Vec::new(), Some(Truncated::Disconnect), 0)
+            // the status, with the target of a redirect, says all that a client has to know
+            Err(error) if !(200..300).contains(&status) && !error.is_local() => {
+                let truncated = Truncated::by(&error);
+                self.avoid_http2_after(url, error);
+                (Vec::new(), Some(truncated), 0)
             }
             Err(error) => {
                 keep(draft, None, Some(Truncated::by(&error))).await;
