@@ -4,14 +4,17 @@ use super::{
     content::{Declared, SNIFF_BYTES, sniff},
     decode::{Decoder, Pushed, UnknownCheck},
     exchange::Truncated,
-    failure::{Limits, classify},
+    failure::{Limits, classify, is_unannounced_end},
     watch::waiting,
 };
 use crate::{
     budget::Admission,
     error::{FetchError, Phase},
 };
-use reqwest::{Response, header::CONTENT_ENCODING};
+use reqwest::{
+    Response, Version,
+    header::{CONTENT_ENCODING, TRANSFER_ENCODING},
+};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -162,6 +165,13 @@ fn encoding(error: super::decode::DecodeError) -> FetchError {
     FetchError::Encoding { coding: error.coding, reason: error.reason }
 }
 
+/// Returns true for a body whose end is that of its connection.
+fn ends_by_close(response: &Response) -> bool {
+    response.version() <= Version::HTTP_11
+        && response.content_length().is_none()
+        && !response.headers().contains_key(TRANSFER_ENCODING)
+}
+
 async fn next(
     response: &mut Response,
     plan: &Plan<'_>,
@@ -181,6 +191,8 @@ async fn next(
     let (until, late) = end;
     match waiting(timeout_at(until, response.chunk())).await {
         Ok(Ok(chunk)) => Ok(chunk),
+        // many servers close a TLS connection without saying so first; browsers take what came
+        Ok(Err(error)) if is_unannounced_end(&error) && ends_by_close(response) => Ok(None),
         Ok(Err(error)) => Err(classify(&error, plan.host, None, plan.limits)),
         Err(_) => Err(late),
     }

@@ -142,6 +142,11 @@ const fn is_lost(kind: io::ErrorKind) -> bool {
     )
 }
 
+/// Returns true if a connection ended without the closing message of TLS.
+pub(super) fn is_unannounced_end(error: &reqwest::Error) -> bool {
+    cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
+}
+
 /// The first error of a type in the chain.
 fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     chain(error).find_map(|error| error.downcast_ref())

@@ -166,3 +166,35 @@ async fn tls_key_update_request_aborts_the_connection() {
     let error = error(answer.unwrap());
     assert!(!matches!(error, FetchError::Timeout { .. }), "{error:?}");
 }
+
+/// Old servers close a TLS connection without its closing message. Only a body of that end is whole.
+#[tokio::test]
+async fn body_that_ends_with_a_tls_connection_is_whole_without_its_closing_message() {
+    let (acceptor, pem) = acceptor(&["http/1.1"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            let mut head = [0; 4096];
+            let length = stream.read(&mut head).await.unwrap_or(0);
+            let framing = match &head[..length] {
+                head if head.starts_with(b"GET /length") => "Content-Length: 99\r\n\r\n",
+                head if head.starts_with(b"GET /chunk") => "Transfer-Encoding: chunked\r\n\r\n4\r\n",
+                _ => "\r\n",
+            };
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{framing}page");
+            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.flush().await;
+            drop(stream);
+        }
+    });
+    let client = client(HttpSettings { extra_roots: pem.into_bytes(), ..settings() });
+    let url = |path: &str| Url::parse(&format!("https://{address}/{path}")).unwrap();
+    let whole = page(client.fetch(request(url("close"))).await);
+    assert_eq!((&*whole.body.bytes, whole.body.truncated), (&b"page"[..], false));
+    for path in ["length", "chunk"] {
+        let error = error(client.fetch(request(url(path))).await);
+        assert!(matches!(error, FetchError::ConnectionLost(_)), "{path}: {error}");
+    }
+}
