@@ -130,6 +130,9 @@ pub enum FetchError {
     /// The response was not HTTP, or broke a rule of HTTP or a bound on headers.
     #[error("the response violates HTTP or exceeds limits ({0})")]
     Protocol(String),
+    /// The response broke a rule of HTTP/2. The next request to the host is made over HTTP/1.1.
+    #[error("the response violates HTTP/2 ({0})")]
+    Http2(String),
     /// The announced size is far beyond the limit.
     #[error("the announced body of {announced} bytes is far larger than the limit of {cap}")]
     TooLarge {
@@ -205,7 +208,7 @@ impl FetchError {
             Self::Timeout { .. } => "timeout",
             Self::TooSlow { .. } => "too_slow",
             Self::ConnectionLost(_) => "connection_lost",
-            Self::Protocol(_) => "protocol",
+            Self::Protocol(_) | Self::Http2(_) => "protocol",
             Self::TooLarge { .. } => "too_large",
             Self::Encoding { .. } => "content_encoding",
             Self::Redirect(_) => "bad_redirect",
@@ -249,7 +252,9 @@ impl FetchError {
             Self::Timeout { .. } => "raise the time limits under [fetch] if the site is merely slow",
             Self::TooSlow { .. } => "try again later, when the site is less busy",
             Self::ConnectionLost(_) => "try again later; lower --host-concurrency if it happens often",
-            Self::Protocol(_) | Self::Encoding { .. } => "the site's owner has to fix the server",
+            Self::Protocol(_) | Self::Http2(_) | Self::Encoding { .. } => {
+                "the site's owner has to fix the server"
+            }
             Self::TooLarge { .. } => "raise fetch.max_body to take more of it",
             Self::Redirect(_) => "look at the URL in a browser, and correct the link if it is yours",
             Self::Status(status) => status_hint(*status),
@@ -264,9 +269,11 @@ impl FetchError {
         match self {
             Self::Timeout { phase, .. } => !matches!(phase, Phase::Total),
             Self::Dns { is_unknown, .. } => !*is_unknown,
-            Self::Local { .. } | Self::Connect { .. } | Self::TooSlow { .. } | Self::ConnectionLost(_) => {
-                true
-            }
+            Self::Local { .. }
+            | Self::Connect { .. }
+            | Self::TooSlow { .. }
+            | Self::ConnectionLost(_)
+            | Self::Http2(_) => true,
             Self::Status(status) => {
                 matches!(*status, 408 | 425 | 429 | 500..=599) && !matches!(*status, 501 | 505)
             }

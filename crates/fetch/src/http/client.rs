@@ -303,7 +303,8 @@ impl HttpClient {
     /// Disables HTTP/2 for the host of a URL after an error that HTTP/2 may have caused.
     fn avoid_http2_after(&self, url: &Url, error: FetchError) -> FetchError {
         let is_connecting = matches!(error, FetchError::Timeout { phase: Phase::Connect, .. });
-        if matches!(error, FetchError::Protocol(_)) || (error.is_timeout() && !is_connecting) {
+        let is_violation = matches!(error, FetchError::Protocol(_) | FetchError::Http2(_));
+        if is_violation || (error.is_timeout() && !is_connecting) {
             self.transport.leave_http2(url);
         }
         error

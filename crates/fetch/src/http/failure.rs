@@ -100,7 +100,7 @@ fn of_http2(error: &h2::Error) -> FetchError {
         None => error.get_io().is_some_and(|error| error.kind() != io::ErrorKind::InvalidData),
     };
     let words = error.to_string();
-    if is_passing { FetchError::ConnectionLost(words) } else { FetchError::Protocol(words) }
+    if is_passing { FetchError::ConnectionLost(words) } else { FetchError::Http2(words) }
 }
 
 /// The error of this machine in the chain, if any.

@@ -27,6 +27,7 @@ type Answer = fn(u32) -> Vec<u8>;
 /// Length of the client's preface.
 const PREFACE: usize = 24;
 const HEADERS: u8 = 1;
+const END_HEADERS: u8 = 4;
 const SETTINGS: u8 = 4;
 /// An empty SETTINGS frame of the server.
 const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, SETTINGS, 0, 0, 0, 0, 0];
@@ -106,11 +107,16 @@ async fn reset_http2_stream_is_a_transient_error() {
     }
 }
 
+/// The next attempt is made over HTTP/1.1, which may work.
 #[tokio::test]
-async fn http2_violation_is_a_protocol_error() {
+async fn http2_violation_is_a_transient_error() {
     const PROTOCOL: u32 = 1;
     const HTTP_1_1_REQUIRED: u32 = 13;
-    let answers: [(&str, Answer); 4] = [
+    let answers: [(&str, Answer); 5] = [
+        ("a header of HTTP/1.1, as Apache sends it behind a proxy", |id| {
+            let upgrade = [&[0x88, 0, 7][..], b"upgrade", &[6], b"h2,h2c"].concat();
+            raw_frame(HEADERS, END_HEADERS, id, &upgrade)
+        }),
         ("a stream that was never opened", |id| reset(id + 2, PROTOCOL)),
         ("a body without headers", |id| [&[0, 0, 1, 0, 0][..], &id.to_be_bytes(), b"x"].concat()),
         ("our request is called invalid", |_| go_away(0, PROTOCOL)),
@@ -118,8 +124,8 @@ async fn http2_violation_is_a_protocol_error() {
     ];
     for (name, answer) in answers {
         let (error, requests) = fetched(answer).await;
-        assert!(matches!(error, FetchError::Protocol(_)), "{name}: {error:?}");
-        assert!(!error.is_transient(), "{name}");
+        assert!(matches!(error, FetchError::Http2(_)), "{name}: {error:?}");
+        assert!(error.is_transient() && !error.is_unanswered(), "{name}");
         assert_eq!(requests, 1, "{name}");
     }
 }
@@ -166,7 +172,6 @@ fn raw_frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 
 #[tokio::test]
 async fn host_that_floods_http2_falls_back_to_http1() {
-    const END_HEADERS: u8 = 4;
     // static table of HPACK: status 200
     let head = || raw_frame(HEADERS, END_HEADERS, 1, &[0x88]);
     let hints = raw_frame(HEADERS, END_HEADERS, 1, &[&[0x08, 3][..], b"103"].concat());
@@ -186,7 +191,7 @@ async fn host_that_floods_http2_falls_back_to_http1() {
         let client = client(HttpSettings { extra_roots: pem.into_bytes(), ..limits });
         let first = timeout(Duration::from_secs(20), client.fetch(request(url.clone()))).await;
         let first = error(first.unwrap_or_else(|_| panic!("{name}: the flood goes on")));
-        assert!(matches!(first, FetchError::Protocol(_)), "{name}: {first:?}");
+        assert!(matches!(first, FetchError::Http2(_) | FetchError::Protocol(_)), "{name}: {first:?}");
         page(client.fetch(request(url)).await);
     }
 }
