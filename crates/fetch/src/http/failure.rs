@@ -72,7 +72,7 @@ pub(super) fn classify(
         return of_http2(error);
     }
     match cause::<hyper::Error>(error) {
-        Some(e) if e.is_incomplete_message() || e.is_closed() || e.is_canceled() => {
+        Some(e) if e.is_incomplete_message() || e.is_closed() || e.is_canceled() || is_early(e) => {
             FetchError::ConnectionLost(innermost(error))
         }
         Some(_) => FetchError::Protocol(innermost(error)),
@@ -145,6 +145,12 @@ const fn is_lost(kind: io::ErrorKind) -> bool {
 /// Returns true if a connection ended without the closing message of TLS.
 pub(super) fn is_unannounced_end(error: &reqwest::Error) -> bool {
     cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
+}
+
+/// Returns true if the server sent bytes before the request. A server that is full, or that ends an idle
+/// connection, says so and closes it. Hyper has no other sign of it.
+fn is_early(error: &hyper::Error) -> bool {
+    error.to_string().contains("unexpected message")
 }
 
 /// The first error of a type in the chain.

@@ -65,6 +65,27 @@ async fn broken_connection_is_connection_lost() {
     }
 }
 
+/// A full server may answer before it has read a request, and close the connection.
+#[tokio::test]
+async fn answer_before_the_request_is_a_lost_connection() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.write_all(b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n").await;
+        }
+    });
+    let mut lost = 0;
+    for _ in 0..50 {
+        let error = error(client(settings()).fetch(request(url.clone())).await);
+        // a request that is quicker than the answer gets it
+        assert!(error.is_transient(), "{error:?}");
+        lost += u32::from(matches!(error, FetchError::ConnectionLost(_)));
+    }
+    assert!(lost > 0, "no answer came before its request");
+}
+
 #[tokio::test]
 async fn dead_port_and_unknown_name_are_different_errors() {
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
