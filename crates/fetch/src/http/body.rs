@@ -49,7 +49,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// Reads the body up to the cap; `admission` accounts for every chunk. If `coded` is given, it receives the
-/// encoded bytes of a body with a content coding.
+/// encoded bytes of a body with a content coding, and the bytes of another body that breaks off.
 pub(super) async fn read(
     mut response: Response,
     plan: &Plan<'_>,
@@ -67,7 +67,7 @@ pub(super) async fn read(
         }
     }
     let mut judged = false;
-    let mut coded = coded.filter(|_| !decoder.is_identity());
+    let (mut coded, mut plain) = if decoder.is_identity() { (None, coded) } else { (coded, None) };
     let (began, mut pieces) = (Instant::now(), 0_u64);
     loop {
         let too_slow_at = plan.limits.too_slow_at(began, decoder.wire_bytes());
@@ -76,7 +76,12 @@ pub(super) async fn read(
             Ok(chunk) => (chunk, None),
             // a wrong length: each further try would end here too
             Err(error) if has_end => (None, Some(Truncated::by(&error))),
-            Err(error) => return Err(error),
+            Err(error) => {
+                if let Some(plain) = plain.take() {
+                    *plain = decoder.finish().0;
+                }
+                return Err(error);
+            }
         };
         let pushed = match &chunk {
             Some(chunk) => decoder.push(chunk).map_err(encoding)?,

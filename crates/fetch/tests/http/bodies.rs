@@ -147,6 +147,46 @@ async fn a_file_without_a_readable_body_has_its_status_unless_it_is_there() {
     }
 }
 
+/// Recorder that keeps the bodies and their ends.
+#[derive(Default)]
+struct Bodies(Mutex<Vec<(Vec<u8>, Option<Truncated>)>>);
+
+impl Recorder for Bodies {
+    fn record(&self, exchange: Exchange) -> Recorded<'_> {
+        self.0.lock().unwrap().push((exchange.body.to_vec(), exchange.truncated));
+        Box::pin(std::future::ready(None))
+    }
+}
+
+#[tokio::test]
+async fn body_that_breaks_off_is_recorded_as_far_as_it_came() {
+    let packed = gzip(b"<p>some words");
+    let sent = packed.clone();
+    let server = Server::start(move |seen, mut stream| {
+        let (coding, body) = match seen.path.as_str() {
+            "/gzip" => ("Content-Encoding: gzip\r\n", sent.clone()),
+            _ => ("", b"<p>some words".to_vec()),
+        };
+        async move {
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{coding}Content-Length: 999\r\n\r\n");
+            let _ = stream.write_all(&[head.as_bytes(), &body].concat()).await;
+            (stream, Then::Close)
+        }
+    })
+    .await;
+    let bodies = Arc::new(Bodies::default());
+    let mut client = client(settings());
+    client.record_to(Arc::clone(&bodies) as Arc<dyn Recorder>);
+    for path in ["/plain", "/gzip"] {
+        error(client.fetch(request(server.url(path))).await);
+        client.fetch_resource(&server.url(path), 9_999).await.unwrap_err();
+    }
+    let plain = (b"<p>some words".to_vec(), Some(Truncated::Disconnect));
+    let coded = (packed, Some(Truncated::Disconnect));
+    assert_eq!(*bodies.0.lock().unwrap(), [plain.clone(), plain, coded.clone(), coded]);
+}
+
 /// A decoder gives a short body at its end.
 #[tokio::test]
 async fn short_encoded_bodies_of_other_formats_are_no_pages() {
