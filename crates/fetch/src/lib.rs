@@ -29,11 +29,11 @@ pub use error::{FetchError, LocalResource, Phase, refused_address};
 pub use escalation::{outweighs, strategies_in_order};
 pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
 pub use http::{
-    AddressPolicy, AddressTurns, Answer, Credential, Exchange, Fetched, FileCookie, HostAuth, HttpClient,
-    HttpSettings, LONGEST_RETRY_AFTER, MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, Poster, ProxyChoice,
-    ProxyUrl, Recorded, Recorder, RequestHeader, ResolveRule, Resource, SkipKind, SlowWatch, Transport,
-    Truncated, Turn, Waiting, cookies_of_file, decode_body, foreign_format, is_public, known_format,
-    parse_retry_after,
+    AddressPolicy, AddressTurns, Answer, Attributed, Credential, Exchange, Fetched, FileCookie, HostAuth,
+    HttpClient, HttpSettings, LONGEST_RETRY_AFTER, MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, Poster,
+    ProxyChoice, ProxyUrl, Recorded, Recorder, RequestHeader, ResolveRule, Resource, SkipKind, SlowWatch,
+    Transport, Truncated, Turn, Waiting, cookies_of_file, decode_body, foreign_format, is_public,
+    known_format, parse_retry_after,
 };
 pub use optout::{
     AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, TDMREP_PATH, tdm_header,

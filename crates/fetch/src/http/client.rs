@@ -274,7 +274,8 @@ impl HttpClient {
         let sent = self.recorder.is_some().then(|| headers.clone());
         self.add_credentials(&url, &mut headers);
         let limit = self.limits.read.max(self.limits.connect);
-        let patience = Instant::now() + limit;
+        let since = Instant::now();
+        let patience = since + limit;
         match waiting(timeout_at(patience.min(deadline), self.transport.get(&url, headers))).await {
             Ok(Ok(Answer { response, peer })) => {
                 if let (Some(key), Some(peer)) = (key, peer) {
@@ -288,7 +289,11 @@ impl HttpClient {
                 });
                 Ok((response, draft))
             }
-            Ok(Err(error)) => Err(self.avoid_http2_after(&url, error)),
+            // outside of the limit, which the lookup of a silent resolver has nearly used up
+            Ok(Err(error)) => {
+                let error = self.transport.attribute(error, &url, since).await;
+                Err(self.avoid_http2_after(&url, error))
+            }
             Err(_) => {
                 let (phase, limit) = if patience < deadline {
                     (Phase::Headers, limit)

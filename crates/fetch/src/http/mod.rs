@@ -36,6 +36,6 @@ pub use resolve::ResolveRule;
 pub use settings::{
     HttpSettings, MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, ProxyChoice, ProxyUrl, RequestHeader,
 };
-pub use transport::{Answer, Transport, Waiting};
+pub use transport::{Answer, Attributed, Transport, Waiting};
 pub use turns::{AddressTurns, Turn};
 pub use watch::SlowWatch;

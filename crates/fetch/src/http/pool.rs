@@ -6,7 +6,7 @@ use super::{
     metered_tls,
     resolve::{GuardedResolver, Refused, ResolverProbe},
     settings::{HttpSettings, ProxyChoice},
-    transport::{Answer, Transport, Waiting},
+    transport::{Answer, Attributed, Transport, Waiting},
 };
 use crate::error::{FetchError, LocalResource};
 use crawl_model::HostKey;
@@ -211,7 +211,7 @@ impl Pool {
 
     /// Distinguishes a silent resolver from a name that does not resolve, for an error of a request that
     /// began at `since`.
-    async fn attribute(&self, error: FetchError, url: &Url, since: Instant) -> FetchError {
+    async fn attributed(&self, error: FetchError, url: &Url, since: Instant) -> FetchError {
         let (FetchError::Local { resource: LocalResource::Resolver, reason }, Some(name)) =
             (&error, url.domain())
         else {
@@ -279,7 +279,6 @@ impl Generation {
 impl Transport for Pool {
     fn get<'a>(&'a self, url: &'a Url, headers: HeaderMap) -> Waiting<'a, Answer> {
         Box::pin(async move {
-            let since = Instant::now();
             match self.client(url).get(url.clone()).headers(headers).send().await {
                 Ok(response) => {
                     let peer = response.remote_addr().map(|peer| peer.ip());
@@ -287,18 +286,21 @@ impl Transport for Pool {
                 }
                 Err(error) => {
                     let host = url.host_str().unwrap_or_default();
-                    let error = classify(&error, host, self.proxy_of(url), self.limits);
-                    Err(self.attribute(error, url, since).await)
+                    Err(classify(&error, host, self.proxy_of(url), self.limits))
                 }
             }
         })
+    }
+
+    fn attribute<'a>(&'a self, error: FetchError, url: &'a Url, since: Instant) -> Attributed<'a> {
+        Box::pin(self.attributed(error, url, since))
     }
 
     fn locate<'a>(&'a self, url: &'a Url) -> Waiting<'a, Option<IpAddr>> {
         Box::pin(async move {
             let since = Instant::now();
             match self.address_of(url).await {
-                Err(error) => Err(self.attribute(error, url, since).await),
+                Err(error) => Err(self.attributed(error, url, since).await),
                 found => found,
             }
         })

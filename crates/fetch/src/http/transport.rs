@@ -3,7 +3,11 @@
 use crate::error::FetchError;
 use reqwest::{Response, header::HeaderMap};
 use std::{future::Future, net::IpAddr, pin::Pin};
+use tokio::time::Instant;
 use url::Url;
+
+/// An error that is waited for.
+pub type Attributed<'a> = Pin<Box<dyn Future<Output = FetchError> + Send + 'a>>;
 
 /// A result that is waited for.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, FetchError>> + Send + 'a>>;
@@ -22,6 +26,11 @@ pub struct Answer {
 pub trait Transport: Send + Sync {
     /// Sends a GET with exactly these headers and waits for the head of the response.
     fn get<'a>(&'a self, url: &'a Url, headers: HeaderMap) -> Waiting<'a, Answer>;
+
+    /// Finds out whether the error of [`Transport::get`], which began at `since`, is this machine's. It has a time limit of its own.
+    fn attribute<'a>(&'a self, error: FetchError, _url: &'a Url, _since: Instant) -> Attributed<'a> {
+        Box::pin(std::future::ready(error))
+    }
 
     /// Resolves the address of a request to this URL; `None` if a proxy resolves it.
     fn locate<'a>(&'a self, url: &'a Url) -> Waiting<'a, Option<IpAddr>>;

@@ -67,12 +67,12 @@ mod tests {
         error::LocalResource,
         http::{
             settings::HttpSettings,
-            transport::{Answer, Transport, Waiting},
+            transport::{Answer, Attributed, Transport, Waiting},
         },
     };
     use reqwest::header::HeaderMap;
     use std::time::Duration;
-    use tokio::time::sleep;
+    use tokio::time::{Instant, sleep};
 
     const CONNECT: Duration = Duration::from_secs(10);
 
@@ -81,7 +81,17 @@ mod tests {
 
     impl Transport for SilentResolver {
         fn get<'a>(&'a self, _: &'a Url, _: HeaderMap) -> Waiting<'a, Answer> {
-            unreachable!("nothing is requested")
+            Box::pin(async {
+                sleep(CONNECT.mul_f64(0.9)).await;
+                Err(FetchError::Local { resource: LocalResource::Resolver, reason: "no answer".into() })
+            })
+        }
+
+        fn attribute<'a>(&'a self, error: FetchError, _: &'a Url, _: Instant) -> Attributed<'a> {
+            Box::pin(async {
+                sleep(CONNECT).await;
+                error
+            })
         }
 
         fn locate<'a>(&'a self, _: &'a Url) -> Waiting<'a, Option<std::net::IpAddr>> {
@@ -105,7 +115,13 @@ mod tests {
     async fn silent_resolver_is_not_a_timeout_of_the_host() {
         let settings = HttpSettings { connect_timeout: CONNECT, ..HttpSettings::default() };
         let client = HttpClient::over(Arc::new(SilentResolver), settings, ByteBudget::new(1)).unwrap();
-        let error = client.locate(&Url::parse("http://a.test/").unwrap()).await.unwrap_err();
+        let url = Url::parse("http://a.test/").unwrap();
+        let error = client.locate(&url).await.unwrap_err();
+        assert!(error.is_local(), "{error}");
+        let settings =
+            HttpSettings { connect_timeout: CONNECT, read_timeout: CONNECT / 2, ..HttpSettings::default() };
+        let client = HttpClient::over(Arc::new(SilentResolver), settings, ByteBudget::new(1)).unwrap();
+        let error = client.fetch_resource(&url, 9).await.unwrap_err();
         assert!(error.is_local(), "{error}");
     }
 }
