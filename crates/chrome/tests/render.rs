@@ -177,6 +177,20 @@ fn page_that_starts_a_download_is_rendered() {
     assert!(!server.hits().iter().any(|path| path == "/file"), "{:?}", server.hits());
 }
 
+/// A full browser would wait for a user who enters a password.
+#[test]
+#[ignore = "needs Chromium"]
+fn request_for_a_password_is_answered_at_once() {
+    let (renderer, _profiles) = renderer(patient);
+    let ask = format!("fetch('/secret').then(() => {{ app.textContent = '{TEXT}' }})");
+    let mut served = pages(&[("/page", script(&ask))]);
+    served.insert("/secret", ("WWW-Authenticate: Basic realm=x\r\n", "no".into()));
+    let server = Server::start("127.0.0.1", served);
+    let page = render(&renderer, &server.url("/page")).unwrap();
+    assert!(page.html.contains(&format!(">{TEXT}<")) && page.settled, "{}", page.html);
+    assert_eq!(render(&renderer, &server.url("/secret")).unwrap().status, 401);
+}
+
 /// A policy without `allow-scripts` stops the timers of our script, too.
 #[test]
 #[ignore = "needs Chromium"]

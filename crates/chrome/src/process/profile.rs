@@ -39,6 +39,9 @@ pub(super) fn new_profile(base: &Path) -> std::io::Result<TempDir> {
             "automatic_downloads": 2, "geolocation": 2, "media_stream": 2, "notifications": 2, "popups": 2,
         }},
     });
+    // no user can enter a password, so the browser must not ask for one
+    let state = serde_json::json!({"auth": {"schemes": ""}});
+    fs::write(profile.path().join("Local State"), state.to_string())?;
     let default = profile.path().join("Default");
     fs::create_dir(&default)?;
     fs::write(default.join("Preferences"), preferences.to_string())?;

@@ -122,6 +122,7 @@ fn serve(stream: impl Read + Write, pages: &Pages, seen: &Mutex<Vec<String>>) ->
         let (headers, body) = pages.get(bare).unwrap_or(&missing);
         let status = match pages.contains_key(bare) {
             true if headers.contains("Location:") => "302 Found",
+            true if headers.contains("WWW-Authenticate:") => "401 Unauthorized",
             true => "200 OK",
             false => "404 Not Found",
         };
