@@ -14,6 +14,7 @@ pub(crate) struct Rules {
     pub(crate) images: Patterns,
     pub(crate) media: Patterns,
     pub(crate) fonts: Patterns,
+    files: Files,
     pub(crate) consent: Consent,
     #[serde(skip)]
     trackers: HashSet<String>,
@@ -30,6 +31,13 @@ struct Hosts {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Patterns {
     pub(crate) patterns: Vec<String>,
+}
+
+/// Files that are no pages.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Files {
+    endings: Vec<String>,
 }
 
 /// Buttons that are pressed on banners.
@@ -50,6 +58,13 @@ impl Rules {
             rest = name.split_once('.').map(|(_, above)| above);
         }
         false
+    }
+
+    /// Returns true if the path of a URL ends as that of a file which is no page.
+    pub(crate) fn is_file(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| ending);
+        ending.is_some_and(|ending| self.files.endings.iter().any(|known| known.eq_ignore_ascii_case(ending)))
     }
 
     /// Returns true if the browser contacts the host (lower case) on its own.
@@ -86,6 +101,10 @@ mod tests {
             !rules.is_tracker("notdoubleclick.net")
                 && !rules.is_tracker("net")
                 && !rules.is_tracker("facebook.com")
+        );
+        assert!(rules.is_file("/a/setup.EXE") && rules.is_file("/a.tar.gz"));
+        assert!(
+            !["/zip", "/a.zip/", "/.zip", "/a.html", "/a.zip.html"].iter().any(|path| rules.is_file(path))
         );
         assert!(rules.consent.buttons.iter().all(|label| *label == label.to_lowercase()));
         assert!(parse("[media]\npatterns = []\nnew = 1").unwrap_err().contains("browser.toml"));

@@ -3,6 +3,7 @@
 use crate::{
     cdp::{Pending, Session},
     error::RenderError,
+    rules::RULES,
     script::Traits,
 };
 use headless_chrome::protocol::cdp::{
@@ -62,6 +63,8 @@ pub(crate) struct PageState {
     asked: Option<PageRequest>,
     /// First document that was refused, and the status of the redirect to it.
     navigated_away: Option<(Url, u16)>,
+    /// First file that a script led to.
+    file: Option<Url>,
     /// Pending original document.
     sent: Option<Pending<Network::GetResponseBody>>,
     decoded: u64,
@@ -133,6 +136,8 @@ impl PageState {
         {
             found.push(("content-type".into(), kind.into()));
         }
+        // a page that leads to a URL names it as by this header
+        found.extend(self.file.as_ref().map(|file| ("refresh".to_owned(), format!("0; url={file}"))));
         found.sort();
         found
     }
@@ -156,6 +161,13 @@ impl PageState {
         }
         if is_page(&url) {
             return true;
+        }
+        // a script that leads to a file starts a download: the page stays, and the URL is a link of it
+        if request.redirected_request_id.is_none() && RULES.is_file(url.path()) {
+            if self.document.is_some() {
+                self.file.get_or_insert(url);
+            }
+            return false;
         }
         // the event with a redirect's own status may come later
         let redirected = request.redirected_request_id.is_some() || self.document.is_none();

@@ -154,27 +154,39 @@ fn navigation_to_another_page_is_an_error() {
     assert_eq!(hits.iter().filter(|path| *path == "/inside").count(), 1, "{hits:?}");
 }
 
-/// A link with `download` that a script clicks leaves the page as it is, and no file is requested.
+/// A link with `download` that a script clicks, and an address of a file that it leads to, leave the page as it is. No file is
+/// requested.
 #[test]
 #[ignore = "needs Chromium"]
 fn page_that_starts_a_download_is_rendered() {
     let (renderer, _profiles) = renderer(patient);
     let click = "const a = document.createElement('a'); a.href = '/file'; a.download = 'file'; a.click()";
+    let lead = "location = '/setup.exe?from=page'";
     let server = Server::start(
         "127.0.0.1",
         pages(&[
             ("/now", script(&format!("app.textContent = '{TEXT}'; {click}"))),
             ("/later", script(&format!("setTimeout(() => {{ app.textContent = '{TEXT}'; {click} }}, 100)"))),
+            ("/lead", script(&format!("app.textContent = '{TEXT}'; {lead}"))),
+            (
+                "/late-lead",
+                script(&format!("setTimeout(() => {{ app.textContent = '{TEXT}'; {lead} }}, 100)")),
+            ),
             ("/file", "data".into()),
+            ("/setup.exe", "data".into()),
         ]),
     );
-    for path in ["/now", "/later", "/now"] {
+    for path in ["/now", "/later", "/lead", "/late-lead", "/now"] {
         let (url, own) = (server.url(path), server.url(path));
         let page = block_on(renderer.render_page(&url, Vec::new(), false, move |to| to.path() == own.path()));
         let page = page.unwrap_or_else(|error| panic!("{path}: {error}"));
         assert!(page.html.contains(&format!(">{TEXT}<")) && page.settled, "{path}: {}", page.html);
+        let refresh = page.headers.iter().find(|(name, _)| name == "refresh");
+        let led = refresh.is_some_and(|(_, target)| target.ends_with("/setup.exe?from=page"));
+        assert_eq!(led, path.ends_with("lead"), "{path}: {refresh:?}");
     }
-    assert!(!server.hits().iter().any(|path| path == "/file"), "{:?}", server.hits());
+    let hits = server.hits();
+    assert!(!hits.iter().any(|path| path == "/file" || path.starts_with("/setup")), "{hits:?}");
 }
 
 /// A full browser would wait for a user who enters a password.
