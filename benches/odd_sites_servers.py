@@ -16,7 +16,8 @@ def raw(head, body=b"", version="HTTP/1.1 200 OK"):
 
 
 HTML = "Content-Type: text/html\r\nConnection: close"
-P = page("/a", "/b").encode()
+P_AB = page("/a", "/b")
+P = P_AB.encode()
 BOTH = "/ /a /b"
 
 
@@ -36,6 +37,11 @@ def deflated(raw_stream):
 
 def encoded(name, body):
     return A(body, headers=(f"Content-Encoding: {name}",))
+
+
+def held(*answer):
+    """An answer whose connection stays open."""
+    return lambda r: iter([(0, raw(*answer)), (12, b"")])
 
 
 def outage(r):
@@ -64,6 +70,20 @@ one("cut-length-once", "the same once", first(raw(f"Content-Length: {len(P)}\r\n
 one("cut-no-length", "no length: all that comes is the page", raw(HTML, P), BOTH, most=3)
 one("cut-chunk", "chunks without an end, always", raw(f"Transfer-Encoding: chunked\r\n{HTML}", b"%x\r\n%s\r\n" % (len(P), P)), BOTH, most=3)
 one("cut-chunk-once", "the same once", first(raw(f"Transfer-Encoding: chunked\r\n{HTML}", b"%x\r\n%s" % (len(P), P[:99]))), BOTH, most=4)
+one("open-length", "Content-Length is too large, and the connection stays open, always", held(f"Content-Length: {len(P) + 500}\r\nContent-Type: text/html", P), BOTH, most=3)
+one("open-no-length", "no length, and the connection stays open", held("Content-Type: text/html", P), BOTH, most=3)
+one("open-chunk", "chunks without the last one, and the connection stays open", held("Transfer-Encoding: chunked\r\nContent-Type: text/html", b"%x\r\n%s\r\n" % (len(P), P)), BOTH, most=3)
+one("cut-comment", "Content-Length is too large, and a comment follows the last tag", raw(f"Content-Length: {len(P) + 500}\r\n{HTML}", P + b"<!-- cached -->\n"), BOTH, most=3)
+one("cut-sitemap", "Content-Length of the sitemap is too large", page("/a"), BOTH, most=4,
+    pages={"/robots.txt": lambda r: A(f"Sitemap: {r.url('/map.xml')}\n", kind="text/plain"), "/map.xml": lambda r: raw("Content-Length: 9999\r\nContent-Type: text/xml\r\nConnection: close", f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>{r.url('/b')}</loc></url></urlset>")})
+one("robots-open-404", "robots.txt is missing, its Content-Length is too large, and the connection stays open", P_AB, BOTH, most=3,
+    pages={"/robots.txt": held("Content-Length: 99\r\nContent-Type: text/html", b"no", "HTTP/1.1 404 Not Found")})
+one("robots-cut-301", "robots.txt is a redirect whose Content-Length is too large", P_AB, BOTH, most=4,
+    pages={"/robots.txt": raw("Location: /r.txt\r\nContent-Length: 99\r\nConnection: close", b"no", "HTTP/1.1 301 Moved"), "/r.txt": A("User-agent: *\n", kind="text/plain")})
+one("robots-coding-404", "robots.txt is missing, and its body is not in its coding", P_AB, BOTH, most=3,
+    pages={"/robots.txt": A("no", 404, ("Content-Encoding: br",))})
+one("optout-html", "opt-out files are pages with a wrong Content-Length", P_AB, BOTH, most=3,
+    pages={path: raw(f"Content-Length: {len(P) + 500}\r\n{HTML}", P) for path in ("/ai.txt", "/.well-known/tdmrep.json")})
 one("length-short", "Content-Length is too small", raw(f"Content-Length: 200\r\n{HTML}", P), "/ /a", more=True)
 one("length-garbage", "Content-Length is no number", raw(f"Content-Length: abc\r\n{HTML}", P), "/", more=True, most=3)
 one("length-twice", "Content-Length twice, the same", raw(f"Content-Length: {len(P)}\r\nContent-Length: {len(P)}\r\n{HTML}", P), BOTH)
