@@ -159,6 +159,7 @@ conformance!(
     unknown_requests_and_hosts_have_no_effect,
     many_threads_share_the_work,
     any_sequence_of_calls_agrees_with_a_simple_model,
+    recrawls_and_suspensions_agree_with_a_simple_model,
 );
 
 fn host(name: &str) -> HostKey {
