@@ -136,7 +136,7 @@ impl PageState {
         {
             found.push(("content-type".into(), kind.into()));
         }
-        // a page that leads to a URL names it as by this header
+        // no server sent this header: the file is a link of the page, as the target of a refresh
         found.extend(self.file.as_ref().map(|file| ("refresh".to_owned(), format!("0; url={file}"))));
         found.sort();
         found

@@ -71,11 +71,10 @@ pub(super) async fn read(
     let (began, mut pieces) = (Instant::now(), 0_u64);
     loop {
         let too_slow_at = plan.limits.too_slow_at(began, decoder.wire_bytes());
-        let has_end = ends_document(decoder.decoded());
-        let (chunk, lost) = match next(&mut response, plan, too_slow_at, has_end).await {
+        let (chunk, lost) = match next(&mut response, plan, too_slow_at).await {
             Ok(chunk) => (chunk, None),
             // a wrong length: each further try would end here too
-            Err(error) if has_end => (None, Some(Truncated::by(&error))),
+            Err(error) if ends_document(decoder.decoded()) => (None, Some(Truncated::by(&error))),
             Err(error) => {
                 if let Some(plain) = plain.take() {
                     *plain = decoder.finish().0;
@@ -139,8 +138,6 @@ fn whole(decoder: Decoder, pushed: Pushed, lost: Option<Truncated>) -> (Vec<u8>,
 
 /// Last tags of pages, sitemaps and feeds.
 const LAST_TAGS: [&[u8]; 5] = [b"</html>", b"</urlset>", b"</sitemapindex>", b"</rss>", b"</feed>"];
-/// Maximum pause behind the last tag.
-const LAST_PAUSE: Duration = Duration::from_secs(2);
 /// Comments that may follow the last tag, and bytes of each. Caches write when and how fast they made a page.
 const MAX_COMMENTS: usize = 8;
 const MAX_COMMENT: usize = 4096;
@@ -181,12 +178,10 @@ async fn next(
     response: &mut Response,
     plan: &Plan<'_>,
     too_slow_at: Option<Instant>,
-    has_end: bool,
 ) -> Result<Option<bytes::Bytes>, FetchError> {
     let Limits { read, total, min_rate, .. } = plan.limits;
-    let pause = if has_end { read.min(LAST_PAUSE) } else { read };
     let mut end = (plan.deadline, FetchError::Timeout { phase: Phase::Total, limit: total });
-    let pause = (Instant::now() + pause, FetchError::Timeout { phase: Phase::Body, limit: pause });
+    let pause = (Instant::now() + read, FetchError::Timeout { phase: Phase::Body, limit: read });
     let slow = too_slow_at.map(|at| (at, FetchError::TooSlow { min_rate }));
     for earlier in slow.into_iter().chain([pause]) {
         if earlier.0 < end.0 {

@@ -212,8 +212,8 @@ impl HttpClient {
             final_url: request.url.clone(),
             status,
             headers,
-            // a page whose last tag has arrived is whole
-            body: Body { bytes, guard, truncated: truncated == Some(Truncated::Length) },
+            // a page whose last tag has arrived is whole, unless its server might have sent more
+            body: Body { bytes, guard, truncated: truncated.is_some_and(|why| why != Truncated::Disconnect) },
             strategy: if request.strategy == Some(Strategy::Mobile) {
                 Strategy::Mobile
             } else {

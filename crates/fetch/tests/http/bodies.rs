@@ -103,7 +103,9 @@ async fn a_page_whose_last_tag_arrived_is_kept_if_the_connection_ends_early_or_s
     let client = client(settings());
     for path in ["length", "chunk", "comments", "open-length", "open-chunk", "open-none", "open-comments"] {
         let page = page(client.fetch(request(server.url(&format!("/{path}")))).await);
-        assert!(page.body.bytes.starts_with(b"<p>text</p>") && !page.body.truncated, "{path}");
+        assert!(page.body.bytes.starts_with(b"<p>text</p>"), "{path}");
+        // more might have come on an open connection
+        assert_eq!(page.body.truncated, path.starts_with("open-"), "{path}");
     }
     for path in ["cut", "comment"] {
         let error = error(client.fetch(request(server.url(&format!("/{path}")))).await);
