@@ -20,7 +20,7 @@ pub struct Rendered {
     /// Status of the response; 0 if the browser did not report one.
     pub status: u16,
     /// Response headers about the page, names in lower case: its type and language, `X-Robots-Tag`, the TDM
-    /// headers, `Link`, `Last-Modified`, `Retry-After`.
+    /// headers, `Link`, `Last-Modified`, `Retry-After`. A file that a script led to is a `Refresh` among them.
     pub headers: Vec<(String, String)>,
     /// Duration of each phase.
     pub timings: Timings,

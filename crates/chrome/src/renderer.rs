@@ -107,7 +107,8 @@ impl Renderer {
     /// Renders a page as [`render`](Self::render) does, but only documents that `is_page` allows. If a
     /// redirect, a script or a refresh leads to another document, that is not requested, and the page ends as
     /// [`RenderError::NavigatedAway`]. Documents of frames, fragments, and address changes without a load are
-    /// exempt. `is_page` runs on the thread that reads from the browser, so it should be fast.
+    /// exempt. If a script leads to a file, that is not requested either, but the page stays. `is_page` runs on
+    /// the thread that reads from the browser, so it should be fast.
     ///
     /// `headers` (names and values) are sent with each request of the page to the origin of `url`, and to no
     /// other. With `as_sent` the result includes the original document ([`Rendered::as_sent`]).
