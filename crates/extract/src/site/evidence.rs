@@ -4,7 +4,7 @@ use super::{
     blocks::{SiteBlock, mix},
     title,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Maximum distinct texts of a host: a hash table of 2^14 slots, 0.4 MB.
 const MAX_TEXTS: usize = 7 << 11;
@@ -129,30 +129,35 @@ impl SiteEvidence {
     /// Counts a page.
     pub fn observe(&mut self, blocks: &[CountedBlock]) {
         self.pages = self.pages.saturating_add(1);
-        let mut blocks_at: FxHashMap<u64, u32> = FxHashMap::default();
-        let mut seen: FxHashSet<u64> = FxHashSet::default();
+        // Sorted, so that each position and each text is looked up once.
+        let mut sorted: Vec<&CountedBlock> = blocks.iter().collect();
+        sorted.sort_by_key(|block| (block.path, block.text));
+        for at_path in sorted.chunk_by(|a, b| a.path == b.path) {
+            self.observe_path(at_path);
+        }
+    }
+
+    /// Counts the blocks of a page at one position, sorted by text.
+    fn observe_path(&mut self, blocks: &[&CountedBlock]) {
+        let Some(hash) = blocks.first().map(|block| block.path) else { return };
+        if self.paths.len() >= MAX_PATHS && !self.paths.contains_key(&hash) {
+            return;
+        }
+        let path = self.paths.entry(hash).or_default();
+        path.pages += 1;
+        path.once += u32::from(blocks.len() == 1);
         for block in blocks {
-            if self.paths.len() >= MAX_PATHS && !self.paths.contains_key(&block.path) {
-                continue;
-            }
-            *blocks_at.entry(block.path).or_default() += 1;
-            let path = self.paths.entry(block.path).or_default();
             path.words += u64::from(block.words);
             path.taken += if block.taken { u64::from(block.words) } else { 0 };
             path.chars += u64::from(block.chars);
             path.link_chars += u64::from(block.link_chars);
-            let key = mix(block.path, block.text);
-            if seen.insert(key) {
-                self.make_room(key);
-                let new = TextCounts { path: block.path, pages: 0, words: block.words };
-                self.texts.entry(key).or_insert(new).pages += 1;
-            }
         }
-        for (path, blocks) in blocks_at {
-            if let Some(path) = self.paths.get_mut(&path) {
-                path.pages += 1;
-                path.once += u32::from(blocks == 1);
-            }
+        for same in blocks.chunk_by(|a, b| a.text == b.text) {
+            let block = same[0];
+            let key = mix(hash, block.text);
+            self.make_room(key);
+            let new = TextCounts { path: hash, pages: 0, words: block.words };
+            self.texts.entry(key).or_insert(new).pages += 1;
         }
     }
 
@@ -234,9 +239,12 @@ impl SiteEvidence {
     /// Classifies the extraction of a page by its blocks. The evidence must be [settled](Self::settle).
     #[must_use]
     pub fn classify(&self, blocks: &[CountedBlock]) -> SiteJudgement {
-        let (mut all, mut known, mut own_words, mut taken_words) = (0, 0, 0, 0);
-        for block in blocks {
-            all += block.words;
+        let all = blocks.iter().map(|block| block.words).sum();
+        let (mut known, mut own_words, mut taken_words) = (0, 0, 0);
+        let is_known = |known| f64::from(known) >= super::HALF * f64::from(all);
+        let (taken, other) = (|block: &&CountedBlock| block.taken, |block: &&CountedBlock| !block.taken);
+        // The extracted blocks come first, because they decide most pages.
+        for block in blocks.iter().filter(taken).chain(blocks.iter().filter(other)) {
             let place = self.place_of(block.path, block.text);
             known += if place.is_some() { block.words } else { 0 };
             if place.is_some_and(|place| place.is_content()) {
@@ -245,10 +253,14 @@ impl SiteEvidence {
             if block.taken && place.is_none_or(|place| place.repeated() < super::HALF) {
                 taken_words += block.words;
             }
+            // The other blocks change nothing, even if all words are the page's own.
+            if is_known(known) && !super::is_missed(taken_words, all) {
+                return SiteJudgement::Taken;
+            }
         }
         match () {
             () if super::is_missed(taken_words, own_words) => SiteJudgement::Missed,
-            () if f64::from(known) < super::HALF * f64::from(all) => SiteJudgement::Unknown,
+            () if !is_known(known) => SiteJudgement::Unknown,
             () => SiteJudgement::Taken,
         }
     }
@@ -288,108 +300,4 @@ impl SiteEvidence {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn page(n: u64) -> Vec<CountedBlock> {
-        let block =
-            |path, text, taken| CountedBlock { path, text, words: 10, chars: 50, link_chars: 0, taken };
-        let mut page = vec![block(1, 7, false), block(2, 1_000 + n, n.is_multiple_of(2))];
-        page.extend((0..n % 3).map(|k| block(3, 10_000 + 10 * n + k, true)));
-        page
-    }
-
-    fn place(evidence: &SiteEvidence, path: u64, text: u64) -> Option<PositionCounts> {
-        evidence.place(&SiteBlock {
-            id: 0,
-            end: 1,
-            is_element: true,
-            path,
-            text,
-            amount: crate::page::Amount::default(),
-            may_be_title: false,
-        })
-    }
-
-    #[test]
-    fn frame_and_content_are_separated_by_varying_text() {
-        let mut evidence = SiteEvidence::default();
-        (0..4).for_each(|n| evidence.observe(&page(n)));
-        evidence.settle();
-        assert!(place(&evidence, 1, 7).is_none(), "four pages say nothing");
-        (4..40).for_each(|n| evidence.observe(&page(n)));
-        evidence.settle();
-        let frame = place(&evidence, 1, 7).unwrap();
-        assert!(frame.own == 0.0 && frame.taken == 0.0 && frame.repeated() == 1.0 && !frame.is_own());
-        let content = place(&evidence, 2, 1_003).unwrap();
-        assert!(content.own == 1.0 && content.taken == 0.5 && content.once == 1.0 && content.is_own());
-        assert!(place(&evidence, 3, 1).unwrap().once < 1.0);
-    }
-
-    #[test]
-    fn evidence_does_not_depend_on_order_or_merging() {
-        let (mut forth, mut back, mut half) =
-            (SiteEvidence::default(), SiteEvidence::default(), SiteEvidence::default());
-        (0..50).for_each(|n| forth.observe(&page(n)));
-        (10..50).rev().for_each(|n| back.observe(&page(n)));
-        (0..10).for_each(|n| half.observe(&page(n)));
-        back.merge(&half);
-        forth.settle();
-        back.settle();
-        for (path, text) in [(1, 7), (2, 1_003), (3, 10_020)] {
-            let [a, b] = [&forth, &back].map(|evidence| format!("{:?}", place(evidence, path, text)));
-            assert_eq!(a, b);
-        }
-    }
-
-    #[test]
-    fn snapshot_and_saved_evidence_agree() {
-        let mut evidence = SiteEvidence::default();
-        (0..50).for_each(|n| evidence.observe(&page(n)));
-        let snapshot = evidence.snapshot();
-        evidence.settle();
-        assert!(snapshot.texts.len() < evidence.texts.len());
-        let saved = serde_json::to_string(&evidence).unwrap();
-        let read: SiteEvidence = serde_json::from_str(&saved).unwrap();
-        assert_eq!(read, evidence);
-        assert!(
-            serde_json::from_str::<SiteEvidence>(&saved.replace("\"version\":1", "\"version\":9")).is_err()
-        );
-        for n in 0..50 {
-            assert_eq!(snapshot.classify(&page(n)), evidence.classify(&page(n)), "page {n}");
-        }
-        let at = |evidence, path| format!("{:?}", place(evidence, path, 7));
-        for path in [1, 2, 3] {
-            assert_eq!(at(&snapshot, path), at(&evidence, path));
-        }
-    }
-
-    #[test]
-    fn page_without_its_unique_text_counts_as_missed() {
-        let block =
-            |path, text, taken| CountedBlock { path, text, words: 30, chars: 150, link_chars: 0, taken };
-        let page = |n: u64, taken| [block(1, 7, true), block(2, 1_000 + n, taken)];
-        let mut evidence = SiteEvidence::default();
-        (0..4).for_each(|n| evidence.observe(&page(n, false)));
-        evidence.settle();
-        assert_eq!(evidence.classify(&page(0, false)), SiteJudgement::Unknown);
-        evidence.observe(&page(4, false));
-        evidence.settle();
-        assert_eq!(evidence.classify(&page(0, false)), SiteJudgement::Missed);
-        assert_eq!(evidence.classify(&page(9, true)), SiteJudgement::Taken);
-    }
-
-    #[test]
-    fn memory_is_bounded_and_repeated_text_is_kept() {
-        let mut evidence = SiteEvidence::default();
-        let block = |path, text| CountedBlock { path, text, words: 3, chars: 20, link_chars: 0, taken: true };
-        for n in 0..2_000_u64 {
-            let own = (0..100).map(|k| block(5 + k % 2 * n, 1_000 * n + k));
-            evidence.observe(&own.chain([block(1, 7)]).collect::<Vec<_>>());
-        }
-        evidence.settle();
-        assert!(evidence.bytes() < 800_000, "{}", evidence.bytes());
-        assert_eq!(place(&evidence, 1, 7).unwrap().pages_with_text, 2_000);
-        assert!(place(&evidence, 5, 1).unwrap().own > 0.99, "forgotten texts were a page's own");
-    }
-}
+mod tests;
