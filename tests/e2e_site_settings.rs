@@ -171,7 +171,7 @@ fn site_table_and_seed_errors_name_their_line() {
     let sandbox = Sandbox::new();
     for (table, why) in [
         ("[[site]]\ndepth = 1\n", "crawl.toml:1: site: table 1: match is missing"),
-        ("[[site]]\nmatch = \"a.test\"\ndept = 1\n", "unknown field `dept`"),
+        ("[[site]]\nmatch = \"a.test\"\ndept = 1\n", "did you mean \"depth\"?"),
         ("[[site]]\nmatch = \"a.test/x\"\n", "\"a.test/x\" is no host"),
         ("[[site]]\nmatch = \"a.test\"\ndelay = \"soon\"\n", "delay: \"soon\" is not a duration"),
         ("[[site]]\nmatch = \"a.test\"\nheaders = { a = \"b\" }\n", "are entries of fetch.auth"),
@@ -183,7 +183,10 @@ fn site_table_and_seed_errors_name_their_line() {
     }
     let seeds = [r#"{"url": "http://127.0.0.1:9/", "dept": 1}"#.to_owned()];
     let told = run(&mut sandbox.crawl(&seeds, &[])).expect(2).stderr;
-    assert!(told.contains("line 1: ") && told.contains("unknown field `dept`"), "{told}");
+    assert!(
+        told.contains("line 1: ") && told.contains("unknown key \"dept\"; did you mean \"depth\"?"),
+        "{told}"
+    );
 }
 
 /// A bearer token, a header and cookies go to their origin alone: neither across a redirect, nor into archive, log, state or report.
@@ -348,7 +351,7 @@ fn outputs_are_named_by_date_and_may_be_lean() {
         let keys: BTreeSet<&str> = line.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(keys, ["id", "language", "published", "text", "title", "url"].into());
     }
-    for (name, why) in [("a.csv", "no format has the end \".csv\""), ("a%.jsonl", "a percent sign %%")] {
+    for (name, why) in [("a.csv", "no format has the ending \".csv\""), ("a%.jsonl", "a percent sign %%")] {
         let other = Sandbox::new();
         let told = run(&mut other.crawl(&[server.url("/")], &["-o", name])).expect(2).stderr;
         assert!(told.contains(why) && !other.path("state").exists(), "{told}");

@@ -47,6 +47,9 @@ pub struct Seeds {
 
 /// Maximum bytes of a line. A longer one is a bad line, so that a binary file cannot fill memory.
 const MAX_LINE: u64 = 64 * 1024;
+/// Lines that are no seeds and are reported one by one, of a file without seeds and of any other.
+const SHOWN_LINES: usize = 5;
+const MAX_SHOWN_LINES: usize = 100;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Endings of seed files. None is a top-level domain.
@@ -97,8 +100,13 @@ pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Seeds, 
             continue;
         }
         let found = read(name).map_err(|error| unreadable(name, &error))?;
-        for bad in &found.bad {
+        // a file without a seed is of another kind, such as records
+        let most = if found.seeds.is_empty() { SHOWN_LINES } else { MAX_SHOWN_LINES };
+        for bad in found.bad.iter().take(most) {
             warn(&format!("{}: {bad}; skipped", name.display()));
+        }
+        if found.bad.len() > most {
+            warn(&format!("{}: {} more lines are no seeds; skipped", name.display(), found.bad.len() - most));
         }
         if found.seeds.is_empty() {
             return Err(Failure::usage(format!("{}: no usable line", name.display())));

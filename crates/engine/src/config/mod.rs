@@ -3,18 +3,21 @@
 //! The sources are merged as TOML tables and deserialised once. There is no default in code: if the file and
 //! the types differ, the first start fails (and the tests).
 
+mod ages;
 mod auth;
 mod builder;
 mod effective;
 mod error;
 mod http;
 mod moved;
+mod nearest;
 mod notify;
 mod output;
 mod quality;
 mod sections;
 mod shared;
 mod site;
+mod site_tables;
 mod traps;
 mod values;
 
@@ -23,6 +26,7 @@ pub use builder::ConfigBuilder;
 pub use effective::{Effective, SettingValue};
 pub use error::{ConfigError, ConfigErrors};
 pub use moved::is_former_key;
+pub use nearest::{is_misspelled, nearest};
 pub use notify::{NotifyEvent, NotifySection};
 pub use sections::*;
 pub use site::{SiteSection, parse_seed_object};
@@ -131,7 +135,13 @@ pub fn load_with_sources(
         merge.merged.insert(SITES.to_owned(), tables);
     }
     let shared = shared::of(&merge.merged);
+    if let Ok(config) = read(merge.merged.clone(), "settings") {
+        ages::follow(&config, &merge.places, &mut merge.merged);
+    }
     let config = read(merge.merged.clone(), "settings").map(|config| Config { shared, ..config });
+    if let (Ok(config), true) = (&config, merge.faults.shown.is_empty()) {
+        ages::check(config, &merge.places, &mut merge.faults);
+    }
     match config {
         Ok(config) if merge.faults.shown.is_empty() => Ok(Effective {
             config,
@@ -263,7 +273,7 @@ impl Merge {
             let (name, at) = (section.get_ref().as_ref(), Some(section.span().start));
             if name == SITES {
                 if let Some(tables) = values.get(name) {
-                    self.sites(tables.clone(), &file.place(at));
+                    self.sites(&file, body, tables);
                 }
                 continue;
             }
@@ -304,14 +314,19 @@ impl Merge {
     }
 
     /// Takes the tables of sites, which have no defaults.
-    fn sites(&mut self, tables: Value, place: &str) {
+    fn sites(&mut self, file: &SourceFile, body: &Spanned<DeValue<'_>>, tables: &Value) {
+        let faults = site_tables::faults(file, body, tables);
+        if !faults.is_empty() {
+            return faults.into_iter().for_each(|fault| self.faults.add(|| fault));
+        }
+        let place = file.place(Some(body.span().start));
         let mut all = self.merged.clone();
         all.insert(SITES.to_owned(), tables.clone());
-        match read(all, place) {
+        match read(all, &place) {
             Err(fault) => self.faults.add(|| fault),
             Ok(_) => {
-                self.places.insert(SITES.to_owned(), place.to_owned());
-                self.sites = Some(tables);
+                self.places.insert(SITES.to_owned(), place);
+                self.sites = Some(tables.clone());
             }
         }
     }
@@ -362,9 +377,13 @@ impl Merge {
     /// Reports a key that is no setting: it was moved, or is none of the known ones.
     fn unknown_key(&mut self, file: &SourceFile, full: &str, at: Option<usize>, known: &Table) {
         let name = full.rsplit('.').next().unwrap_or(full);
+        let elsewhere = self.section_of(name).map(|section| format!("{section}.{name}"));
         self.faults.add(|| match moved::place_of(full) {
             Some(now) => file.fault(at, full, now.problem(), None),
-            None => file.fault(at, full, "unknown key".into(), nearest(name, known.keys())),
+            None => {
+                let meant = nearest(name, known.keys()).or(elsewhere);
+                file.fault(at, full, "unknown key".into(), meant)
+            }
         });
     }
 }
@@ -462,18 +481,6 @@ fn parse_like(default: &Value, text: &str) -> Value {
         Value::String(_) => text.into(),
         _ => as_toml().unwrap_or_else(|| text.into()),
     }
-}
-
-/// The known name that is most like a given one. `None` if no similarity (Jaro-Winkler) is above 0.7.
-pub fn nearest<'a, T>(given: &str, known: impl Iterator<Item = &'a T>) -> Option<String>
-where
-    T: AsRef<str> + ?Sized + 'a,
-{
-    known
-        .map(|name| (strsim::jaro_winkler(given, name.as_ref()), name))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name.as_ref().to_owned())
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ impl OutputSection {
                     "jsonl, jsonl.gz, jsonl.zst, parquet, or a slash for a folder of Markdown files";
                 return Err(fault(
                     key,
-                    format!("\"{name}\": no format has the end \".{ending}\"; write {formats}"),
+                    format!("\"{name}\": no format has the ending \".{ending}\"; write {formats}"),
                 ));
             }
         }
@@ -87,7 +87,7 @@ mod tests {
         let mut output = load(None, std::iter::empty(), Vec::new()).unwrap().output;
         output.append = "a.csv".into();
         let error = output.check_endings().unwrap_err().to_string();
-        assert!(error.contains("output.append: \"a.csv\": no format has the end \".csv\""), "{error}");
+        assert!(error.contains("output.append: \"a.csv\": no format has the ending \".csv\""), "{error}");
         (output.lean, output.fields) = (true, vec!["id".into()]);
         assert!(output.chosen_fields().is_err());
     }

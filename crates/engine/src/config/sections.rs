@@ -7,6 +7,7 @@ pub use super::traps::{CalendarYears, TrapsSection};
 use super::values::{
     Limit, address_or_none, at_least_one, at_most, duration, from_text, list_from_text, min_block_chars,
     min_pages, networks, pause, share, threshold_pct, unlimited_duration, unlimited_size, up_to,
+    url_patterns,
 };
 use crawl_corpus::ClusterAlgorithm;
 use crawl_extract::{Favor, LinkStyle};
@@ -66,9 +67,9 @@ pub struct CrawlSection {
     pub max_time: Option<Duration>,
     #[serde(deserialize_with = "unlimited_size")]
     pub max_bytes: Option<bytesize::ByteSize>,
-    #[serde(deserialize_with = "list_from_text")]
+    #[serde(deserialize_with = "url_patterns")]
     pub include: Vec<regex::Regex>,
-    #[serde(deserialize_with = "list_from_text")]
+    #[serde(deserialize_with = "url_patterns")]
     pub exclude: Vec<regex::Regex>,
     pub url_filters: bool,
     pub sitemaps: bool,

@@ -1,8 +1,8 @@
 //! Settings of one site: a table `[[site]]` of the settings file, or the keys of a seed line.
 
 use super::{
-    Limit, StrategyChoice,
-    values::{parse_duration, parse_pause},
+    Limit, StrategyChoice, nearest,
+    values::{parse_duration, parse_pause, url_pattern},
 };
 use crawl_extract::LinkStyle;
 use regex::Regex;
@@ -62,6 +62,17 @@ struct Table {
     auth: Option<Value>,
 }
 
+/// Keys of a table, as far as they can be used.
+pub(super) const KEYS: [&str; 12] = [
+    "match", "depth", "limit", "delay", "include", "exclude", "strategy", "links", "rules", "min_age",
+    "max_age", "tags",
+];
+
+/// Returns true for a key that a table has, or that is refused with a reason.
+pub(super) fn is_key(name: &str) -> bool {
+    KEYS.contains(&name) || ["headers", "auth"].contains(&name)
+}
+
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OneOrMany {
@@ -80,6 +91,12 @@ impl Table {
         }
         if self.limit == Some(0) {
             return Err("limit: must be at least 1".into());
+        }
+        let unread = |text: &Option<String>| text.as_deref().and_then(|text| parse_duration(text).ok());
+        if let (Some(min), Some(max)) = (unread(&self.min_age), unread(&self.max_age))
+            && min > max
+        {
+            return Err("max_age is less than min_age: lower min_age, or raise max_age".into());
         }
         let named = |key: &'static str| move |problem: String| format!("{key}: {problem}");
         let age = |key: &'static str, text: Option<String>| {
@@ -107,8 +124,7 @@ fn links(text: Option<String>) -> Result<Option<LinkStyle>, String> {
 }
 
 fn regexes(texts: Option<Vec<String>>) -> Result<Option<Vec<Regex>>, String> {
-    let read = |text: &String| Regex::new(text).map_err(|e| format!("\"{text}\": {e}"));
-    texts.map(|texts| texts.iter().map(read).collect()).transpose()
+    texts.map(|texts| texts.iter().map(|text| url_pattern(text)).collect()).transpose()
 }
 
 /// Returns true for a host with or without a port, with `*.` in front for the hosts below it, and for `*`.
@@ -156,6 +172,14 @@ pub fn parse_seed_object(line: &str) -> Result<(String, Option<SiteSection>), St
     if object.is_empty() {
         return Ok((url, None));
     }
+    if object.contains_key("text") {
+        return Err("is a record of an output, and no seed".into());
+    }
+    if let Some(unknown) = object.keys().find(|key| !is_key(key)) {
+        let meant = nearest(unknown, KEYS.iter().copied().filter(|key| *key != "match"));
+        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean \"{meant}\"?"));
+        return Err(format!("unknown key \"{unknown}\"{meant}"));
+    }
     let table: Table = serde_json::from_value(object.into()).map_err(|e| e.to_string())?;
     Ok((url, Some(table.into_section(Vec::new())?)))
 }
@@ -202,7 +226,10 @@ mod tests {
         assert!(parse_seed_object(r#"{"url":"a.test"}"#).unwrap().1.is_none());
         for (bad, why) in [
             (r#"{"link":"a.test"}"#, "has no \"url\""),
-            (r#"{"url":"a.test","dept":2}"#, "unknown field `dept`"),
+            (r#"{"url":"a.test","dept":2}"#, "unknown key \"dept\"; did you mean \"depth\"?"),
+            (r#"{"url":"a.test","boilerplate":{}}"#, "unknown key \"boilerplate\""),
+            (r#"{"url":"a.test","text":"b"}"#, "is a record"),
+            (r#"{"url":"a.test","min_age":"2h","max_age":"1h"}"#, "max_age is less than min_age"),
             (r#"{"url":"a.test","delay":"soon"}"#, "delay: \"soon\" is not a duration"),
             (r#"{"url":"a.test","match":"*"}"#, "leave it out"),
             ("{", "is no JSON object"),

@@ -113,6 +113,89 @@ fn all_errors_are_reported_at_once_with_their_lines() {
 }
 
 #[test]
+fn errors_of_site_tables_have_their_own_line_and_key() {
+    let text = "[[site]]\nmatch = \"a.test\"\ndepht = 1\n\n[[site]]\nmatch = \"b.test\"\nlimt = 3\ndelay = \"soon\"\n\n[[site]]\n\
+                depth = 1\n";
+    let told = with_file(text).unwrap_err();
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines[0], "FILE:3: site.depht: unknown key; did you mean \"depth\"?");
+    assert_eq!(lines[1], "FILE:7: site.limt: unknown key; did you mean \"limit\"?");
+    assert!(lines[2].starts_with("FILE:8: site.delay: \"soon\" is not a duration"), "{told}");
+    assert!(lines[3].starts_with("FILE:10: site: match is missing") && lines.len() == 4, "{told}");
+    with_file("[[site]]\nmatch = \"a.test\"\ndepth = 1\n[site.tags]\nset = \"news\"\n").unwrap();
+}
+
+#[test]
+fn keys_of_other_sections_and_programs_are_named() {
+    for (text, meant) in [
+        ("[crawl]\nmax_depth = 2\n", Some("depth")),
+        ("[output]\npath = \"a.jsonl\"\n", Some("append")),
+        ("[crawl]\nconcurrency = 2\n", Some("fetch.concurrency")),
+        ("[crawl]\nqqqqq = 2\n", None),
+    ] {
+        let told = with_file(text).unwrap_err();
+        let guess = told.split_once("did you mean \"").map(|(_, rest)| rest.trim_end_matches("\"?"));
+        assert_eq!(guess, meant, "{told}");
+    }
+}
+
+#[test]
+fn patterns_that_match_no_url_are_refused() {
+    for bad in ["^/docs/", "^www.a.test", "^docs"] {
+        let told = with_file(&format!("[crawl]\nexclude = [\"{bad}\"]\n")).unwrap_err();
+        assert!(told.starts_with(&format!("FILE:2: crawl.exclude: \"{bad}\" matches no URL")), "{told}");
+    }
+    let told = with_file("[[site]]\nmatch = \"a.test\"\ninclude = [\"^/docs/\"]\n").unwrap_err();
+    assert!(told.starts_with("FILE:3: site.include: \"^/docs/\" matches no URL"), "{told}");
+    assert!(told.ends_with("write \"^https?://[^/]+/docs/\""), "{told}");
+    for good in [
+        "^https?://[^/]+/docs/",
+        "^h.+",
+        "^(https://a|http://b)",
+        "^.*docs",
+        "^s?h",
+        "^w*https://",
+        "^x{0}http",
+        "^/a/|/b/",
+        "/docs/",
+        "(?i)^HTTPS://",
+    ] {
+        with_file(&format!("[crawl]\ninclude = [\"{good}\"]\n")).unwrap();
+    }
+}
+
+#[test]
+fn minimum_age_above_the_maximum_is_refused() {
+    let told = with_file("[recrawl]\nmin_age = \"20h\"\nmax_age = \"1h\"\n").unwrap_err();
+    assert!(
+        told.starts_with("FILE:3: recrawl.max_age: is less than recrawl.min_age of FILE:2: lower "),
+        "{told}"
+    );
+    let told = with_file("[[site]]\nmatch = \"a.test\"\nmin_age = \"2h\"\nmax_age = \"1h\"\n").unwrap_err();
+    assert!(told.starts_with("FILE:1: site: max_age is less than min_age: lower min_age"), "{told}");
+    with_file("[recrawl]\nmode = \"changed\"\nmin_age = \"20h\"\nmax_age = \"1h\"\n").unwrap();
+    let flag = |flag, key, value: &str| Override { flag, key, value: value.into() };
+    let ages = vec![flag("--min-age", "recrawl.min_age", "2h"), flag("--max-age", "recrawl.max_age", "1h")];
+    let told = load(None, std::iter::empty(), ages).unwrap_err().to_string();
+    assert!(
+        told.starts_with("--max-age: recrawl.max_age: is less than recrawl.min_age of --min-age"),
+        "{told}"
+    );
+}
+
+#[test]
+fn default_age_follows_a_given_one() {
+    let hours = |hours: u64| Duration::from_secs(3_600 * hours);
+    for (key, value, ages) in
+        [("max_age", 1, (1, 1)), ("min_age", 800, (800, 800)), ("max_age", 21, (20, 21))]
+    {
+        let recrawl = with_file(&format!("[recrawl]\n{key} = \"{value}h\"\n")).unwrap().recrawl;
+        assert_eq!((recrawl.min_age, recrawl.max_age), (hours(ages.0), hours(ages.1)), "{key} = {value}h");
+    }
+    with_file("[[site]]\nmatch = \"a.test\"\nmax_age = \"1h\"\n").unwrap();
+}
+
+#[test]
 fn environment_errors_name_the_variable() {
     let set = |k: &str, v: &str| load(None, [(k.to_owned(), v.to_owned())].into_iter(), vec![]).map(drop);
     assert_eq!(

@@ -2,6 +2,7 @@
 
 use crawl_dedup::FingerprintSettings;
 use ipnet::IpNet;
+use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use std::{fmt::Display, net::IpAddr, str::FromStr, time::Duration};
 use toml::Value;
@@ -57,6 +58,34 @@ pub(super) fn list_from_text<'de, T: FromStr<Err: Display>, D: Deserializer<'de>
 ) -> Result<Vec<T>, D::Error> {
     let texts = Vec::<String>::deserialize(deserializer)?;
     texts.iter().map(|t| t.parse().map_err(|e| D::Error::custom(format!("\"{t}\": {e}")))).collect()
+}
+
+/// Reads expressions for URLs.
+pub(super) fn url_patterns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Regex>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| url_pattern(text).map_err(D::Error::custom)).collect()
+}
+
+/// An expression for whole URLs. One that begins with the path of a URL matches none, and would leave out all pages, or none.
+pub(super) fn url_pattern(text: &str) -> Result<Regex, String> {
+    const SCHEME: &str = "http";
+    let pattern = Regex::new(text).map_err(|error| format!("\"{text}\": {error}"))?;
+    // with alternatives another one may match
+    if let Some(rest) = text.strip_prefix('^').filter(|rest| !rest.contains('|')) {
+        let mut literal: String =
+            rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '/').collect();
+        // the last letter may be left out
+        if rest.get(literal.len()..).is_some_and(|rest| rest.starts_with(['?', '*', '{'])) {
+            literal.pop();
+        }
+        if !SCHEME.starts_with(&literal) && !literal.starts_with(SCHEME) {
+            let host = if rest.starts_with('/') { "[^/]+" } else { "" };
+            return Err(format!(
+                "\"{text}\" matches no URL, since it is compared with the whole URL; write \"^https?://{host}{rest}\""
+            ));
+        }
+    }
+    Ok(pattern)
 }
 
 /// Reads networks; a bare address is a network of its own.

@@ -48,11 +48,18 @@ impl Policy {
         Self { mode: settings.mode, min_age_ms, max_age_ms, rules, depth }
     }
 
-    /// The schedule with other minimum and maximum revisit intervals, as far as they are given.
+    /// The schedule with other minimum and maximum revisit intervals, as far as they are given. An interval that is not given follows
+    /// one that contradicts it.
     #[must_use]
     pub fn with_ages(self, min_age: Option<Duration>, max_age: Option<Duration>) -> Self {
         let millis = |age: Option<Duration>, known: f64| age.map_or(known, |age| age.as_secs_f64() * 1e3);
-        let (min_age_ms, max_age_ms) = (millis(min_age, self.min_age_ms), millis(max_age, self.max_age_ms));
+        let (mut min_age_ms, mut max_age_ms) =
+            (millis(min_age, self.min_age_ms), millis(max_age, self.max_age_ms));
+        match (min_age, max_age) {
+            (None, Some(_)) => min_age_ms = min_age_ms.min(max_age_ms),
+            (Some(_), None) => max_age_ms = max_age_ms.max(min_age_ms),
+            _ => {}
+        }
         Self { min_age_ms, max_age_ms, ..self }
     }
 

@@ -1,0 +1,37 @@
+//! Revisit intervals that contradict each other.
+
+use super::{Config, ConfigErrors, RecrawlMode, fault};
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+const MIN: &str = "recrawl.min_age";
+const MAX: &str = "recrawl.max_age";
+
+/// Lets the default of one interval follow the other, if only one of them is given and contradicts the default.
+pub(super) fn follow(config: &Config, places: &BTreeMap<String, String>, merged: &mut Table) {
+    if config.recrawl.min_age <= config.recrawl.max_age {
+        return;
+    }
+    let (from, to) = match (places.contains_key(MIN), places.contains_key(MAX)) {
+        (false, true) => ("max_age", "min_age"),
+        (true, false) => ("min_age", "max_age"),
+        _ => return,
+    };
+    if let Some(recrawl) = merged.get_mut("recrawl").and_then(Value::as_table_mut)
+        && let Some(age) = recrawl.get(from).cloned()
+    {
+        recrawl.insert(to.to_owned(), age);
+    }
+}
+
+/// Adds an error if the minimum time between two visits of a page is given as longer than the maximum. Only the mode `auto` obeys both.
+pub(super) fn check(config: &Config, places: &BTreeMap<String, String>, faults: &mut ConfigErrors) {
+    let recrawl = &config.recrawl;
+    if recrawl.mode != RecrawlMode::Auto || recrawl.min_age <= recrawl.max_age {
+        return;
+    }
+    if let (Some(min), Some(max)) = (places.get(MIN), places.get(MAX)) {
+        let problem = format!("is less than {MIN} of {min}: lower {MIN}, or raise {MAX}");
+        faults.add(|| fault(max, MAX, problem));
+    }
+}
