@@ -141,7 +141,7 @@ fn pattern_without_new_content_exhausts_its_credit() {
     assert!(line[0]["message"].as_str().unwrap().contains("traps.template_credit"), "{line:?}");
     assert_eq!(line[0]["url"], server.url(&format!("/same/{}", same + 1)));
     assert!(summary.contains("trap_template: 1"), "{summary}");
-    assert!(summary.contains("fetches the 2 failed pages again"), "the ends of the chapters: {summary}");
+    assert!(summary.contains("fetches the 2 failed URLs again"), "the ends of the chapters: {summary}");
 }
 
 /// More links of one pattern than its account has, all without the slash of their pages. A redirect that adds
@@ -234,7 +234,7 @@ fn error_pages_with_status_200_are_marked() {
             assert_eq!(marked, url.contains("/gone/"), "{url}: {}", record["warnings"]);
         }
         assert!(sandbox.errors().is_empty(), "{:?}", sandbox.errors());
-        assert!(summary.contains("4 soft 404s") && summary.contains("soft404_probe: 1"), "{summary}");
+        assert!(summary.contains("4 soft 404s") && summary.contains("1 probe for error pages"), "{summary}");
     }
 }
 

@@ -4,6 +4,7 @@ use crate::{
     logging::say,
     progress_line::{Counts, ProgressLine},
     terminal,
+    words::counted,
 };
 use bytesize::ByteSize;
 use crawl_engine::{
@@ -12,9 +13,10 @@ use crawl_engine::{
     ending::Ending,
     exit::{Exit, exit_code},
     stage_error::StageError,
-    stats::Stats,
+    stats::{HostFigures, SeedsWithoutRecord, Stats},
+    visit,
 };
-use crawl_model::{FrontierCounts, StoreError};
+use crawl_model::{FrontierCounts, HostKey, StoreError};
 use crawl_output::OutputError;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, sync::Arc, time::Duration};
@@ -26,6 +28,8 @@ const REDRAW: Duration = Duration::from_millis(250);
 const PLAIN: Duration = Duration::from_secs(30);
 /// Hosts named as the slowest.
 const SLOWEST: usize = 3;
+/// Seeds without a record that the summary names.
+const NAMED_SEEDS: usize = 5;
 
 /// Shows progress until the run ends: a live line on a terminal, now and then a plain one elsewhere.
 pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationToken) {
@@ -106,7 +110,10 @@ pub fn summary_json(
         "seconds": stats.started.elapsed().as_secs_f64(),
         "records": stats.records.get(),
         "pages": stats.pages.get(),
+        "visited": visited(stats),
         "errors": stats.failed.get(),
+        "failedUrls": stats.failed_urls(),
+        "seedsWithoutRecord": seeds_json(stats),
         "changes": {
             "new": stats.pages_new.get(),
             "changed": stats.pages_changed.get(),
@@ -139,15 +146,23 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     let stats = &context.stats;
     let mut out = String::new();
     let seconds = stats.started.elapsed().as_secs_f64();
+    let visited = visited(stats);
     #[expect(clippy::cast_precision_loss, reason = "a rate for the eye")]
-    let rate = stats.pages.get() as f64 / seconds.max(0.001);
+    let rate = visited as f64 / seconds.max(0.001);
     let _ = writeln!(
         out,
-        "{why}: {} records from {} pages in {seconds:.1} s ({rate:.1} pages/s), {} errors",
-        stats.records.get(),
-        stats.pages.get(),
-        stats.failed.get(),
+        "{why}: {} from {} in {seconds:.1} s ({rate:.1} pages/s), {} failed",
+        counted(stats.records.get(), "record"),
+        counted(visited, "page"),
+        counted(stats.failed_urls(), "URL"),
     );
+    seeds(&mut out, stats);
+    for (seed, page) in stats.log_in_seeds().iter().take(NAMED_SEEDS) {
+        let _ = writeln!(
+            out,
+            "  log-in     {seed} leads to the log-in page {page}: name cookies or credentials of the site in fetch.auth"
+        );
+    }
     if context.recrawl.on {
         let _ = writeln!(
             out,
@@ -161,19 +176,20 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     row(&mut out, "status", stats.statuses().iter().map(|(status, n)| format!("{status}: {n}")));
     row(&mut out, "strategy", stats.strategies().iter().map(|(strategy, n)| format!("{strategy}: {n}")));
     browser(&mut out, context);
-    row(&mut out, "no record", stats.kinds().iter().map(|(kind, n)| format!("{kind}: {n}")));
+    read(&mut out, stats);
+    row(&mut out, "no record", without_record(stats).iter().map(|(kind, n)| format!("{kind}: {n}")));
     bytes(&mut out, context);
     pages(&mut out, context);
-    row(
-        &mut out,
-        "slowest",
-        stats
-            .slowest(SLOWEST)
-            .iter()
-            .map(|(host, figures)| format!("{host} {} ms", figures.latency.mean_ms())),
-    );
+    if stats.host_count() > 1 {
+        let slowest = stats.slowest(SLOWEST);
+        let mean =
+            |(host, figures): &(HostKey, HostFigures)| format!("{host} {} ms", figures.latency.mean_ms());
+        row(&mut out, "slowest", slowest.iter().map(mean));
+    }
     next_step(&mut out, context, why, counts, places.errors.is_some());
-    let _ = writeln!(out, "  output     {}", places.output);
+    let is_folder = context.config.output.path().is_some_and(crawl_output::is_folder);
+    let folder = places.output.strip_suffix("index.jsonl").filter(|_| is_folder);
+    let _ = writeln!(out, "  output     {}", folder.unwrap_or(places.output));
     let _ = match places.errors {
         Some(errors) => write!(out, "  errors     {}", errors.display()),
         None => write!(
@@ -193,13 +209,11 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
         return;
     }
     let (queued, held) = (counts.pending + counts.leased, counts.held);
-    // Another request for a page that robots.txt forbids would fail as well. What was left out as a trap is no failed page.
-    // The map has the hosts of the report, so lines of further hosts count as failed pages.
-    let of_hosts = context.stats.host_failures();
-    let lines = of_hosts.values().flatten();
-    let useless = lines.filter(|(kind, _)| **kind == "robots_disallowed" || kind.starts_with("trap_"));
-    let failed = context.stats.failed.get().saturating_sub(useless.map(|(_, count)| count).sum());
-    let pages = if failed == 1 { "failed page".to_owned() } else { format!("{failed} failed pages") };
+    let failed = context.stats.failed_urls();
+    let urls = counted(failed, "failed URL");
+    // another request for a page that robots.txt forbids would fail as well
+    let forbidden = context.stats.kinds().get("robots_disallowed").copied().unwrap_or_default();
+    let is_known = counts.records + counts.unchanged > 0;
     let _ = match why {
         _ if queued + held > 0 => {
             writeln!(
@@ -207,12 +221,83 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
                 "  next       the same command continues with {queued} queued and {held} held pages"
             )
         }
-        "done" if failed > 0 => {
-            writeln!(out, "  next       crawl retry-errors with the same flags fetches the {pages} again")
+        "done" if failed > forbidden => {
+            writeln!(out, "  next       crawl retry-errors with the same flags fetches the {urls} again")
         }
-        "done" => writeln!(out, "  next       the same command visits due pages and writes their changes"),
+        "done" if is_known => {
+            writeln!(out, "  next       the same command visits due pages and writes their changes")
+        }
         _ => Ok(()),
     };
+}
+
+/// The first seeds without a record, as objects.
+fn seeds_json(stats: &Stats) -> Vec<Value> {
+    let seeds = stats.seeds_without_record().first;
+    seeds.into_iter().map(|(url, kind)| serde_json::json!({"url": url, "kind": kind})).collect()
+}
+
+/// Pages that answered: with a body, as unchanged, or as gone.
+fn visited(stats: &Stats) -> u64 {
+    const NOT_MODIFIED: u16 = 304;
+    let unchanged = stats.statuses().get(&NOT_MODIFIED).copied().unwrap_or_default();
+    stats.pages.get() + unchanged + stats.pages_gone.get()
+}
+
+/// Names seeds without a record, each with the reason.
+fn seeds(out: &mut String, stats: &Stats) {
+    let SeedsWithoutRecord { count, first, .. } = stats.seeds_without_record();
+    if count == 0 {
+        return;
+    }
+    let named = first.iter().take(NAMED_SEEDS).map(|(url, kind)| match visit::left_out(kind) {
+        Some(reason) => format!("{url} ({kind}: {reason})"),
+        None => format!("{url} ({kind})"),
+    });
+    let mut named: Vec<String> = named.collect();
+    let more = count.saturating_sub(named.len() as u64);
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    let of = stats.seeds.get().max(count);
+    let _ = writeln!(out, "  seeds      {count} of {of} without a record: {}", named.join(", "));
+}
+
+/// Kinds of URLs that are read and are no pages.
+const SITEMAP: &str = "sitemap";
+const SITEMAP_SEED: &str = "sitemap_seed";
+const PROBE: &str = "soft404_probe";
+
+/// URLs without a record, by kind. Sitemaps, feeds and probes that were read are none.
+fn without_record(stats: &Stats) -> BTreeMap<&'static str, u64> {
+    let mut kinds = stats.kinds();
+    kinds.retain(|kind, _| ![SITEMAP_SEED, PROBE].contains(kind));
+    if let Some(sitemaps) = kinds.get_mut(SITEMAP) {
+        *sitemaps = failed_sitemaps(stats).min(*sitemaps);
+    }
+    kinds.retain(|_, number| *number > 0);
+    kinds
+}
+
+fn failed_sitemaps(stats: &Stats) -> u64 {
+    stats.host_failures().values().filter_map(|kinds| kinds.get(SITEMAP)).sum()
+}
+
+/// Adds the numbers of files and probes that were read, and are no pages.
+fn read(out: &mut String, stats: &Stats) {
+    let kinds = stats.kinds();
+    let count = |kind: &str| kinds.get(kind).copied().unwrap_or_default();
+    let files = count(SITEMAP_SEED) + count(SITEMAP).saturating_sub(failed_sitemaps(stats));
+    let cells = [
+        (files, "sitemap or feed", "sitemaps and feeds"),
+        (count(PROBE), "probe for error pages", "probes for error pages"),
+    ];
+    let cells = cells.into_iter().filter(|(number, ..)| *number > 0);
+    row(
+        out,
+        "read",
+        cells.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many })),
+    );
 }
 
 /// Copies, error pages, pages without text, and templates that were mended.

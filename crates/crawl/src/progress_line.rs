@@ -45,7 +45,7 @@ impl Counts {
             claimed: stats.claimed_by_process(),
             held: frontier.held,
             queued: frontier.pending,
-            errors: stats.failed.get(),
+            errors: stats.failed_urls(),
             hosts: stats.host_count(),
             bytes: stats.wire_bytes.get(),
             age_of_run: stats.age_of_run(),
@@ -80,7 +80,7 @@ impl ProgressLine {
         if let Some(wait) = counts.next_retry {
             parts.push(format!("next retry in {}", clock(wait)));
         }
-        parts.push(format!("errors {}", grouped(counts.errors)));
+        parts.push(format!("failed {}", grouped(counts.errors)));
         parts.push(format!("hosts {}", counts.hosts));
         parts.push(format!("{pages:.1} pages/s, {}", ByteSize(counts.bytes)));
         if let Some(left) = time_left(&config.crawl, counts, (pages, bytes)) {
@@ -195,7 +195,7 @@ mod tests {
         let line = ProgressLine::new(start).line(&settings, &counts, start + Duration::from_secs(10));
         assert_eq!(
             line,
-            "fetched 100, written 60, held 40, queue 12,345, next retry in 12 s, errors 3, hosts 2, 10.0 pages/s, 3.0 MiB, \
+            "fetched 100, written 60, held 40, queue 12,345, next retry in 12 s, failed 3, hosts 2, 10.0 pages/s, 3.0 MiB, \
              about 2 min left, held until their host has 5 to 200 pages or ends"
         );
         let only_time = config(&[("crawl.max_time", "2h".into())]);

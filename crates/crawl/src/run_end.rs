@@ -14,15 +14,13 @@ use crawl_engine::{
     session::close_outputs,
     stage_error::StageError,
     state::{self, State},
+    stats::Stats,
     visit,
 };
 use crawl_model::FrontierCounts;
 use crawl_output::OutputError;
 use crawl_server::notify::{Changes, RunEnd, Totals};
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 use tracing::Level;
 
 /// The summary of a run, as it is shown.
@@ -169,9 +167,7 @@ fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Res
     }
     if exit == Exit::NoSeed {
         let failures = match context.stats.first_failures() {
-            none if none.is_empty() => {
-                without_failures(&context.stats.kinds(), context.stats.pages_gone.get())
-            }
+            none if none.is_empty() => without_failures(&context.stats),
             failures => failures.join("; "),
         };
         return Err(Failure::new(exit, format!("no seed could be fetched: {failures}")));
@@ -179,11 +175,12 @@ fn exit_or_failure(context: &Context, exit: Exit, damage: Option<String>) -> Res
     Ok(exit)
 }
 
-/// The reason of a run without pages and without failures. `gone` counts the pages that are gone.
-fn without_failures(kinds: &BTreeMap<&'static str, u64>, gone: u64) -> String {
+/// The reason of a run without pages and without failures.
+fn without_failures(stats: &Stats) -> String {
     /// A seed whose URLs were read.
     const SITEMAP_SEED: &str = "sitemap_seed";
     const NO_PAGES: [&str; 4] = ["content_type", "sniffed_type", "attachment", "no_content"];
+    let (kinds, gone) = (stats.kinds(), stats.pages_gone.get());
     let left_out = kinds.keys().find_map(|kind| Some((*kind, visit::left_out(kind)?)));
     match left_out.filter(|_| gone == 0) {
         Some((kind, _)) if NO_PAGES.contains(&kind) => format!(
@@ -191,9 +188,16 @@ fn without_failures(kinds: &BTreeMap<&'static str, u64>, gone: u64) -> String {
              --depth 0)"
         ),
         Some((kind, reason)) => format!("{kind}: {reason}"),
-        None if kinds.contains_key(SITEMAP_SEED) && gone == 0 => {
-            "the sitemap or feed has no URL in scope, or is damaged; add --scope domain or --scope any if it names other hosts".to_owned()
-        }
+        None if kinds.contains_key(SITEMAP_SEED) && gone == 0 => match stats.sitemap_urls.get() {
+            0 if stats.damaged_sitemaps.get() > 0 => "the sitemap or feed is damaged and names no URL".to_owned(),
+            0 => "the sitemap or feed names no URL".to_owned(),
+            _ if stats.sitemap_urls_left_out.get() > 0 => {
+                "the URLs of the sitemap or feed are on other hosts, or filters leave them out; --scope domain or --scope any takes \
+                 other hosts"
+                    .to_owned()
+            }
+            _ => "the URLs of the sitemap or feed are sitemaps that cannot be read, or traps".to_owned(),
+        },
         None if gone == 0 => "no seed passes the filters, such as --include and --exclude".to_owned(),
         None => "all pages of the last round are gone".to_owned(),
     }

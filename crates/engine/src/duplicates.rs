@@ -1,7 +1,9 @@
 //! Pages that repeat an earlier one. They are compared where records are written, one after another, so that a
 //! record names only an earlier one.
 
-use crate::{config::Config, context::Context, exit::Failure, hints, stage_error::StageError};
+use crate::{
+    config::Config, context::Context, exit::Failure, finished::seed_of, hints, stage_error::StageError,
+};
 use crawl_corpus::{Comparison, CorpusError, SketchSettings, Sketcher, Threshold};
 use crawl_model::{
     CleanPage, ContentHash, Duplicate, FailedPage, KnownText, NewText, Sketch, Stage, StoreError, UrlKey,
@@ -234,6 +236,7 @@ pub fn line(page: &CleanPage) -> FailedPage {
         at: rfc3339(now_ms()),
         found_on: None,
         lease: None,
+        seed: seed_of(&page.page.request),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     context::Context,
     failed_page::failed_page,
     feeds,
-    finished::{Finished, Share},
+    finished::{Finished, Share, seed_of},
     links::Discovered,
     memory::{self, LargePagePermit},
     messages::{Arrival, ShardMessage, shard_of},
@@ -242,7 +242,8 @@ fn unwanted(context: &Context, directives: Directives, ai_opt_out: &[String]) ->
 fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     let (history, lease) = (history_of(page), LeaseRef::from(&page.request));
     if kind != opt_outs::UNKNOWN_KIND {
-        return Finished::Other { lease, outcome: Outcome::Skipped, kind, history };
+        let seed = seed_of(&page.request);
+        return Finished::Other { lease, outcome: Outcome::Skipped, kind, history, seed };
     }
     let message = "an opt-out file of the site is unreachable: tdmrep.json or ai.txt".to_owned();
     let failed = failed_page(&page.request, Stage::Robots, kind, Some(page.status), message);

@@ -1,6 +1,6 @@
 //! Lines of the error log for leased URLs.
 
-use crate::hints;
+use crate::{finished::seed_of, hints};
 use crawl_model::{CrawlRequest, FailedPage, Stage, now_ms, rfc3339};
 
 /// A line of the error log for a leased URL.
@@ -23,5 +23,6 @@ pub fn failed_page(
         at: rfc3339(now_ms()),
         found_on: None,
         lease: Some((request.id, request.token)),
+        seed: seed_of(request),
     }
 }

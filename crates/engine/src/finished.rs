@@ -25,7 +25,16 @@ pub enum Finished {
         kind: &'static str,
         /// History of the page.
         history: Box<PageHistory>,
+        /// The seed, if the lease is of a seed or of a URL that a seed redirects to.
+        seed: Option<Box<str>>,
     },
+}
+
+/// The seed of a request, also if the request is for a URL that the seed redirects to.
+#[must_use]
+pub fn seed_of(request: &CrawlRequest) -> Option<Box<str>> {
+    let url = || request.redirects.first().map_or_else(|| request.url.as_str(), String::as_str).into();
+    request.is_of_seed().then(url)
 }
 
 /// The end of a page of an earlier round that is unchanged or gone.

@@ -213,6 +213,7 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
             HostKey::of(&url).map(|host| new_url(url, host, 0, discovery))
         })
         .collect();
+    context.stats.seeds.add(planted.len() as u64);
     for batch in planted.chunks(SEED_BATCH) {
         if context.recrawl.revisits_seeds() {
             context.store.revisit(batch)?;

@@ -128,8 +128,9 @@ impl Sink {
             }
             Finished::Failed(failed, history) => self.failed(*failed, *history),
             Finished::Known(end) => self.known(*end),
-            Finished::Other { lease, outcome, kind, history } => {
+            Finished::Other { lease, outcome, kind, history, seed } => {
                 self.counts.add_kind(kind);
+                self.counts.seeds.extend(seed.map(|url| (url.into_string(), kind)));
                 self.counts.probes += u64::from(kind == soft404::KIND);
                 self.end(lease, outcome, *history);
                 Ok(())
@@ -203,6 +204,7 @@ impl Sink {
         error_line::push(&mut self.error_lines, &line)?;
         tracing::info!(url = line.url, kind = line.kind, "{}", line.message);
         self.counts.add_kind(line.kind);
+        self.counts.add_seed(&line);
         // without a hash of its content, so that the next visit compares it again
         let history = PageHistory {
             status: Some(page.page.status),
@@ -241,6 +243,7 @@ impl Sink {
         error_line::push(&mut self.error_lines, &failed)?;
         tracing::info!(url = failed.url, kind = failed.kind, status = failed.status, "{}", failed.message);
         self.counts.add_kind(failed.kind);
+        self.counts.add_seed(&failed);
         let lease = failed.lease;
         self.counts.failures.push(failed);
         if let Some((id, token)) = lease {
@@ -278,7 +281,7 @@ impl Sink {
             self.error_lines.clear();
             self.error_lines.shrink_to(KEEP_BUFFER);
         }
-        self.counts.written_bytes += written as u64;
+        self.counts.written_bytes += written as u64 + self.records.take_file_bytes();
         let mut texts = self.duplicates.take();
         if let Some(keeper) = &self.context.records.keeper {
             // before the leases end: after a crash, storing the source again replaces it

@@ -162,6 +162,8 @@ fn read_now(
         tracing::warn!(url = %request.url, truncated, damaged, "only a part of the sitemap could be read");
     }
     tracing::info!(url = %request.url, kind = sitemap.kind.name(), entries = sitemap.entries.len(), "sitemap read");
+    context.stats.sitemap_urls.add(sitemap.entries.len() as u64);
+    context.stats.damaged_sitemaps.add(u64::from(sitemap.damaged));
     let (urls, mut lines) = match sitemap.kind {
         SitemapKind::Index => children(context, request, sitemap),
         _ => pages(context, request, sitemap),
@@ -218,7 +220,10 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
             break;
         }
         let url = context.admission.links.canonical(&entry.url);
-        let Some(host) = HostKey::of(&url).filter(|_| context.admission.links.admits(&url)) else { continue };
+        let Some(host) = HostKey::of(&url).filter(|_| context.admission.links.admits(&url)) else {
+            context.stats.sitemap_urls_left_out.add(1);
+            continue;
+        };
         // a template whose pages have had nothing new to say would fill the frontier with what is never fetched
         let trap =
             context.admission.links.trap(&url).or_else(|| context.admission.traps.exhausted_pattern(&url));

@@ -170,7 +170,7 @@ fn heading(text: &str) -> &str {
 #[must_use]
 pub fn end(request: &CrawlRequest, status: Option<u16>) -> Finished {
     let history = Box::new(PageHistory { status, fetched_at_ms: Some(now_ms()), ..PageHistory::default() });
-    Finished::Other { lease: request.into(), outcome: Outcome::Skipped, kind: KIND, history }
+    Finished::Other { lease: request.into(), outcome: Outcome::Skipped, kind: KIND, history, seed: None }
 }
 
 /// Returns true if the frontier is drained but for probes, with nothing in flight. Those are ended: there is

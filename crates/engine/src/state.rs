@@ -8,8 +8,8 @@ mod shared;
 mod wanted;
 
 pub use outputs::{
-    damage, forget_damage, note_damage, note_file, note_opened, note_pattern, output_closed,
-    replace_by_nothing,
+    damage, forget_damage, is_log_of_earlier_round, note_damage, note_file, note_opened, note_pattern,
+    output_closed, replace_by_nothing,
 };
 pub use paths::{base, default_dir};
 pub use shared::{SharedCrawl, WORKER_FILE, refuse_worker};

@@ -24,6 +24,8 @@ const MAX_HOSTS: usize = 10_000;
 const FIRST_FAILURES: usize = 3;
 /// Failures of each kind that are kept as examples.
 const EXAMPLES: usize = 5;
+/// Seeds without a record that are kept.
+const SEEDS: usize = 100;
 /// Pages that are kept of each kind of change, for the report.
 const CHANGED_PAGES: usize = 100;
 
@@ -85,8 +87,18 @@ pub struct Stats {
     pub inherited: Count,
     /// URLs that ended otherwise: failed, skipped, redirected.
     pub ended: Count,
-    /// URLs that failed.
+    /// Lines of the error log.
     pub failed: Count,
+    /// Those of them for URLs that no request was made for, such as traps.
+    pub trapped: Count,
+    /// Seeds of the run.
+    pub seeds: Count,
+    /// URLs that sitemaps and feeds name.
+    pub sitemap_urls: Count,
+    /// Those of them outside of scope and filters.
+    pub sitemap_urls_left_out: Count,
+    /// Sitemaps and feeds that are damaged.
+    pub damaged_sitemaps: Count,
     /// Responses with a body that was read.
     pub pages: Count,
     /// Bytes over the wire, bodies only.
@@ -145,6 +157,18 @@ struct Tables {
     /// Failures of each host in `hosts`, by kind.
     host_failures: FxHashMap<HostKey, BTreeMap<&'static str, u64>>,
     changed_pages: BTreeMap<&'static str, Vec<String>>,
+    seeds_without_record: SeedsWithoutRecord,
+    log_in_seeds: BTreeMap<String, String>,
+}
+
+/// Seeds of a run without a record.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SeedsWithoutRecord {
+    /// Number of them.
+    pub count: u64,
+    /// The first of them, each with the kind that it is counted by.
+    pub first: Vec<(String, &'static str)>,
 }
 
 impl Tables {
@@ -187,6 +211,11 @@ impl Default for Stats {
             inherited: Count::default(),
             ended: Count::default(),
             failed: Count::default(),
+            trapped: Count::default(),
+            seeds: Count::default(),
+            sitemap_urls: Count::default(),
+            sitemap_urls_left_out: Count::default(),
+            damaged_sitemaps: Count::default(),
             pages: Count::default(),
             wire_bytes: Count::default(),
             body_bytes: Count::default(),
@@ -224,6 +253,7 @@ impl Stats {
         for (to, from) in [
             (&next.records, &self.records),
             (&next.failed, &self.failed),
+            (&next.trapped, &self.trapped),
             (&next.pages, &self.pages),
             (&next.wire_bytes, &self.wire_bytes),
             (&next.body_bytes, &self.body_bytes),
@@ -293,6 +323,33 @@ impl Stats {
         if tables.first_failures.len() < FIRST_FAILURES {
             tables.first_failures.push(format!("{}: {} ({})", failed.url, failed.message, failed.hint));
         }
+    }
+
+    /// Counts a seed without a record, once.
+    fn note_seed(&self, url: String, kind: &'static str) {
+        let seeds = &mut self.tables().seeds_without_record;
+        if seeds.first.iter().any(|(known, _)| *known == url) {
+            return;
+        }
+        seeds.count += 1;
+        if seeds.first.len() < SEEDS {
+            seeds.first.push((url, kind));
+        }
+    }
+
+    /// Seeds without a record: they failed, were left out, or were not fetched.
+    pub fn seeds_without_record(&self) -> SeedsWithoutRecord {
+        self.tables().seeds_without_record.clone()
+    }
+
+    /// Seeds that redirect to a log-in page, with the URL of that page.
+    pub fn log_in_seeds(&self) -> BTreeMap<String, String> {
+        self.tables().log_in_seeds.clone()
+    }
+
+    /// URLs that failed, without those that no request was made for.
+    pub fn failed_urls(&self) -> u64 {
+        self.failed.get().saturating_sub(self.trapped.get())
     }
 
     /// The first few failures.

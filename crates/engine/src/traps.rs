@@ -160,6 +160,7 @@ pub(crate) fn line(url: String, kind: &'static str, message: String) -> FailedPa
         at: rfc3339(now_ms()),
         found_on: None,
         lease: None,
+        seed: None,
     }
 }
 

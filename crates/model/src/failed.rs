@@ -28,6 +28,9 @@ pub struct FailedPage {
     /// The lease that this failure settles.
     #[serde(skip)]
     pub lease: Option<(RequestId, LeaseToken)>,
+    /// The seed, if the page is a seed, or a seed redirects to it.
+    #[serde(skip)]
+    pub seed: Option<Box<str>>,
 }
 
 /// Stage in which a page failed.

@@ -41,6 +41,12 @@ pub struct CrawlRequest {
 }
 
 impl CrawlRequest {
+    /// Returns true for a seed, and for the URL that a seed redirects to.
+    #[must_use]
+    pub fn is_of_seed(&self) -> bool {
+        self.depth == 0 && (self.discovery.is_seed() || self.discovery == Discovery::Redirect)
+    }
+
     /// Makes the first request of a seed that no frontier has leased.
     #[must_use]
     pub fn of_seed(url: Url) -> Self {

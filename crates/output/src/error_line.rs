@@ -78,6 +78,7 @@ mod tests {
             at: String::new(),
             found_on: None,
             lease: None,
+            seed: None,
         }
     }
 

@@ -42,6 +42,11 @@ pub trait RecordOutput: Send {
         0
     }
 
+    /// Bytes of files of the batch that are no part of `batch_bytes`, counted once.
+    fn take_file_bytes(&mut self) -> u64 {
+        0
+    }
+
     /// Writes the batch and makes it durable. Returns the length of the output, if it has one. An output
     /// without a batch has nothing to do.
     ///

@@ -1,6 +1,6 @@
 //! `crawl retry-errors`: returns the failed URLs of the last round to the frontier and resumes the crawl.
 
-use crate::{cli::RetryArgs, logging::say, run};
+use crate::{cli::RetryArgs, logging::say, run, words::counted};
 use crawl_engine::{
     config::{self, Config},
     exit::{Exit, Failure},
@@ -82,7 +82,7 @@ impl Found {
             return false;
         }
         if self.reopened > 0 && !args.run.quiet {
-            say(&format!("fetching {} failed URLs again", self.reopened));
+            say(&format!("fetching {} again", counted(self.reopened as u64, "failed URL")));
         }
         true
     }

@@ -1,7 +1,7 @@
 //! `crawl status`: shows the state of a crawl. It takes no lock and writes nothing.
 
 use super::{next_visits::NextVisits, write_json, write_text};
-use crate::cli::StatusArgs;
+use crate::{cli::StatusArgs, words::counted};
 use crawl_dedup::Release;
 use crawl_engine::{
     config::{self, Config, DedupSection},
@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     fs::File,
     io::{Read as _, Seek as _, SeekFrom},
@@ -157,7 +157,9 @@ impl Status {
         state::refuse_worker(dir)?;
         let running = StateLock::holder(dir);
         let store = crawl_store::state::open_read_only(dir).map_err(usage)?;
-        let last_errors = last_lines(&dir.join("errors.jsonl"), args.errors);
+        let is_earlier = state::is_log_of_earlier_round(&*store, dir)?;
+        let last_errors =
+            if is_earlier { Vec::new() } else { last_lines(&dir.join(state::ERROR_LOG), args.errors) };
         Ok(Self { running, last_errors, ..Self::of(&*store, dir, args, settings)? })
     }
 
@@ -219,11 +221,14 @@ impl Status {
         let _ = writeln!(out, "{}\n  {how}", self.state_dir.display());
         let _ = writeln!(
             out,
-            "  round {}: {records} records, {failed} failed, {skipped} skipped, {redirected} redirected",
-            self.round
+            "  round {}: {}, {} failed, {skipped} skipped, {redirected} redirected",
+            self.round,
+            counted(records, "record"),
+            counted(*failed, "URL"),
         );
         if unchanged + gone > 0 {
-            let _ = writeln!(out, "  pages of earlier rounds: {unchanged} unchanged, {gone} gone");
+            let among = if *gone > 0 { " (the records name them)" } else { "" };
+            let _ = writeln!(out, "  pages of earlier rounds: {unchanged} unchanged, {gone} gone{among}");
         }
         let _ = writeln!(
             out,
@@ -257,7 +262,7 @@ impl Status {
         if !self.last_errors.is_empty() {
             let _ = writeln!(out, "\n  last errors:");
         }
-        for line in &self.last_errors {
+        for line in latest_of_urls(&self.last_errors) {
             let field = |name: &str| shown::line(line[name].as_str().unwrap_or_default());
             let _ =
                 writeln!(out, "  {} {}: {}: {}", field("at"), field("kind"), field("url"), field("message"));
@@ -301,6 +306,15 @@ fn until(at: &str) -> String {
     let left = moment.duration_since(Timestamp::now()).max(SignedDuration::ZERO);
     let left = left.round(Unit::Second).unwrap_or(left);
     format!("{at} (in {left:#})")
+}
+
+/// The latest line of each URL, in order: a URL that failed again has a line for each attempt.
+fn latest_of_urls(lines: &[Value]) -> Vec<&Value> {
+    let mut known = BTreeSet::new();
+    let mut latest: Vec<&Value> =
+        lines.iter().rev().filter(|line| known.insert(line["url"].as_str().unwrap_or_default())).collect();
+    latest.reverse();
+    latest
 }
 
 /// The last whole lines of a log, as JSON, oldest first. A log that is not there has none.

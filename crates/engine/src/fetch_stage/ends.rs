@@ -2,7 +2,11 @@
 
 use super::{Answer, Visit};
 use crate::{
-    failed_page::failed_page, finished::Finished, links::new_url, site_settings::ClaimRefusal, soft404,
+    failed_page::failed_page,
+    finished::{Finished, seed_of},
+    links::new_url,
+    site_settings::ClaimRefusal,
+    soft404,
     stage_error::StageError,
 };
 use crawl_fetch::{FetchError, RetryCause};
@@ -10,6 +14,8 @@ use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage, n
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// Ends of seeds whose pages have other URLs.
+const LEADS_ON: [&str; 3] = ["redirected", "https_unreachable", "sitemap_seed"];
 /// Pause of a URL whose site has as many pages in flight as its limit leaves.
 const SITE_PAUSE: Duration = Duration::from_secs(2);
 
@@ -133,6 +139,7 @@ impl Visit<'_> {
             outcome,
             kind,
             history: self.history(status),
+            seed: seed_of(&self.request).filter(|_| !LEADS_ON.contains(&kind)),
         })
     }
 
@@ -156,6 +163,7 @@ impl Visit<'_> {
             outcome: Outcome::Skipped,
             kind: "excluded",
             history: Box::default(),
+            seed: seed_of(&self.request),
         })
     }
 

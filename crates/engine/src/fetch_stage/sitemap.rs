@@ -9,6 +9,8 @@ use std::{sync::Arc, time::Duration};
 /// Types of feeds.
 const FEEDS: [&str; 4] =
     ["application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"];
+/// Types of JSON, which servers often send a JSON Feed as. Any other JSON is no feed, and ends as other files do.
+const JSON: [&str; 2] = ["application/json", "text/json"];
 const GZIP: [&str; 3] = ["application/gzip", "application/x-gzip", "application/octet-stream"];
 
 impl Visit<'_> {
@@ -21,7 +23,7 @@ impl Visit<'_> {
             SkipKind::ContentType if GZIP.contains(&content_type) => {
                 path.ends_with(".xml.gz") || path.ends_with(".txt.gz")
             }
-            SkipKind::ContentType => FEEDS.contains(&content_type),
+            SkipKind::ContentType => FEEDS.contains(&content_type) || JSON.contains(&content_type),
             SkipKind::Sniffed => matches!(content_type, "application/xml" | "text/xml"),
             _ => false,
         };

@@ -105,6 +105,7 @@ fn unreadable(entry: &HeldPage, why: &str) -> Finished {
         at: rfc3339(now_ms()),
         found_on: None,
         lease: Some((entry.lease.id, entry.lease.token)),
+        seed: None,
     };
     Finished::Failed(Box::new(failed), Box::default())
 }

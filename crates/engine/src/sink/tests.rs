@@ -28,7 +28,7 @@ fn lease(store: &dyn Store, deadline_ms: i64) -> LeaseRef {
 }
 
 fn end(lease: LeaseRef) -> Finished {
-    Finished::Other { lease, outcome: Outcome::Skipped, kind: "test", history: Box::default() }
+    Finished::Other { lease, outcome: Outcome::Skipped, kind: "test", history: Box::default(), seed: None }
 }
 
 fn context(store: Arc<dyn Store>) -> Arc<Context> {

@@ -1,9 +1,10 @@
 //! Outputs as stored in the state: settled length, identity of the file, and a mark while it is open.
 
-use super::{State, number};
+use super::{ERROR_LOG, State, number};
 use crate::exit::Failure;
 use crawl_model::{OutputMark, Store, StoreError};
 use crawl_output::{Before, Opened, Place, absolute};
+use crawl_store::StateStore;
 use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -222,6 +223,18 @@ fn file_of(path: &Path) -> Option<(String, u64)> {
 fn is_untouched(store: &dyn Store, place: &Place) -> Result<bool, StoreError> {
     let noted = store.get(&stale_key(&place.name()))?.filter(|noted| !noted.is_empty());
     Ok(noted.is_some() && noted == identity(&place.marked()))
+}
+
+/// Returns true if the lines of the error log in a directory are of an earlier round than the current one: the current one has no
+/// failure yet.
+///
+/// # Errors
+/// When storage fails.
+pub fn is_log_of_earlier_round(store: &dyn StateStore, dir: &Path) -> Result<bool, StoreError> {
+    let place = Place::of_lines(&dir.join(ERROR_LOG));
+    let round: Option<u32> = number(store.get(&round_key(&place.name()))?);
+    let is_earlier = round.is_some() && round != Some(store.round()?);
+    Ok(is_earlier || is_untouched(store, &place)?)
 }
 
 /// Empties a file that a round replaces, if the round ended without records.

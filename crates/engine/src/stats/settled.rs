@@ -2,8 +2,9 @@
 //! and counted again.
 
 use super::Stats;
-use crawl_model::{Change, CleanPage, Extractor, FailedPage, HostKey, Strategy, Warning};
+use crawl_model::{Change, CleanPage, ExtractedPage, Extractor, FailedPage, HostKey, Strategy, Warning};
 use std::collections::BTreeMap;
+use url::Url;
 
 /// Counts of a batch.
 #[derive(Default)]
@@ -26,12 +27,19 @@ pub(crate) struct BatchCounts {
     pub(crate) kinds: BTreeMap<&'static str, u64>,
     /// URLs that failed.
     pub(crate) failures: Vec<FailedPage>,
+    /// Seeds without a record, with the kind that they are counted by.
+    pub(crate) seeds: Vec<(String, &'static str)>,
 }
 
 impl BatchCounts {
     /// Adds a URL that ended without a record.
     pub(crate) fn add_kind(&mut self, kind: &'static str) {
         *self.kinds.entry(kind).or_default() += 1;
+    }
+
+    /// Adds a page that is a seed and has no record.
+    pub(crate) fn add_seed(&mut self, failed: &FailedPage) {
+        self.seeds.extend(failed.seed.as_deref().map(|seed| (seed.to_owned(), failed.kind)));
     }
 }
 
@@ -48,6 +56,25 @@ pub(crate) struct PageFigures {
     is_empty: bool,
     is_by_site: bool,
     is_soft_404: bool,
+    /// A seed that leads to a log-in page, and the URL of that page.
+    log_in: Option<(String, String)>,
+}
+
+/// Segments of the paths of log-in pages.
+const LOG_IN: [&str; 8] = ["login", "log-in", "signin", "sign-in", "sign_in", "logon", "wp-login.php", "sso"];
+
+/// The seed that redirects to a log-in page, and the URL of that page.
+fn log_in_of(page: &ExtractedPage) -> Option<(String, String)> {
+    let is_log_in = |url: &Url| {
+        let is_one = |part: &str| LOG_IN.contains(&part.to_ascii_lowercase().as_str());
+        url.path_segments().is_some_and(|mut parts| parts.any(is_one))
+    };
+    let first = page.request.redirects.first().filter(|_| page.request.is_of_seed())?;
+    let mut page_url = page.final_url.clone();
+    // it may hold a request of a provider of identities
+    page_url.set_query(None);
+    let leads_there = is_log_in(&page.final_url) && !Url::parse(first).is_ok_and(|url| is_log_in(&url));
+    leads_there.then(|| (first.clone(), page_url.to_string()))
 }
 
 impl PageFigures {
@@ -66,6 +93,7 @@ impl PageFigures {
             is_empty: page.text.is_empty(),
             is_by_site: extraction.extractor == Extractor::SiteTemplate,
             is_soft_404: extraction.warnings.contains(&Warning::SoftNotFound),
+            log_in: log_in_of(&page.page),
         }
     }
 }
@@ -87,6 +115,10 @@ impl Stats {
         }
         for failed in &batch.failures {
             self.note_failure(failed);
+        }
+        self.trapped.add(batch.failures.iter().filter(|failed| failed.lease.is_none()).count() as u64);
+        for (url, kind) in batch.seeds {
+            self.note_seed(url, kind);
         }
         self.records.add(batch.records);
         // before the ends are counted, so that no ended URL counts as waiting
@@ -115,6 +147,7 @@ impl Stats {
         };
         count.add(1);
         let mut tables = self.tables();
+        tables.log_in_seeds.extend(page.log_in.clone());
         if let Some(change) = change {
             tables.note_change(change, &page.url);
         }

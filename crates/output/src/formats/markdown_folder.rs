@@ -91,6 +91,8 @@ struct MarkdownFolder {
     lines: Vec<u8>,
     /// Files were removed in this batch.
     removed: bool,
+    /// Bytes of pages that no count has taken yet.
+    page_bytes: u64,
 }
 
 impl MarkdownFolder {
@@ -106,7 +108,7 @@ impl MarkdownFolder {
             _ => {}
         }
         let index = FileOutput::open(&path.join(INDEX), before)?;
-        Ok(Self { folder: path.to_owned(), index, fields, lines: Vec::new(), removed: false })
+        Ok(Self { folder: path.to_owned(), index, fields, lines: Vec::new(), removed: false, page_bytes: 0 })
     }
 
     fn fail(&self, source: io::Error) -> OutputError {
@@ -177,6 +179,7 @@ impl RecordOutput for MarkdownFolder {
         if change != Some(Change::Unchanged) || !self.folder.join(&path).exists() {
             let page = page(record, self.fields.as_ref()).map_err(unwritable)?;
             self.write_page(&path, &page).map_err(|e| self.fail(e))?;
+            self.page_bytes += page.len() as u64;
         }
         let (id, url, title) = (record.id.clone(), record.url.clone(), record.metadata.title.clone());
         push_line(&mut self.lines, &Entry { path, id, url, title })
@@ -185,6 +188,10 @@ impl RecordOutput for MarkdownFolder {
     fn batch_bytes(&self) -> usize {
         // a batch without lines has to be committed as well
         self.lines.len() + usize::from(self.removed)
+    }
+
+    fn take_file_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.page_bytes)
     }
 
     fn commit(&mut self) -> Result<Option<u64>, OutputError> {
