@@ -186,9 +186,11 @@ fn capped(mut command: String) -> String {
 fn holder(file: &mut File, dir: &Path) -> String {
     let mut text = String::new();
     match file.read_to_string(&mut text).ok().and_then(|_| Holder::read(&text)) {
-        Some(holder) => format!("{} is held by {}", dir.display(), holder.without_arguments()),
+        Some(holder) => {
+            format!("another run uses the state directory {}: {}", dir.display(), holder.without_arguments())
+        }
         // between another process's lock and its write
-        None => format!("{} is held by another process", dir.display()),
+        None => format!("another run uses the state directory {}", dir.display()),
     }
 }
 

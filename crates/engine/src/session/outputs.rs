@@ -14,7 +14,7 @@ use crawl_output::{
     Fields, FileOutput, LineRecords, Output, OutputError, Owner, Place, RecordOutput, StdoutOutput, absolute,
     is_folder,
 };
-use crawl_store::private;
+use crawl_store::{StateLock, private};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -106,14 +106,35 @@ pub fn check_owner(config: &Config, dir: &Path) -> Result<(), Failure> {
         Owner::Crawl(state) if state == owner_name(dir) || !crawl_store::state::exists(&state) => {
             return Ok(());
         }
-        Owner::Crawl(state) => format!("the crawl in {}", state.display()),
-        Owner::Unreadable(kind) => format!("a crawl of another user ({kind})"),
+        // a crawl without a page, such as one whose seeds could not be fetched, has nothing to lose
+        Owner::Crawl(state) if is_without_pages(&state) => return Ok(()),
+        Owner::Crawl(state) => {
+            let state = state.display();
+            format!(
+                "the crawl in {state}: continue that crawl with --state-dir {state}, which may have other seeds now"
+            )
+        }
+        Owner::Unreadable(kind) => format!("a crawl of another user ({kind}): continue as that user"),
     };
     Err(Failure::usage(format!(
-        "{name} belongs to {owner}: name another output, or continue that crawl with its --state-dir; without {} the file \
-         belongs to no crawl",
+        "{name} belongs to {owner}; or name another output; or delete {} to give the file to this crawl",
         note.display()
     )))
+}
+
+/// Returns true if no round of a state has brought a page, and no process uses it. A state that cannot be read counts as one with pages.
+fn is_without_pages(state: &Path) -> bool {
+    if StateLock::holder(state).is_some() {
+        return false;
+    }
+    let is_empty = || -> Result<bool, StoreError> {
+        let store = crawl_store::state::open_read_only(state)?;
+        let counts = store.counts()?;
+        let pages =
+            counts.records + counts.unchanged + counts.gone + counts.held + counts.pending + counts.leased;
+        Ok(pages == 0 && !state::has_records(&*store)?)
+    };
+    is_empty().unwrap_or(false)
 }
 
 /// The path by which a state directory owns outputs.

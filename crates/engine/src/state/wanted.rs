@@ -188,17 +188,25 @@ impl Wanted {
 
     /// The difference that records have other text settings.
     fn other_text(&self, dir: &Path, known: &BTreeMap<String, String>) -> Option<Mismatch> {
-        let other: Vec<&str> = self
+        let other: Vec<(&str, &str)> = self
             .text
             .iter()
-            .filter(|(key, value)| known.get(*key).is_some_and(|before| before != *value))
-            .map(|(key, _)| key.as_str())
+            .filter_map(|(key, value)| {
+                let before = known.get(key).filter(|before| *before != value)?;
+                Some((key.as_str(), before.as_str()))
+            })
             .collect();
-        (!other.is_empty()).then(|| {
-            let mismatch =
-                format!("the records of the crawl in {} have another {}", dir.display(), other.join(", "));
-            (mismatch, "the earlier settings".to_owned())
-        })
+        let mismatch = match other.as_slice() {
+            [] => return None,
+            [(LEAN, "true")] => "were written with --lean".to_owned(),
+            [(LEAN, _)] => "were written without --lean".to_owned(),
+            other => {
+                let keys: Vec<&str> = other.iter().map(|(key, _)| *key).collect();
+                format!("were written with another {}", keys.join(", "))
+            }
+        };
+        let mismatch = format!("the records of the crawl in {} {mismatch}", dir.display());
+        Some((mismatch, "the earlier settings".to_owned()))
     }
 
     /// The difference that records of a shared crawl have other text settings. A crawl that was copied from a directory has them as a
@@ -282,15 +290,20 @@ impl Wanted {
 
     /// The error of a run that would write only a part of the pages.
     fn refusal(&self, (mismatch, way): Mismatch, unfinished: Option<u32>) -> Failure {
-        let whole =
-            if unfinished.is_none() { "use --recrawl all --emit all to write all pages again, " } else { "" };
-        let beside = match &self.shared {
-            Some(_) => "another --crawl for a separate crawl",
-            None => "--fresh to start over, another --state-dir for a separate crawl",
-        };
+        let mut ways = vec![format!("continue with {way}")];
+        if unfinished.is_none() {
+            ways.push("write all pages again: --recrawl all --emit all".to_owned());
+        }
+        ways.push("write only new and changed pages: --emit changes".to_owned());
+        match &self.shared {
+            Some(_) => ways.push("begin a separate crawl: another --crawl".to_owned()),
+            None => ways.extend(
+                ["start over: --fresh", "begin a separate crawl: another --state-dir"].map(str::to_owned),
+            ),
+        }
         Failure::usage(format!(
-            "{mismatch}, so this run would write only a part of the pages: continue with {way}; or {whole}{beside}, \
-             --emit changes to write only new and changed pages"
+            "{mismatch}, so this run would write only a part of the pages; choose one:\n  - {}",
+            ways.join("\n  - ")
         ))
     }
 }

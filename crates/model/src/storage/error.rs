@@ -10,7 +10,7 @@ pub enum StoreError {
     #[error("the database cannot be used: {0}")]
     Unavailable(String),
     /// Another process holds it.
-    #[error("storage is in use: {0}")]
+    #[error("{}", busy(.0))]
     Busy(String),
     /// Stored data is corrupt.
     #[error("storage is damaged: {0}")]
@@ -26,4 +26,9 @@ pub enum StoreError {
     /// Anything else.
     #[error("storage: {0}")]
     Other(String),
+}
+
+/// Words of the lock of a state directory say all by themselves.
+fn busy(words: &str) -> String {
+    if words.starts_with("another run ") { words.to_owned() } else { format!("storage is in use: {words}") }
 }
