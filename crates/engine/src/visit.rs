@@ -194,7 +194,7 @@ const LEFT_OUT: [(&str, &str); 6] = [
     ("attachment", "the server sends it as a download"),
     ("no_content", "its body is empty"),
     ("noindex", "it asks not to be indexed"),
-    ("ai_optout", "its site has opted out of mining; see crawl.respect_ai_optout"),
+    ("ai_optout", "the page or its site opts out of text mining; see crawl.respect_ai_optout"),
 ];
 
 /// The reason of a kind in words, if it is one of a page that is left out without a line in the error log.
@@ -208,6 +208,25 @@ const OF_ROBOTS: [&str; 3] = ["robots_disallowed", "robots_unreachable", "crawl_
 const ROBOTS_HINT: &str =
     "robots.txt holds for single pages; only a crawl, of a site of your own, takes --ignore-robots";
 
+/// Flags of a crawl that a visit lacks, and the settings in their place.
+const AS_SETTINGS: [(&str, &str); 6] = [
+    ("--contact", "fetch.contact"),
+    ("--delay", "politeness.delay"),
+    ("--proxy", "fetch.proxy"),
+    ("--cookies", "fetch.cookies"),
+    ("--host-concurrency", "politeness.host_concurrency"),
+    ("--strategy static", "fetch.strategy = \"static\""),
+];
+
+/// The hint for a kind of failure, as it is for a visit: it names settings in place of flags that only a crawl has.
+#[must_use]
+pub fn hint_for(kind: &str, hint: &str) -> String {
+    if OF_ROBOTS.contains(&kind) {
+        return ROBOTS_HINT.to_owned();
+    }
+    AS_SETTINGS.iter().fold(hint.to_owned(), |hint, (flag, setting)| hint.replace(flag, setting))
+}
+
 /// A line of the error log, as far as it is reported.
 #[derive(Deserialize)]
 struct ErrorSummary {
@@ -220,8 +239,7 @@ struct ErrorSummary {
 fn why(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
     match errors.first::<ErrorSummary>() {
         Some(Ok(ErrorSummary { kind, message, hint })) => {
-            let hint = if OF_ROBOTS.contains(&kind.as_str()) { ROBOTS_HINT } else { &hint };
-            format!("{kind}: {message} ({hint})")
+            format!("{kind}: {message} ({})", hint_for(&kind, &hint))
         }
         _ => {
             let reason = |kind: &&str| match left_out(kind) {

@@ -172,7 +172,7 @@ const fn bits(address: &IpAddr) -> u8 {
 
 const fn status_hint(status: u16) -> &'static str {
     match status {
-        401 => "give credentials for the site in fetch.auth",
+        401 => "give credentials for the site in fetch.auth, or correct them",
         403 => "the site refuses us: name a --contact, and ask its owner",
         404 | 410 => "the page does not exist: correct the link if it is yours",
         407 => "give the proxy's credentials in its URL (--proxy)",
@@ -186,6 +186,12 @@ const fn status_hint(status: u16) -> &'static str {
 /// Words of the system for a name that does not exist or has no address: of glibc, musl and macOS.
 const UNKNOWN_NAME: [&str; 4] =
     ["not known", "no address associated", "name does not resolve", "name has no usable address"];
+
+/// Words of the TLS library for a connection that ends before the server has answered.
+const HANDSHAKE_EOF: &str = "handshake eof";
+/// Words for a certificate of an authority that a server sends as its own.
+pub(crate) const AUTHORITY: &str = "its certificate is that of an authority";
+const NO_TLS: &str = "the server speaks no TLS at this port; write http:// if that is meant";
 
 impl FetchError {
     /// Returns the error of a name by the resolver's words.
@@ -235,16 +241,20 @@ impl FetchError {
             }
             Self::Local { resource: LocalResource::Store, .. } => "check the server of the database",
             Self::Local { .. } => "free the resource on this machine, or lower fetch.concurrency",
-            Self::Dns { .. } => "check the spelling of the name, or give its address with --resolve",
+            Self::Dns { .. } => {
+                "check the spelling of the name, or give its address with --resolve or fetch.resolve"
+            }
             Self::Connect { proxy: true, .. } => {
                 "check the proxy, or name another one, or none, with --proxy; HTTP_PROXY, HTTPS_PROXY and ALL_PROXY count too"
             }
+            Self::Connect { reason, .. } if reason.contains(HANDSHAKE_EOF) => NO_TLS,
             Self::Connect { .. } => {
                 "the host may be down: try again later, and look at firewalls and --proxy"
             }
             // the server has answered a request for TLS in plain text
-            Self::Tls { reason, .. } if reason.contains("InvalidContentType") => {
-                "the server speaks no TLS at this port; write http:// if that is meant"
+            Self::Tls { reason, .. } if reason.contains("InvalidContentType") => NO_TLS,
+            Self::Tls { reason, .. } if reason.contains(AUTHORITY) => {
+                "a server needs a certificate with CA:FALSE, made anew or signed by that authority; fetch.ca_file does not help with this one"
             }
             Self::Tls { .. } => {
                 "the site's owner has to fix its certificate; for an authority of your own name fetch.ca_file"

@@ -71,7 +71,7 @@ pub struct ExtractArgs {
     /// precedence
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Explain the result: candidates, the chosen one, removed parts and their rules, sources of the metadata.
+    /// Explain the result of a file: candidates, the chosen one, removed parts and their rules, sources of the metadata.
     /// --explain=html writes the source page with removed parts greyed
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub explain: Option<ExplainForm>,
@@ -103,6 +103,16 @@ pub struct ExtractArgs {
     /// Allow requests to these private addresses, such as 10.0.0.0/8 or 127.0.0.1/32 (repeatable)
     #[arg(long, value_name = "CIDR")]
     pub allow_address: Vec<String>,
+    /// For a URL: connect to ADDRESS for HOST:PORT, as with curl's --resolve (repeatable)
+    #[arg(long, value_name = "HOST:PORT:ADDRESS")]
+    pub resolve: Vec<String>,
+    /// For a URL: browser for a page whose text comes from scripts [default: the first chromium or google-chrome in
+    /// PATH]
+    #[arg(long, value_name = "PATH")]
+    pub chrome: Option<PathBuf>,
+    /// For a URL: run the browser without its sandbox; needed as root
+    #[arg(long)]
+    pub chrome_no_sandbox: bool,
 }
 
 /// `crawl site`

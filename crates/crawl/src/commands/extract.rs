@@ -46,8 +46,14 @@ pub fn run(args: &ExtractArgs) -> Result<Exit, Failure> {
         check_format(args, fields.as_ref())?;
         return of_url::run(args, url, fields.as_ref());
     }
-    if args.config.is_some() {
-        return Err(Failure::usage("--config needs a URL: a file is read without settings"));
+    let of_urls = [
+        (args.config.is_some(), "--config needs a URL: a file is read without settings"),
+        (!args.resolve.is_empty(), "--resolve needs a URL: a file is read without requests"),
+        (args.chrome.is_some(), "--chrome needs a URL: a file is read without a browser"),
+        (args.chrome_no_sandbox, "--chrome-no-sandbox needs a URL: a file is read without a browser"),
+    ];
+    if let Some((_, why)) = of_urls.iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::usage(*why));
     }
     of_files(args, fields.as_ref())
 }
@@ -121,7 +127,14 @@ fn one_page(
     if let Some(marked) = &marked {
         (input.bytes, input.content_type) = (marked, Some(select::CONTENT_TYPE));
     }
-    let record = extract(extractor, &input, None);
+    let mut record = extract(extractor, &input, None);
+    if args.url.is_none() {
+        // the first half of a hash, as of a URL
+        const DIGITS: usize = 32;
+        let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
+        let hash = || record.metadata.content_hash.chars().take(DIGITS).collect();
+        record.id = file.map_or_else(hash, |file| file.display().to_string());
+    }
     warn_if_empty(extractor, &record, || {
         let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
         args.url.as_ref().map(Url::to_string).or_else(|| Some(file?.display().to_string()))

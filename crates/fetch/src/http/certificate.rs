@@ -1,5 +1,6 @@
 //! Words for a certificate that is refused.
 
+use crate::error::AUTHORITY;
 use crawl_model::rfc3339;
 use rustls::{CertificateError as C, Error, pki_types::UnixTime};
 
@@ -22,7 +23,7 @@ pub(super) fn reason(error: &Error) -> Option<String> {
             format!("its certificate is that of {}", shown(presented))
         }
         other if other.to_string().contains("CaUsedAsEndEntity") => {
-            "its certificate is that of an authority, often one signed by itself".to_owned()
+            format!("{AUTHORITY} (CA:TRUE), often one signed by itself")
         }
         _ => return None,
     })

@@ -79,6 +79,15 @@ fn overrides(args: &ExtractArgs) -> Vec<Override> {
     if !args.allow_address.is_empty() {
         set("--allow-address", "fetch.allow_addresses", args.allow_address.clone().into());
     }
+    if !args.resolve.is_empty() {
+        set("--resolve", "fetch.resolve", args.resolve.clone().into());
+    }
+    if let Some(chrome) = &args.chrome {
+        set("--chrome", "chrome.path", text(chrome).into());
+    }
+    if args.chrome_no_sandbox {
+        set("--chrome-no-sandbox", "chrome.sandbox", false.into());
+    }
     let lists: Vec<String> = args.rules.consent_list.iter().map(text).collect();
     if !lists.is_empty() {
         set("--consent-list", "extract.consent_lists", lists.into());
