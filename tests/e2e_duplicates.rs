@@ -159,7 +159,7 @@ fn oversized_records_are_skipped() {
     command.args(["duplicates", "a.jsonl", "--no-tfidf", "--report", "r.json"]);
     let done = run(&mut command).expect(0);
     assert!(
-        done.stderr.contains("1 documents") && done.stderr.contains("1 records unreadable"),
+        done.stderr.contains("1 document,") && done.stderr.contains("1 record unreadable"),
         "{}",
         done.stderr
     );
@@ -203,7 +203,7 @@ fn a_small_corpus_has_its_near_duplicates() {
         lines.extend((0..others).map(|n| line(&format!("other{n}"), &format!("w{n} ").repeat(40))));
         sandbox.write("a.jsonl", lines.join("\n"));
         let done = run(sandbox.bare().args(["duplicates", "a.jsonl", "--report", "r.json"])).expect(0);
-        assert!(done.stderr.contains("1 groups of duplicates with 1 documents"), "{}", done.stderr);
+        assert!(done.stderr.contains("1 group of duplicates with 1 document"), "{}", done.stderr);
         let report: Value = serde_json::from_str(&sandbox.read("r.json")).unwrap();
         assert_eq!(report["near_duplicate_pairs"][0]["cosine_terms"], "shared");
     }

@@ -43,7 +43,7 @@ fn documents_of_all_formats_are_annotated_and_none_is_dropped() {
         .expect(0);
     assert!(
         done.stderr.contains("not JSON")
-            && done.stderr.contains("7 documents, 3 fail text; 1 records unreadable"),
+            && done.stderr.contains("7 documents, 3 fail the set text; 1 record unreadable"),
         "{}",
         done.stderr
     );
@@ -219,7 +219,7 @@ fn three_failing_documents_are_explained_in_detail() {
     assert!(text.contains("5 documents fail; causes of the repetition: repeated passages 5"), "{text}");
     assert!(!text.contains("good-"), "{text}");
     sandbox.write("in.jsonl", format!("{}\n", good(1)));
-    assert_eq!(quality(&sandbox, &["in.jsonl", "--failed"]).expect(0).stdout, "no document fails\n");
+    assert_eq!(quality(&sandbox, &["in.jsonl", "--failed"]).expect(0).stdout, "no document fails the set text; --drop=SET names another set\n");
 }
 
 #[test]

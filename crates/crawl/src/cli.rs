@@ -13,7 +13,11 @@ mod replay;
 mod text;
 
 pub use address::{page_url, whole_url};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+    builder::StyledStr,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use crawl_engine::{
     config::{self, Override},
     seeds,
@@ -172,6 +176,8 @@ impl Cli {
     }
 
     fn parse_from(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let as_flag = as_help_flag(arguments);
+        let arguments = as_flag.as_deref().unwrap_or(arguments);
         let mut command = Self::command().mut_args(|argument| {
             let is_short = SHORT_HELP.contains(&argument.get_id().as_str());
             argument.hide_short_help(!is_short)
@@ -184,9 +190,33 @@ impl Cli {
         let matches = command
             .try_get_matches_from_mut(arguments)
             .map_err(|error| other_names::explain(error, arguments, &command))
+            .map_err(|error| with_checks(error, arguments))
             .map_err(|error| removed::explain(error, arguments, &mut command))?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
+}
+
+/// The arguments `crawl help COMMAND` as `crawl COMMAND --help`.
+fn as_help_flag(arguments: &[OsString]) -> Option<Vec<OsString>> {
+    let (program, words) = arguments.split_first()?;
+    let (first, of) = words.split_first()?;
+    let is_help = first == "help" && of.len() <= 1;
+    is_help.then(|| [std::slice::from_ref(program), of, &["--help".into()]].concat())
+}
+
+/// The error for `crawl check` without a word names the words that it takes.
+fn with_checks(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && arguments.get(1).is_some_and(|job| job == "check")
+    {
+        let words: Vec<String> = CheckWhat::value_variants()
+            .iter()
+            .filter_map(|what| Some(what.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let tip = StyledStr::from(format!("WHAT is one of {}", words.join(", ")));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
 }
 
 /// Reads a seed without a flag. A word that names no file, URL or host is likely a misspelled command.
@@ -258,10 +288,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "WHICH", help_heading = "Output")]
     pub emit: Option<String>,
 
-    /// Links to follow: host, subdomains, domain, any
+    /// Links to follow: host, subdomains, domain, any [default: host]
     #[arg(long, value_name = "SCOPE", help_heading = "Scope")]
     pub scope: Option<String>,
-    /// Maximum number of links from a seed to a page (0: only the seeds)
+    /// Maximum number of links from a seed to a page (0: only the seeds); pages of sitemaps count as one link away [default: unlimited]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Scope")]
     pub depth: Option<String>,
     /// Stop after N records
@@ -282,7 +312,7 @@ pub struct RunArgs {
     /// Do not read the sitemaps listed in robots.txt
     #[arg(long, help_heading = "Scope")]
     pub no_sitemaps: bool,
-    /// Do not read the RSS and Atom feeds that pages link to
+    /// Do not read the feeds (RSS, Atom, JSON Feed) that pages link to
     #[arg(long, help_heading = "Scope")]
     pub no_feeds: bool,
     /// Also store the pages in this project, to compare pages of several crawls (see crawl projects)
@@ -312,7 +342,7 @@ pub struct RunArgs {
     /// Maximum requests in flight per host
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Fetching")]
     pub host_concurrency: Option<u32>,
-    /// Minimum time between two requests to one host, such as 200ms or 1s
+    /// Minimum time between two requests to one host, such as 200ms or 1s [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Fetching")]
     pub delay: Option<String>,
     /// Method to fetch pages: auto (chosen for each page), static, mobile, amp, chrome (a browser)

@@ -5,6 +5,7 @@ use clap::{
     builder::StyledStr,
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use crawl_engine::config::is_misspelled;
 use std::ffi::OsString;
 
 /// Flags that neither a crawl nor `crawl extract` has.
@@ -19,6 +20,10 @@ const FOR_BOTH: &[(&[&str], &str)] = &[
         "credentials and cookies of a site are entries of fetch.auth in --config FILE (docs/commands.md)",
     ),
     (&["verbose", "v", "debug"], "a crawl with --log-level info names each failed URL"),
+    (
+        &["insecure", "k", "no-check-certificate", "no-verify", "verify"],
+        "certificates are always checked; name an authority of your own as fetch.ca_file in --config FILE",
+    ),
 ];
 
 /// Flags of crawls.
@@ -67,12 +72,12 @@ const FOR_EXTRACT: &[(&[&str], &str)] = &[
             "contact",
             "cookies",
             "proxy",
-            "resolve",
             "strategy",
-            "chrome",
-            "chrome-no-sandbox",
+            "delay",
+            "depth",
+            "allow-private-addresses",
         ],
-        "a crawl has this flag: crawl URL --depth 0; with crawl extract it is a setting of --config FILE",
+        "a crawl has this flag: crawl URL --depth 0; with crawl extract it may be a setting of --config FILE",
     ),
     (
         &["ignore-robots", "no-robots", "robots"],
@@ -86,27 +91,36 @@ const FOR_EXTRACT: &[(&[&str], &str)] = &[
     (&["with-metadata", "json", "markdown", "output-format"], "--format json, markdown or text"),
 ];
 
-/// Replaces clap's tip by our flag of the same purpose. For a flag of no table, clap's tip stays if it names a similar flag.
+/// Replaces clap's tip by our flag of the same purpose. For a flag of no table, clap's tip stays if it names a similar flag. The usage
+/// line is removed: it shows flags that nobody has typed.
 pub(super) fn explain(mut error: Error, arguments: &[OsString], command: &Command) -> Error {
     let given = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(given)) if error.kind() == ErrorKind::UnknownArgument => given.clone(),
         _ => return error,
     };
+    error.remove(ContextKind::Usage);
     let job =
         arguments.get(1).and_then(|job| job.to_str()).filter(|job| command.find_subcommand(job).is_some());
-    let of_job = match job {
-        None | Some("retry-errors") => FOR_CRAWLS,
-        Some("extract") => FOR_EXTRACT,
-        Some(_) => return error,
+    let (of_job, of_both) = match job {
+        None | Some("retry-errors") => (FOR_CRAWLS, FOR_BOTH),
+        Some("extract") => (FOR_EXTRACT, FOR_BOTH),
+        Some(_) => Default::default(),
     };
     let name = given.split('=').next().unwrap_or_default().trim_start_matches('-');
-    let mut known = of_job.iter().chain(FOR_BOTH);
+    let mut known = of_job.iter().chain(of_both);
     let tip = known.find(|(names, _)| names.contains(&name)).map(|(_, tip)| StyledStr::from(*tip));
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
-    } else if error.get(ContextKind::SuggestedArg).is_none() {
-        // clap's advice to pass an unknown flag as a value
+        return error;
+    }
+    let is_near = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(flag)) => is_misspelled(name, flag.trim_start_matches('-')),
+        _ => false,
+    };
+    if !is_near {
+        // a wrong guess, or the advice to pass an unknown flag as a value
+        error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Suggested);
     }
     error
@@ -146,7 +160,43 @@ mod tests {
     #[test]
     fn similar_flags_are_still_named() {
         assert!(message(&["a.example", "--concurency", "3"]).contains("'--concurrency'"));
+        for words in [
+            &["a.example", "--zzz"][..],
+            &["a.example", "--included"],
+            &["status", "a.example", "-o", "x"],
+            &["duplicates", "a.jsonl", "--explain"],
+        ] {
+            let told = message(words);
+            assert!(told.starts_with("error: unexpected argument"), "{told}");
+            assert!(!told.contains("as a value") && !told.contains("Usage"), "{told}");
+        }
         assert!(!message(&["a.example", "--zzz"]).contains("tip"));
+        assert!(message(&["a.example", "--insecure"]).contains("fetch.ca_file"));
+    }
+
+    /// A hint of a failure names a flag of the command, or a setting.
+    #[test]
+    fn hints_of_a_single_page_name_flags_of_extract() {
+        const NOT_OF_VISITS: [&str; 2] = ["ai_optout_unknown", "duplicate"];
+        let command = <Cli as clap::CommandFactory>::command();
+        let extract = command.find_subcommand("extract").unwrap();
+        let rows =
+            include_str!("../../../../docs/errors.md").lines().filter_map(|line| line.strip_prefix("| `"));
+        let mut flags = 0;
+        for (kind, row) in rows.filter_map(|row| row.split_once('`')) {
+            let hint = row.trim_end_matches([' ', '|']).rsplit('|').next().unwrap().replace('`', "");
+            let hint = crawl_engine::visit::hint_for(kind, &hint);
+            if NOT_OF_VISITS.contains(&kind) || hint.contains("only a crawl") {
+                continue;
+            }
+            for flag in hint.split_whitespace().filter_map(|word| word.strip_prefix("--")) {
+                let flag = flag.trim_end_matches([',', ';', '.', ')']);
+                let is_ours = extract.get_arguments().any(|argument| argument.get_long() == Some(flag));
+                assert!(is_ours || flag == "headless", "{kind}: {hint}");
+                flags += 1;
+            }
+        }
+        assert!(flags > 3, "{flags}");
     }
 
     /// A flag that is added later leaves the tables.

@@ -19,10 +19,11 @@ pub struct TextArgs {
     /// Do not remove the boilerplate that the pages of a site repeat
     #[arg(long)]
     pub no_dedup: bool,
-    /// Preference in extraction: precision (less text), recall (more text), balanced
+    /// Preference in extraction: precision (less text), recall (more text), balanced [default: balanced]
     #[arg(long, value_name = "NAME")]
     pub favor: Option<String>,
-    /// Links in the text: keep, once (each address once), strip, reference (numbered, addresses at the end)
+    /// Links in the text: keep, once (each address once), strip, reference (numbered, addresses at the end) [default:
+    /// once; crawl extract: keep]
     #[arg(long, value_name = "STYLE")]
     pub links: Option<String>,
     /// Keep images in the text

@@ -5,7 +5,7 @@ pub(super) mod html;
 use super::{jsonl, read_document, write_json, write_text};
 use crate::cli::{ExplainForm, ExtractArgs, TextFormat};
 use crawl_engine::exit::{Exit, Failure};
-use crawl_extract::{Candidate, Explanation, Input, PageExtractor, Removal};
+use crawl_extract::{Candidate, Explanation, Input, PageExtractor, Removal, Shown};
 use crawl_model::{Classification, Extraction, Extractor};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -100,8 +100,7 @@ impl Explained {
     }
 
     fn write(&self, out: &mut String, threshold: i32) -> std::fmt::Result {
-        writeln!(out, "{}: {} words", name(&self.extractor), self.words)?;
-        writeln!(out, "  {}", self.reason)?;
+        writeln!(out, "chosen by {}, {} words: {}", name(&self.extractor), self.words, self.reason)?;
         let class = &self.classification;
         writeln!(out, "page: {}, fetched by {}: {}", name(&class.page_type), class.strategy, class.reason)?;
         let kind = if self.is_article { "an article" } else { "no article" };
@@ -113,6 +112,7 @@ impl Explained {
         list(out, "candidates", &self.explanation.candidates, candidate)?;
         list(out, "removed as consent banners", &self.explanation.removed, removal)?;
         list(out, "left out", &self.explanation.dropped, removal)?;
+        outside(out, &self.explanation)?;
         list(out, "metadata", &self.explanation.metadata, |out, source| {
             let value = match &self.values[source.field] {
                 Value::String(text) => text.clone(),
@@ -122,6 +122,35 @@ impl Explained {
             writeln!(out, "  {} \"{value}\" from {}", source.field, source.source)
         })
     }
+}
+
+/// Words of a part that are shown.
+const FIRST_WORDS: usize = 8;
+
+/// Lists the other parts of the page, such as menus: one line for blocks that follow each other and share their reason.
+fn outside(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
+    let named: Vec<&str> =
+        explanation.removed.iter().chain(&explanation.dropped).map(|part| part.rule.as_str()).collect();
+    let reason_of = |block: &Shown| {
+        let first = block.spans.first()?.dropped.clone()?;
+        let is_whole = block.spans.iter().all(|span| span.dropped.as_ref() == Some(&first));
+        (is_whole && !named.contains(&first.as_str())).then_some(first)
+    };
+    let runs = explanation.page.chunk_by(|a, b| reason_of(a) == reason_of(b));
+    let mut parts = runs.filter_map(|run| Some((reason_of(run.first()?)?, run))).peekable();
+    if parts.peek().is_some() {
+        writeln!(out, "outside of the text")?;
+    }
+    for (reason, run) in parts {
+        let texts = run.iter().flat_map(|block| &block.spans).map(|span| span.text.as_str());
+        let text = texts.collect::<Vec<_>>().join(" ");
+        let words = crawl_extract::count_words(&text);
+        let starts: Vec<&str> = text.split_whitespace().take(FIRST_WORDS).collect();
+        let more = if run.len() > 1 { format!(" and {} more", run.len() - 1) } else { String::new() };
+        let element = run.first().map_or("", |block| block.element.as_str());
+        writeln!(out, "  {element}{more} ({words} words) \"{}\"\n    by {reason}", starts.join(" "))?;
+    }
+    Ok(())
 }
 
 fn list<T>(
@@ -142,7 +171,7 @@ fn candidate(out: &mut String, candidate: &Candidate) -> std::fmt::Result {
     let score = score.map_or_else(String::new, |score| format!(", score {score:.1}"));
     writeln!(
         out,
-        "  {name}: {words} words, {:.0} % prose, {:.0} % in links, {marks} marks{score}; {}",
+        "  {name}: {words} words, {:.0} % prose, {:.0} % in links, {marks} commas and ends of sentences{score}; {}",
         prose * 100.0,
         link_density * 100.0,
         elements.join(", ")

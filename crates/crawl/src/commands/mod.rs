@@ -37,9 +37,10 @@ use crate::{
 use clap::CommandFactory;
 use crawl_engine::{
     exit::{Exit, Failure},
-    page_rules,
+    page_rules, seeds,
 };
 use crawl_extract::Rules;
+use crawl_model::hide_userinfo;
 use crawl_output::{Fields, shown};
 use std::{
     fs::File,
@@ -130,6 +131,10 @@ fn open(path: Option<&Path>) -> Result<Box<dyn BufRead>, Failure> {
         Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufReader::new(stdin(true)))),
         Some(path) if path.is_dir() => {
             Err(Failure::usage(format!("{}: a folder; name a file, or - for standard input", path.display())))
+        }
+        Some(path) if seeds::as_url(path).is_some_and(|url| url.contains("://")) => {
+            let url = hide_userinfo(&path.to_string_lossy()).into_owned();
+            Err(Failure::usage(format!("{url}: takes a file, not a URL; save it first: curl -o FILE {url}")))
         }
         Some(path) => File::open(path)
             .map(|file| Box::new(BufReader::with_capacity(1 << 20, file)) as Box<dyn BufRead>)

@@ -8,13 +8,20 @@ use rustc_hash::FxHashSet;
 use std::fmt::Write;
 
 /// A page's name, for each part removed why and its lines, and the lines that the last pass has changed. `texts` are what judging
-/// and what the last pass left.
+/// and what the last pass left. A page of which nothing is removed is left out.
 pub fn page(
     record: &Record<'_>,
     cleaned: &BoilerplateInfo,
     texts: (&str, &str),
     out: &mut Vec<u8>,
 ) -> Result<(), Failure> {
+    let (judged, left) = texts;
+    let left: FxHashSet<&str> = left.lines().collect();
+    let mut gone = judged.lines().filter(|line| !line.trim().is_empty() && !left.contains(line)).peekable();
+    let is_judged = matches!(cleaned.status, BoilerplateStatus::Applied);
+    if is_judged && cleaned.removed.is_empty() && gone.peek().is_none() {
+        return Ok(());
+    }
     let name = [record.url.as_ref(), record.id.as_ref()].into_iter().find(|name| !name.is_empty());
     let name = name.unwrap_or("?");
     let mut text = match cleaned.status {
@@ -30,9 +37,6 @@ pub fn page(
             writeln!(text, "  - {line}").map_err(internal)?;
         }
     }
-    let (judged, left) = texts;
-    let left: FxHashSet<&str> = left.lines().collect();
-    let mut gone = judged.lines().filter(|line| !line.trim().is_empty() && !left.contains(line)).peekable();
     if gone.peek().is_some() {
         text.push_str("  last pass: bare links, bare headings, addresses and tracking pixels\n");
     }

@@ -10,6 +10,7 @@ use crate::{
     cli::{DedupArgs, DedupMode},
     distinct_files,
     logging::{say, say_as},
+    words::counted,
 };
 use crawl_dedup::{FingerprintSettings, Mode, batch::CountedProject};
 use crawl_engine::{
@@ -78,10 +79,10 @@ pub fn run(args: &DedupArgs) -> Result<Exit, Failure> {
         say(&format!("{kept} records keep the text and boilerplate of an earlier run"));
     }
     say(&format!(
-        "{} domains, {} with boilerplate; {} pages cleaned, {} removed",
-        project.domains_analyzed,
+        "{}, {} with boilerplate; {} cleaned, {} removed",
+        counted(project.domains_analyzed as u64, "domain"),
         project.domains_with_boilerplate,
-        project.total_pages_cleaned,
+        counted(project.total_pages_cleaned as u64, "page"),
         bytesize::ByteSize(project.total_bytes_removed)
     ));
     Ok(Exit::Done)

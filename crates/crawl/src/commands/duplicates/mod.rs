@@ -3,7 +3,7 @@
 mod output;
 
 use super::{documents, rules};
-use crate::{cli::DuplicatesArgs, distinct_files, logging::say};
+use crate::{cli::DuplicatesArgs, distinct_files, logging::say, words::counted};
 use crawl_archive::{MAX_RECORD_BYTES, ReadOptions};
 use crawl_corpus::{
     Analysis, ClusterSettings, Findings, Keep, Origin, PAIRS_PER_GROUP, Settings, TfIdfSettings,
@@ -108,11 +108,12 @@ fn summarize(findings: &Findings, origin: &Origin) {
     let redundant: usize = groups.iter().map(|(_, group)| group.members.len() - 1).sum();
     let unreadable: u64 = origin.inputs.iter().flat_map(|input| input.unreadable.values()).sum();
     say(&format!(
-        "{} documents, {} different texts; {} groups of duplicates with {redundant} documents besides the canonical ones; \
-         {} in other languages, {unreadable} records unreadable",
-        findings.documents.len(),
-        findings.documents.distinct().len(),
-        groups.len(),
+        "{}, {}; {} of duplicates with {} besides the canonical ones; {} in other languages, {} unreadable",
+        counted(findings.documents.len() as u64, "document"),
+        counted(findings.documents.distinct().len() as u64, "different text"),
+        counted(groups.len() as u64, "group"),
+        counted(redundant as u64, "document"),
         findings.other_languages,
+        counted(unreadable, "record"),
     ));
 }

@@ -226,7 +226,7 @@ impl Distribution {
         writeln!(
             out,
             "{:<40} {:>10} {:>9} {:>7} {:>8} {:>8} {:>8}",
-            "rule", "keeps to", "fail", "", "median", "95 %", "most"
+            "rule", "limit", "fail", "", "median", "95 %", "maximum"
         )?;
         for (rule, counts) in checker.rules().iter().zip(&self.all.rules) {
             let limit = match rule.limit {

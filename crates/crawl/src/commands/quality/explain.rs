@@ -40,11 +40,12 @@ impl Explainer {
     }
 
     /// Returns the number of failed documents, by cause.
-    pub fn summary(&self) -> String {
+    /// `sets` names the sets that documents are judged by.
+    pub fn summary(&self, sets: &str) -> String {
         let causes: Vec<String> =
             self.causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
         match self.failed {
-            0 => "no document fails\n".to_owned(),
+            0 => format!("no document fails {sets}; --drop=SET names another set\n"),
             failed => {
                 format!("\n{failed} documents fail; causes of the repetition: {}\n", causes.join(", "))
             }

@@ -7,7 +7,7 @@ mod output;
 mod report;
 
 use super::{documents, visit, write_out, write_text};
-use crate::{cli::QualityArgs, distinct_files, logging::say};
+use crate::{cli::QualityArgs, distinct_files, logging::say, words::counted};
 use crawl_archive::{Body, Document, MAX_RECORD_BYTES, ReadOptions};
 use crawl_corpus::Page;
 use crawl_engine::{
@@ -195,7 +195,7 @@ impl<'a> Job<'a> {
             output::write_file(path, &page)?;
         }
         if let Some(explainer) = self.explainer {
-            write_text(&explainer.summary())?;
+            write_text(&explainer.summary(&names(&self.sets)))?;
         }
         let missing: Vec<&String> = self.wanted.difference(&self.found).collect();
         if let Some(id) = missing.first() {
@@ -212,8 +212,10 @@ impl<'a> Job<'a> {
             if self.drop { format!(", {} omitted from the output", self.dropped) } else { String::new() };
         let (all, failing) = self.distribution.counts();
         say(&format!(
-            "{all} documents, {failing} fail {}{dropped}; {unreadable} records unreadable",
-            names(&self.sets)
+            "{}, {failing} fail {}{dropped}; {} unreadable",
+            counted(all, "document"),
+            names(&self.sets),
+            counted(unreadable, "record"),
         ));
         Ok(Exit::Done)
     }
@@ -223,7 +225,8 @@ impl<'a> Job<'a> {
 fn names(sets: &[RuleSet]) -> String {
     match sets.iter().map(|set| set.name()).collect::<Vec<_>>().as_slice() {
         [] => "no set of rules".to_owned(),
-        names => names.join(", "),
+        [name] => format!("the set {name}"),
+        names => format!("a set of {}", names.join(", ")),
     }
 }
 
