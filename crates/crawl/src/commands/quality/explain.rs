@@ -45,7 +45,7 @@ impl Explainer {
         let causes: Vec<String> =
             self.causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
         match self.failed {
-            0 => format!("no document fails {sets}; --drop=SET names another set\n"),
+            0 => format!("no document fails {sets}; --drop=SET -o FILE judges by another set\n"),
             failed => {
                 format!("\n{failed} documents fail; causes of the repetition: {}\n", causes.join(", "))
             }
