@@ -226,7 +226,7 @@ fn languages_are_requested_by_code_tag_or_name() {
                 "{command} {language}"
             );
         }
-        assert!(plain.stderr.contains("1 documents"), "{}", plain.stderr);
+        assert!(plain.stderr.contains("1 document,"), "{}", plain.stderr);
         for language in ["xx", "klingon", "en--US", ""] {
             let problem = format!("{command}.language: \"{language}\" is no language");
             assert!(ask(language, 2).stderr.contains(&problem), "{command} {language}");

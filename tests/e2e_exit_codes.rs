@@ -436,7 +436,7 @@ fn seed_that_is_no_page_is_named_with_its_kind() {
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
     for (path, words) in [
         ("/paper", "no seed is HTML, plain text or Markdown (content_type)"),
-        ("/sitemap.xml", "the sitemap or feed has no URL in scope"),
+        ("/sitemap.xml", "the sitemap or feed names no URL"),
     ] {
         let done = run(&mut sandbox.crawl(&[server.url(path)], &["-O", "out.jsonl", "--fresh"])).expect(4);
         assert!(done.stderr.contains(words), "{path}: {}", done.stderr);

@@ -42,7 +42,7 @@ fn output_new_to_the_state_exits_with_2() {
     {
         let asked = server.requests().len();
         let refused = crawl(flags).expect(2);
-        assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+        assert_eq!(refused.stderr.lines().count(), 6, "{}", refused.stderr);
         for way in ["a.jsonl", "--fresh", "--recrawl all --emit all", "--state-dir", "--emit changes"] {
             assert!(refused.stderr.contains(way), "{way}: {}", refused.stderr);
         }
@@ -92,7 +92,7 @@ fn changed_text_settings_exit_with_2_and_are_named() {
     crawl(&["-o", "a.jsonl"]).expect(0);
     let settings = [
         ("output.fields", &["--fields", "url,text"][..]),
-        ("output.lean", &["--lean"]),
+        ("without --lean", &["--lean"]),
         ("dedup.enabled", &["--no-dedup"]),
     ];
     for (name, flags) in settings {

@@ -233,7 +233,7 @@ fn words_for_other_commands_have_a_remedy() {
         (&["classify", "https://a.test/"], "takes a file, not a URL"),
         (
             &["a.test", "--min-age", "20h", "--max-age", "1h"],
-            "--max-age: recrawl.max_age: is less than recrawl.min_age of --min-age",
+            "--max-age: recrawl.max_age: \"1h\" is less than recrawl.min_age, \"20h\" (--min-age)",
         ),
         (&["extract", "a.html", "--resolve", "a.test:80:127.0.0.1"], "--resolve needs a URL"),
     ] {
@@ -263,7 +263,10 @@ fn a_file_of_records_is_no_seed_file() {
     let record = format!("{{\"id\":\"a\",\"url\":\"{}\",\"text\":\"b\"}}\n", server.url("/"));
     sandbox.write("records.jsonl", record.repeat(20));
     let done = run(sandbox.bare().args(["records.jsonl", "-o", "out.jsonl"])).expect(2);
-    assert!(done.stderr.contains("is a record of an output, and no seed"), "{}", done.stderr);
+    let expected = "crawl: records.jsonl: an output of a crawl, not a seed file\n";
+    assert_eq!(done.stderr, expected);
+    sandbox.write("urls.csv", "no url\n".repeat(20));
+    let done = run(sandbox.bare().args(["urls.csv", "-o", "out.jsonl"])).expect(2);
     assert!(
         done.stderr.contains("15 more lines are no seeds") && done.stderr.lines().count() < 9,
         "{}",

@@ -219,7 +219,10 @@ fn three_failing_documents_are_explained_in_detail() {
     assert!(text.contains("5 documents fail; causes of the repetition: repeated passages 5"), "{text}");
     assert!(!text.contains("good-"), "{text}");
     sandbox.write("in.jsonl", format!("{}\n", good(1)));
-    assert_eq!(quality(&sandbox, &["in.jsonl", "--failed"]).expect(0).stdout, "no document fails the set text; --drop=SET -o FILE judges by another set\n");
+    assert_eq!(
+        quality(&sandbox, &["in.jsonl", "--failed"]).expect(0).stdout,
+        "no document fails the set text; --drop=SET -o FILE judges by another set\n"
+    );
 }
 
 #[test]

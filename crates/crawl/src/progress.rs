@@ -210,7 +210,7 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
     }
     let (queued, held) = (counts.pending + counts.leased, counts.held);
     let failed = context.stats.failed_urls();
-    let urls = counted(failed, "failed URL");
+    let urls = if failed == 1 { "failed URL".to_owned() } else { counted(failed, "failed URL") };
     // another request for a page that robots.txt forbids would fail as well
     let forbidden = context.stats.kinds().get("robots_disallowed").copied().unwrap_or_default();
     let is_known = counts.records + counts.unchanged > 0;

@@ -1,7 +1,7 @@
 //! Seed files: one URL or host per line.
 
 use crate::{
-    config::{SiteSection, parse_seed_object},
+    config::{IS_RECORD, SiteSection, parse_seed_object},
     exit::Failure,
 };
 use crawl_fetch::Seed;
@@ -100,7 +100,10 @@ pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Seeds, 
             continue;
         }
         let found = read(name).map_err(|error| unreadable(name, &error))?;
-        // a file without a seed is of another kind, such as records
+        if found.seeds.is_empty() && found.bad.iter().any(|bad| bad.problem == IS_RECORD) {
+            return Err(Failure::usage(format!("{}: an output of a crawl, not a seed file", name.display())));
+        }
+        // a file without a seed is of another kind
         let most = if found.seeds.is_empty() { SHOWN_LINES } else { MAX_SHOWN_LINES };
         for bad in found.bad.iter().take(most) {
             warn(&format!("{}: {bad}; skipped", name.display()));

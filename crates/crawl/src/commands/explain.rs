@@ -134,7 +134,7 @@ fn outside(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     let reason_of = |block: &Shown| {
         let first = block.spans.first()?.dropped.clone()?;
         let is_whole = block.spans.iter().all(|span| span.dropped.as_ref() == Some(&first));
-        (is_whole && !named.contains(&first.as_str())).then_some(first)
+        (is_whole && !named.iter().any(|rule| first.ends_with(rule))).then_some(first)
     };
     let runs = explanation.page.chunk_by(|a, b| reason_of(a) == reason_of(b));
     let mut parts = runs.filter_map(|run| Some((reason_of(run.first()?)?, run))).peekable();
@@ -171,7 +171,7 @@ fn candidate(out: &mut String, candidate: &Candidate) -> std::fmt::Result {
     let score = score.map_or_else(String::new, |score| format!(", score {score:.1}"));
     writeln!(
         out,
-        "  {name}: {words} words, {:.0} % prose, {:.0} % in links, {marks} commas and ends of sentences{score}; {}",
+        "  {name}: {words} words, {:.0} % prose, {:.0} % in links, commas and ends of sentences {marks}{score}; {}",
         prose * 100.0,
         link_density * 100.0,
         elements.join(", ")

@@ -25,13 +25,26 @@ pub(super) fn follow(config: &Config, places: &BTreeMap<String, String>, merged:
 }
 
 /// Adds an error if the minimum time between two visits of a page is given as longer than the maximum. Only the mode `auto` obeys both.
-pub(super) fn check(config: &Config, places: &BTreeMap<String, String>, faults: &mut ConfigErrors) {
+pub(super) fn check(
+    config: &Config,
+    places: &BTreeMap<String, String>,
+    merged: &Table,
+    faults: &mut ConfigErrors,
+) {
     let recrawl = &config.recrawl;
     if recrawl.mode != RecrawlMode::Auto || recrawl.min_age <= recrawl.max_age {
         return;
     }
     if let (Some(min), Some(max)) = (places.get(MIN), places.get(MAX)) {
-        let problem = format!("is less than {MIN} of {min}: lower {MIN}, or raise {MAX}");
+        let value = |key| {
+            merged
+                .get("recrawl")
+                .and_then(|recrawl| recrawl.get(key))
+                .map(Value::to_string)
+                .unwrap_or_default()
+        };
+        let (least, most) = (value("min_age"), value("max_age"));
+        let problem = format!("{most} is less than {MIN}, {least} ({min}): raise one or lower the other");
         faults.add(|| fault(max, MAX, problem));
     }
 }

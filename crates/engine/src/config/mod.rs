@@ -29,7 +29,7 @@ pub use moved::is_former_key;
 pub use nearest::{is_misspelled, nearest};
 pub use notify::{NotifyEvent, NotifySection};
 pub use sections::*;
-pub use site::{SiteSection, parse_seed_object};
+pub use site::{IS_RECORD, SiteSection, parse_seed_object};
 pub use values::Limit;
 
 use std::{collections::BTreeMap, io::Read, path::Path};
@@ -140,7 +140,7 @@ pub fn load_with_sources(
     }
     let config = read(merge.merged.clone(), "settings").map(|config| Config { shared, ..config });
     if let (Ok(config), true) = (&config, merge.faults.shown.is_empty()) {
-        ages::check(config, &merge.places, &mut merge.faults);
+        ages::check(config, &merge.places, &merge.merged, &mut merge.faults);
     }
     match config {
         Ok(config) if merge.faults.shown.is_empty() => Ok(Effective {

@@ -156,6 +156,9 @@ impl<'de> Deserialize<'de> for SiteSection {
     }
 }
 
+/// The reason against a line that is a record.
+pub const IS_RECORD: &str = "is a record of an output, and no seed";
+
 /// Seed line in JSON: the URL, and the settings of its host if it has any.
 ///
 /// # Errors
@@ -173,7 +176,7 @@ pub fn parse_seed_object(line: &str) -> Result<(String, Option<SiteSection>), St
         return Ok((url, None));
     }
     if object.contains_key("text") {
-        return Err("is a record of an output, and no seed".into());
+        return Err(IS_RECORD.into());
     }
     if let Some(unknown) = object.keys().find(|key| !is_key(key)) {
         let meant = nearest(unknown, KEYS.iter().copied().filter(|key| *key != "match"));

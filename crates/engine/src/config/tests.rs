@@ -168,7 +168,9 @@ fn patterns_that_match_no_url_are_refused() {
 fn minimum_age_above_the_maximum_is_refused() {
     let told = with_file("[recrawl]\nmin_age = \"20h\"\nmax_age = \"1h\"\n").unwrap_err();
     assert!(
-        told.starts_with("FILE:3: recrawl.max_age: is less than recrawl.min_age of FILE:2: lower "),
+        told.starts_with(
+            "FILE:3: recrawl.max_age: \"1h\" is less than recrawl.min_age, \"20h\" (FILE:2): raise"
+        ),
         "{told}"
     );
     let told = with_file("[[site]]\nmatch = \"a.test\"\nmin_age = \"2h\"\nmax_age = \"1h\"\n").unwrap_err();
@@ -178,7 +180,9 @@ fn minimum_age_above_the_maximum_is_refused() {
     let ages = vec![flag("--min-age", "recrawl.min_age", "2h"), flag("--max-age", "recrawl.max_age", "1h")];
     let told = load(None, std::iter::empty(), ages).unwrap_err().to_string();
     assert!(
-        told.starts_with("--max-age: recrawl.max_age: is less than recrawl.min_age of --min-age"),
+        told.starts_with(
+            "--max-age: recrawl.max_age: \"1h\" is less than recrawl.min_age, \"2h\" (--min-age)"
+        ),
         "{told}"
     );
 }

@@ -23,7 +23,11 @@ impl Visit<'_> {
             SkipKind::ContentType if GZIP.contains(&content_type) => {
                 path.ends_with(".xml.gz") || path.ends_with(".txt.gz")
             }
-            SkipKind::ContentType => FEEDS.contains(&content_type) || JSON.contains(&content_type),
+            // other files of JSON are not worth a second request
+            SkipKind::ContentType if JSON.contains(&content_type) => {
+                path.contains("feed") || path.ends_with(".json")
+            }
+            SkipKind::ContentType => FEEDS.contains(&content_type),
             SkipKind::Sniffed => matches!(content_type, "application/xml" | "text/xml"),
             _ => false,
         };
