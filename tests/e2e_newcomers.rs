@@ -1,4 +1,4 @@
-//! What a user meets first: the summary, its reasons, and messages about what was typed.
+//! The first things that a user meets: the summary with its reasons, and messages about words of the command line.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]

@@ -170,7 +170,7 @@ fn site_specific_link_and_text_rules_apply() {
 fn site_table_and_seed_errors_name_their_line() {
     let sandbox = Sandbox::new();
     for (table, why) in [
-        ("[[site]]\ndepth = 1\n", "crawl.toml:1: site: table 1: match is missing"),
+        ("[[site]]\ndepth = 1\n", "crawl.toml:1: site: match is missing"),
         ("[[site]]\nmatch = \"a.test\"\ndept = 1\n", "did you mean \"depth\"?"),
         ("[[site]]\nmatch = \"a.test/x\"\n", "\"a.test/x\" is no host"),
         ("[[site]]\nmatch = \"a.test\"\ndelay = \"soon\"\n", "delay: \"soon\" is not a duration"),

@@ -211,8 +211,12 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
     let (queued, held) = (counts.pending + counts.leased, counts.held);
     let failed = context.stats.failed_urls();
     let urls = if failed == 1 { "failed URL".to_owned() } else { counted(failed, "failed URL") };
-    // another request for a page that robots.txt forbids would fail as well
-    let forbidden = context.stats.kinds().get("robots_disallowed").copied().unwrap_or_default();
+    // another request for a page that robots.txt forbids, or for a trap, would fail as well
+    let of_hosts = context.stats.host_failures();
+    let lines = of_hosts.values().flatten();
+    let useless = lines.filter(|(kind, _)| **kind == "robots_disallowed" || kind.starts_with("trap_"));
+    let useless: u64 = useless.map(|(_, count)| count).sum();
+    let useless = useless.saturating_sub(context.stats.trapped.get());
     let is_known = counts.records + counts.unchanged > 0;
     let _ = match why {
         _ if queued + held > 0 => {
@@ -221,7 +225,7 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
                 "  next       the same command continues with {queued} queued and {held} held pages"
             )
         }
-        "done" if failed > forbidden => {
+        "done" if failed > useless => {
             writeln!(out, "  next       crawl retry-errors with the same flags fetches the {urls} again")
         }
         "done" if is_known => {

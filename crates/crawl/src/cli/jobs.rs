@@ -71,7 +71,7 @@ pub struct ExtractArgs {
     /// precedence
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Explain the result of a file: candidates, the chosen one, removed parts and their rules, sources of the metadata.
+    /// Explain the text of a file: candidates, removed parts and their rules, sources of the metadata.
     /// --explain=html writes the source page with removed parts greyed
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub explain: Option<ExplainForm>,

@@ -225,8 +225,7 @@ fn is_untouched(store: &dyn Store, place: &Place) -> Result<bool, StoreError> {
     Ok(noted.is_some() && noted == identity(&place.marked()))
 }
 
-/// Returns true if the lines of the error log in a directory are of an earlier round than the current one: the current one has no
-/// failure yet.
+/// Returns true if the lines of the error log in a directory are of an earlier round. The current one has no failure yet then.
 ///
 /// # Errors
 /// When storage fails.
