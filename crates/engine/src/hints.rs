@@ -123,12 +123,12 @@ mod tests {
         for error in errors {
             assert_eq!(plain(documented(error.kind())), error.hint());
         }
-        for reason in ["", "InvalidContentType"] {
+        for reason in ["", "InvalidContentType", "its certificate is that of an authority (CA:TRUE)"] {
             let hint = FetchError::Tls { host: host(), reason: reason.to_owned() }.hint();
             assert!(plain(documented("tls")).contains(&hint), "{hint}");
         }
-        for proxy in [false, true] {
-            let hint = FetchError::Connect { host: host(), reason: reason(), proxy }.hint();
+        for (reason, proxy) in [("", false), ("", true), ("tls handshake eof", false)] {
+            let hint = FetchError::Connect { host: host(), reason: reason.to_owned(), proxy }.hint();
             assert!(plain(documented("connect")).contains(&hint), "{hint}");
         }
         let errors = [
