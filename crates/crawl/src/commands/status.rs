@@ -259,15 +259,19 @@ impl Status {
         if more > 0 {
             let _ = writeln!(out, "  and {more} hosts more (--hosts {})", self.hosts_at_work);
         }
-        if !self.last_errors.is_empty() {
-            let _ = writeln!(out, "\n  last errors:");
-        }
-        for line in latest_of_urls(&self.last_errors) {
-            let field = |name: &str| shown::line(line[name].as_str().unwrap_or_default());
-            let _ =
-                writeln!(out, "  {} {}: {}: {}", field("at"), field("kind"), field("url"), field("message"));
-        }
+        write_errors(&mut out, &self.last_errors);
         out
+    }
+}
+
+/// Adds the last errors, the latest of each URL.
+fn write_errors(out: &mut String, lines: &[Value]) {
+    if !lines.is_empty() {
+        let _ = writeln!(out, "\n  last errors:");
+    }
+    for line in latest_of_urls(lines) {
+        let field = |name: &str| shown::line(line[name].as_str().unwrap_or_default());
+        let _ = writeln!(out, "  {} {}: {}: {}", field("at"), field("kind"), field("url"), field("message"));
     }
 }
 

@@ -7,16 +7,17 @@ use toml::{Table, Value};
 const MIN: &str = "recrawl.min_age";
 const MAX: &str = "recrawl.max_age";
 
+/// Returns true if only one of the intervals is given.
+pub(super) fn is_one_given(places: &BTreeMap<String, String>) -> bool {
+    places.contains_key(MIN) != places.contains_key(MAX)
+}
+
 /// Lets the default of one interval follow the other, if only one of them is given and contradicts the default.
 pub(super) fn follow(config: &Config, places: &BTreeMap<String, String>, merged: &mut Table) {
     if config.recrawl.min_age <= config.recrawl.max_age {
         return;
     }
-    let (from, to) = match (places.contains_key(MIN), places.contains_key(MAX)) {
-        (false, true) => ("max_age", "min_age"),
-        (true, false) => ("min_age", "max_age"),
-        _ => return,
-    };
+    let (from, to) = if places.contains_key(MAX) { ("max_age", "min_age") } else { ("min_age", "max_age") };
     if let Some(recrawl) = merged.get_mut("recrawl").and_then(Value::as_table_mut)
         && let Some(age) = recrawl.get(from).cloned()
     {

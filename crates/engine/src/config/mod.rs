@@ -135,7 +135,9 @@ pub fn load_with_sources(
         merge.merged.insert(SITES.to_owned(), tables);
     }
     let shared = shared::of(&merge.merged);
-    if let Ok(config) = read(merge.merged.clone(), "settings") {
+    if ages::is_one_given(&merge.places)
+        && let Ok(config) = read(merge.merged.clone(), "settings")
+    {
         ages::follow(&config, &merge.places, &mut merge.merged);
     }
     let config = read(merge.merged.clone(), "settings").map(|config| Config { shared, ..config });

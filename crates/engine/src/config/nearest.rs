@@ -24,8 +24,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("domain", "match"),
 ];
 
-/// Edits that a name of this many letters may differ by, each a third of them.
-const LETTERS_AN_EDIT: usize = 3;
+/// Letters of a name for each edit that it may differ by; one edit is always allowed.
+const LETTERS_AN_EDIT: usize = 5;
 
 /// The known name that is most like a given one, or means the same in other programs. A name is like another if it differs in few
 /// letters (edit distance): a wrong guess is worse than none.
