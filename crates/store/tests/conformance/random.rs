@@ -150,6 +150,32 @@ impl<S: Store> Twins<'_, S> {
         assert_eq!(a.iter().map(told).collect::<Vec<_>>(), b.iter().map(told).collect::<Vec<_>>());
         self.out.extend(a.into_iter().zip(b));
     }
+
+    /// Suspends a host, or resumes it or all hosts.
+    fn suspend(&self, name: &HostKey, choice: u64) {
+        match choice {
+            0 => self.agree(|s| s.resume_all().unwrap()),
+            1 => self.agree(|s| s.resume(std::slice::from_ref(name)).unwrap()),
+            _ => self.agree(|s| s.suspend(name).unwrap()),
+        }
+    }
+
+    /// Begins a round, or asks for drained hosts, or takes back expired leases.
+    fn begin(&self, choice: u64, now: i64) {
+        match choice {
+            0 => _ = self.agree(|s| s.begin_round().unwrap()),
+            1 => _ = self.agree(|s| s.begin_recrawl(true).unwrap()),
+            2 => _ = self.agree(|s| s.begin_recrawl(false).unwrap()),
+            3..=6 => {
+                _ = self.agree(|s| {
+                    let mut drained = s.newly_drained().unwrap();
+                    drained.sort_by_key(ToString::to_string);
+                    drained
+                });
+            }
+            _ => _ = self.agree(|s| s.expire_leases(now).unwrap()),
+        }
+    }
 }
 
 /// Makes calls of recrawls, suspended hosts and jumps of the clock on the store and a store in memory.
@@ -190,25 +216,9 @@ pub fn recrawls_and_suspensions_agree_with_a_simple_model(store: &impl Store) {
                 s.hold(r.into(), &name, b"page").unwrap().is_some()
             }),
             12 => twins.refetch(&name, random.below(20) as i64),
-            13 => match random.below(4) {
-                0 => twins.agree(|s| s.resume_all().unwrap()),
-                1 => twins.agree(|s| s.resume(std::slice::from_ref(&name)).unwrap()),
-                _ => twins.agree(|s| s.suspend(&name).unwrap()),
-            },
+            13 => twins.suspend(&name, random.below(4)),
             14 => _ = twins.agree(|s| s.bring_forward(now + 60, now).unwrap()),
-            15 => match random.below(24) {
-                0 => _ = twins.agree(|s| s.begin_round().unwrap()),
-                1 => _ = twins.agree(|s| s.begin_recrawl(true).unwrap()),
-                2 => _ = twins.agree(|s| s.begin_recrawl(false).unwrap()),
-                3..=6 => twins
-                    .agree(|s| {
-                        let mut drained = s.newly_drained().unwrap();
-                        drained.sort_by_key(ToString::to_string);
-                        drained
-                    })
-                    .clear(),
-                _ => _ = twins.agree(|s| s.expire_leases(now).unwrap()),
-            },
+            15 => twins.begin(random.below(24), now),
             _ => {}
         }
         twins.agree(|s| {
