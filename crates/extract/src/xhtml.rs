@@ -7,14 +7,15 @@ use crate::plain::essence;
 use memchr::{memchr, memmem};
 use std::borrow::Cow;
 
-/// Elements that are empty in HTML too.
-const VOID: [&str; 15] = [
-    "area", "base", "basefont", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param",
-    "source", "wbr",
+/// Elements that end in HTML too: those that are always empty, and those of which HTML reads the slash.
+const ENDED: [&str; 17] = [
+    "area", "base", "basefont", "br", "col", "embed", "frame", "hr", "img", "input", "link", "math", "meta",
+    "param", "source", "svg", "wbr",
 ];
 
-/// Elements whose text may hold an unescaped `<`, in pages that XML forbids.
-const RAW: [(&str, &str); 2] = [("script", "</script"), ("style", "</style")];
+/// Elements whose inside stays: texts that may hold an unescaped `<`, and elements of which HTML reads the slash.
+/// The latter may be nested.
+const KEPT: [(&str, bool); 4] = [("script", false), ("style", false), ("svg", true), ("math", true)];
 
 /// The page with an end tag behind each empty element, if its type is one of XML.
 pub(crate) fn with_end_tags<'a>(page: &'a str, content_type: Option<&str>) -> Cow<'a, str> {
@@ -28,13 +29,13 @@ pub(crate) fn with_end_tags<'a>(page: &'a str, content_type: Option<&str>) -> Co
     let (mut done, mut at) = (0, 0);
     while let Some(tag) = next_tag(page, at) {
         at = tag.end;
-        if tag.is_empty && !VOID.contains(&tag.name) {
+        if tag.is_empty && !ENDED.iter().any(|name| name.eq_ignore_ascii_case(tag.name)) {
             out.push_str(&page[done..at]);
             out.extend(["</", tag.name, ">"]);
             done = at;
-        } else if let Some((_, end)) = RAW.iter().find(|(name, _)| !tag.is_empty && *name == tag.name) {
-            let Some(behind) = memmem::find(&page.as_bytes()[at..], end.as_bytes()) else { break };
-            at += behind;
+        } else if let Some((name, nests)) = KEPT.iter().find(|(name, _)| !tag.is_empty && *name == tag.name) {
+            let Some(end) = end_tag(page.as_bytes(), at, name, *nests) else { break };
+            at = end;
         }
     }
     out.push_str(&page[done..]);
@@ -72,6 +73,25 @@ fn next_tag(page: &str, from: usize) -> Option<Tag<'_>> {
     }
 }
 
+/// Position of the end tag of an element that is open; others of its name may be inside.
+fn end_tag(page: &[u8], from: usize, name: &str, nests: bool) -> Option<usize> {
+    let (mut at, mut depth) = (from, 1u32);
+    loop {
+        at += memchr(b'<', &page[at..])?;
+        let tag = &page[at + 1..];
+        if tag.strip_prefix(b"/").is_some_and(|tag| tag.starts_with(name.as_bytes())) {
+            depth -= 1;
+            if depth == 0 {
+                return Some(at);
+            }
+        } else if nests && tag.starts_with(name.as_bytes()) {
+            let end = at + end_of_tag(&page[at..])?;
+            depth += u32::from(page[end - 2] != b'/');
+        }
+        at += 1;
+    }
+}
+
 /// Position behind the tag at the start; a `>` in an attribute's value does not end it.
 fn end_of_tag(tag: &[u8]) -> Option<usize> {
     let mut at = 1;
@@ -105,6 +125,15 @@ mod tests {
             ("a < b/> <1/></p/><p/>é<p/", "a < b/> <1/></p/><p/></p>é<p/"),
             ("<p/><p title='", "<p/></p><p title='"),
             ("<p/><script>", "<p/></p><script>"),
+            (
+                "<svg><g><g/></g><svg/><svg><g/></svg><g/></svg><i/>",
+                "<svg><g><g/></g><svg/><svg><g/></svg><g/></svg><i/></i>",
+            ),
+            (
+                "<math><mrow><mrow/>x</mrow></math><svg/><BR/>",
+                "<math><mrow><mrow/>x</mrow></math><svg/><BR/>",
+            ),
+            ("<i/><svg><g/>", "<i/></i><svg><g/>"),
         ] {
             assert_eq!(with_end_tags(page, xml), expected, "{page}");
             assert_eq!(with_end_tags(page, Some("text/html")), page);
