@@ -147,7 +147,9 @@ impl Stats {
         };
         count.add(1);
         let mut tables = self.tables();
-        tables.log_in_seeds.extend(page.log_in.clone());
+        if tables.log_in_seeds.len() < super::SEEDS {
+            tables.log_in_seeds.extend(page.log_in.clone());
+        }
         if let Some(change) = change {
             tables.note_change(change, &page.url);
         }
