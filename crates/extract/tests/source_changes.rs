@@ -71,3 +71,121 @@ fn empty_elements_of_xhtml_hold_no_text() {
     // browsers too ignore the slashes of HTML
     assert_eq!(read("text/html").content, "");
 }
+
+/// A page without a heading of level one: another element shows the title.
+fn page_with_title(element: &str) -> String {
+    let lead = "The harbour office announced on Monday that the ferry to the island is to run in winter, too, from this year on \
+        and for at least four years.";
+    let footer = format!("<div class=footer><h2>Places</h2>{}</div>", paragraphs(100..108));
+    let title = format!("<{element}>Ferry runs in winter</{element}>");
+    let page = format!(
+        "<title>Ferry runs in winter</title><meta property='og:type' content='article'>\
+        <meta property='og:title' content='Ferry runs in winter'><body><div>{title}<div><p>{lead}</p></div></div>\
+        <div>{}</div>{footer}</body>",
+        paragraphs(0..4)
+    );
+    let url = url::Url::parse("https://harbour.example/boats/ferry").unwrap();
+    let extractor = PageExtractor::new(Options::default()).unwrap();
+    extractor.extract(&Input::new(page.as_bytes()).with_url(&url).with_content_type("text/html")).content
+}
+
+#[test]
+fn title_in_any_element_is_the_heading_of_the_page() {
+    for element in ["h1", "div", "strong", "h2"] {
+        let text = page_with_title(element);
+        assert!(text.contains("announced on Monday"), "{element}: {text}");
+        assert!(text.contains("number 3 leaves") && !text.contains("number 101 leaves"), "{element}: {text}");
+    }
+}
+
+#[test]
+fn tables_that_arrange_a_page_are_boxes() {
+    let links: String = (0..9).map(|n| format!("<a href='/t/{n}'>Topic {n}</a><br>")).collect();
+    let teasers = format!("<p>{}</p><p>{}</p>", prose(50), prose(51));
+    let page = |open: &str, close: &str, wrap: &str, end: &str| {
+        content(&format!(
+            "{wrap}{open}{links}{close}{open}<div>{}</div>{close}{end}{}",
+            paragraphs(0..3),
+            format!("{open}{teasers}{close}").replacen("<table", "<table class=sidebar", 1).replacen(
+                "<div",
+                "<div class=sidebar",
+                1
+            )
+        ))
+    };
+    let divs = page("<div>", "</div>", "", "");
+    let tables = page("<table><tr><td>", "</td></tr></table>", "", "");
+    assert!(!divs.contains("Topic 3") && !divs.contains("number 50 leaves"), "{divs}");
+    assert_eq!(divs, tables);
+}
+
+#[test]
+fn lines_between_empty_lines_are_chosen_like_paragraphs() {
+    let teasers: String =
+        (0..12).map(|n| format!("<li>Popular boat number {n}, seen at the pier on Monday</li>")).collect();
+    let lines: String = (0..6).map(|n| format!("{}<br><br>", prose(n))).collect();
+    let page = |text: &str| {
+        content(&format!(
+            "<ul>{teasers}</ul><div><div><h2>Timetable</h2>{text}</div></div><ul>{teasers}</ul>"
+        ))
+    };
+    for text in [page(&paragraphs(0..6)), page(&lines)] {
+        assert!(text.contains("number 0 leaves") && text.contains("number 5 leaves"), "{text}");
+        assert!(!text.contains("Popular boat"), "{text}");
+    }
+}
+
+#[test]
+fn consent_without_a_name_is_left_out() {
+    let cookies: String = (0..12)
+        .map(|n| format!("<tr><td>_id{n}</td><td>Counts the visits of a reader, so that the office knows how many came.</td></tr>"))
+        .collect();
+    let banner = |button: &str| {
+        format!(
+            "<div><h2>We value your privacy</h2><p>{}</p><p>{}</p><table>{cookies}</table>{button}</div>",
+            "We and our 700 partners store and read information on a device, such as cookies and unique identifiers.",
+            "You can change your choice at any time below, or in the settings of the harbour's pages."
+        )
+    };
+    let text = content(&format!("<div>{}</div>{}", paragraphs(0..3), banner("<button>Accept all</button>")));
+    assert!(text.contains("number 2 leaves") && !text.contains("700 partners"), "{text}");
+    // A text about such banners has no button that gives consent, or has it in the article.
+    let text =
+        content(&format!("<article>{}{}</article>", paragraphs(0..3), banner("<button>Accept all</button>")));
+    assert!(text.contains("700 partners"), "{text}");
+    let text = content(&format!("<div>{}{}</div>", paragraphs(0..3), banner("")));
+    assert!(text.contains("700 partners"), "{text}");
+    // So has a page of several boxes about consent, or with other text about it.
+    let sections = banner("<button>Accept all</button>").repeat(2);
+    let text = content(&format!("<div>{}</div>{sections}", paragraphs(0..3)));
+    assert!(text.contains("700 partners"), "{text}");
+    let policy =
+        "<p>We use cookies to count readers, and keep them for a year on the machine in the office.</p>";
+    let text =
+        content(&format!("<div>{}{policy}</div>{}", paragraphs(0..3), banner("<button>Accept all</button>")));
+    assert!(text.contains("700 partners"), "{text}");
+    // The text of the page stays beside a banner in the same box.
+    let bar =
+        "<div><span>We use cookies to count readers of the harbour.</span> <button>Accept all</button></div>";
+    let text =
+        content(&format!("<div>{}</div><div><div>{}</div>{bar}</div>", paragraphs(5..9), paragraphs(0..3)));
+    assert!(text.contains("number 2 leaves") && !text.contains("We use cookies"), "{text}");
+}
+
+#[test]
+fn headings_in_boxes_of_their_own_stay() {
+    let part = |n: usize| format!("<div class='body text'>{}</div>", paragraphs(n..n + 2));
+    let heading = "<div class='body header'><h2>In winter</h2></div>";
+    let text = content(&format!("<section>{}{heading}{}</section>", part(0), part(3)));
+    assert!(text.contains("number 4 leaves") && text.contains("In winter"), "{text}");
+}
+
+#[test]
+fn menu_without_links_is_text() {
+    let dishes = "<h2>Starters</h2><p>Herring with onions.</p><h2>Fish</h2><p>Cod with potatoes, butter and parsley.</p>";
+    let text = content(&format!("<main>{}<div id=menu>{dishes}</div></main>", paragraphs(0..3)));
+    assert!(text.contains("Herring with onions"), "{text}");
+    let links = "<h2>Boats</h2><p><a href='/new'>New boats</a></p>";
+    let text = content(&format!("<main>{}<div id=menu>{links}</div></main>", paragraphs(0..3)));
+    assert!(!text.contains("New boats"), "{text}");
+}

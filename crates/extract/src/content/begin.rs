@@ -15,7 +15,7 @@ const MIN_PROSE: u32 = 200;
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], title: Option<&str>) {
     let Some(heading) = title.and_then(|title| heading(page, mask, title)) else { return };
     let dom = &page.dom;
-    let before = if page.heading == Some(heading) { 0 } else { page.amount_in(page.body..heading).prose };
+    let before = if dom.tag(heading) == Tag::H1 { 0 } else { page.amount_in(page.body..heading).prose };
     if page.amount_in(heading..dom.end(page.body)).prose < MIN_PROSE.max(before) {
         return;
     }
@@ -59,18 +59,34 @@ pub(super) fn mask_next(page: &Page<'_>, mask: &mut [bool]) {
 /// The heading of level one if it equals the title; without one the first other element that holds only the
 /// title.
 fn heading(page: &Page<'_>, mask: &[bool], title: &str) -> Option<u32> {
+    let Some(heading) = page.heading.filter(|heading| page.dom.tag(*heading) == Tag::H1) else {
+        return element_with(page, title, |id| mask[id as usize]);
+    };
+    let title = long_title(title)?;
+    let says_title = text::fold_lower(&page.visible_text(heading)) == title;
+    (says_title && !prune::is_masked(page, heading, mask)).then_some(heading)
+}
+
+/// The first visible element that holds only the title. On a page without a heading of level one it is what a
+/// reader takes for the heading.
+pub(crate) fn title_element(page: &Page<'_>, title: &str) -> Option<u32> {
+    element_with(page, title, |_| false)
+}
+
+/// The title for comparison, unless it is so short that it may be the name of a section.
+fn long_title(title: &str) -> Option<String> {
     let title = text::fold_lower(title);
-    if title.chars().count() < MIN_TITLE {
-        return None;
-    }
+    (title.chars().count() >= MIN_TITLE).then_some(title)
+}
+
+/// The first visible element outside of some subtrees that holds only the title.
+fn element_with(page: &Page<'_>, title: &str, is_out: impl Fn(u32) -> bool) -> Option<u32> {
+    let title = long_title(title)?;
     let dom = &page.dom;
     let says_title = |id: u32| text::fold_lower(&page.visible_text(id)) == title;
-    if let Some(heading) = page.heading {
-        return (says_title(heading) && !prune::is_masked(page, heading, mask)).then_some(heading);
-    }
     let mut id = page.body + 1;
     while id < dom.end(page.body) && !page.budget.is_over() {
-        if mask[id as usize] || !page.is_visible(id) {
+        if is_out(id) || !page.is_visible(id) {
             id = dom.end(id);
             continue;
         }

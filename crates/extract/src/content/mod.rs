@@ -10,7 +10,9 @@ pub(crate) mod declared;
 mod density;
 mod footer;
 mod imprint;
+mod layout;
 mod lead;
+mod lines;
 mod listing;
 mod opening;
 mod platform;
@@ -26,6 +28,9 @@ mod terms;
 mod trafilatura;
 pub(crate) mod unseen;
 
+pub(crate) use begin::title_element;
+pub(crate) use layout::LayoutParts;
+
 use crate::{
     explain,
     options::{Favor, Options},
@@ -34,6 +39,7 @@ use crate::{
     selection::Selection,
 };
 use crawl_model::{Extractor, PageMetadata};
+use readability::Points;
 
 /// Settings for pruning a page's candidates.
 #[derive(Clone, Copy, Debug)]
@@ -177,10 +183,11 @@ pub(crate) fn choose(
     let outside = mask.clone();
     anchor::mask(page, &mut mask);
     let asides = mask_other_news(page, metadata, &mut mask, how, options);
-    let readable = readability::candidate(page, &mask, how).filter(|s| s.words >= limits.words.readability);
+    let readable = readable(page, &mask, how, Points::Paragraphs);
     let blocks = trafilatura::candidate(page, &mask, how)
         .inspect(|s| explain::candidate(page, "trafilatura", s))
         .filter(|s| s.words >= limits.words.trafilatura);
+    let readable = with_lines(page, &mask, how, readable, blocks.as_ref());
     let settled = how.article
         && matches!((&readable, &blocks), (Some(readable), Some(blocks))
             if blocks.words >= limits.choice.named_words && is_other_article(page, readable, blocks));
@@ -210,6 +217,31 @@ pub(crate) fn choose(
     chosen = relax::choose(page, chosen, how);
     complete(page, &mut chosen.selection, (&mask, &outside), metadata, how, options);
     Chosen { listed, is_product: how.product, ..chosen }
+}
+
+/// The best container, if it has enough words.
+fn readable(page: &Page<'_>, mask: &[bool], how: PruneSettings, from: Points) -> Option<Selection> {
+    let least = page.rules.extraction.words.readability;
+    readability::candidate(page, mask, how, from).filter(|s| s.words >= least)
+}
+
+/// A larger container in place of the best one, if the blocks of an article have many times its words. The text
+/// may stand in no paragraphs: then lines give points as paragraphs do.
+fn with_lines(
+    page: &Page<'_>,
+    mask: &[bool],
+    how: PruneSettings,
+    best: Option<Selection>,
+    blocks: Option<&Selection>,
+) -> Option<Selection> {
+    let limits = &page.rules.extraction.choice;
+    let words = best.as_ref().map_or(0, |s| s.words) as f32;
+    let misses_text = blocks.is_some_and(|s| s.words as f32 >= words * limits.trafilatura_ratio);
+    if !how.article || !misses_text {
+        return best;
+    }
+    let by_lines = readable(page, mask, how, Points::Lines);
+    by_lines.filter(|s| s.words as f32 > words * limits.lines_ratio).or(best)
 }
 
 /// Adds text beside the chosen container: the lead of an article, prose below the heading of the page,

@@ -1,7 +1,7 @@
 //! Pruning of the content: boilerplate by name, and by its composition.
 
 use super::{
-    PruneSettings, captions, footer,
+    PruneSettings, captions, footer, layout,
     opening::{introduces, wraps_heading},
     teasers,
     terms::{is_in_sentence, is_word_of_paragraph},
@@ -210,6 +210,8 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
         Tag::Nav | Tag::Footer | Tag::Aside | Tag::Dialog | Tag::Menu | Tag::Label => return true,
         Tag::Header => return !in_content(page, id) && !has_heading(page, id) && !introduces(page, id),
         Tag::Body | Tag::Html | Tag::Main | Tag::Article => return false,
+        // Names are read on tables that arrange the page, as on other boxes.
+        Tag::Table | Tag::Td if roles != Roles::NONE && layout::is_part(page, id) => {}
         Tag::H1 | Tag::Pre | Tag::Code | Tag::Table | Tag::Tbody | Tag::Tr | Tag::Td | Tag::Th | Tag::A => {
             return false;
         }
@@ -248,12 +250,24 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     let quoted = roles.has(Roles::SOCIAL) && (id..dom.end(id)).any(|down| dom.tag(down) == Tag::Blockquote);
     let unwanted = if quoted { unwanted.without(Roles::SOCIAL) } else { unwanted };
     let unwanted = if wraps_heading(page, id) { unwanted.without(Roles::FOOTER) } else { unwanted };
+    let unwanted = if is_menu_of_dishes(page, id) { unwanted.without(Roles::NAVIGATION) } else { unwanted };
     // An overlay's opening word is part of its sentence.
     let unwanted = if is_in_sentence(page, id) { unwanted.without(Roles::OVERLAY) } else { unwanted };
     if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {
         return roles.has(unwanted) || roles.has(Roles::HEADER) && !has_heading(page, id);
     }
     false
+}
+
+/// Returns true for headings and paragraphs without links. Navigation has links, so its name says something
+/// else here.
+fn is_menu_of_dishes(page: &Page<'_>, id: u32) -> bool {
+    let has = |tag: Tag| page.dom.find(id..page.dom.end(id), tag).is_some_and(|found| page.is_visible(found));
+    page.roles[id as usize].has(Roles::NAVIGATION)
+        && page.amount(id).links == 0
+        && has(Tag::P)
+        && !has(Tag::Button)
+        && has_any_heading(page, id)
 }
 
 pub(super) fn in_content(page: &Page<'_>, id: u32) -> bool {
@@ -314,7 +328,7 @@ fn is_link_list(page: &Page<'_>, id: u32, density: f32, link_chars: u32) -> bool
     let block = matches!(
         page.dom.tag(id),
         Tag::Ul | Tag::Ol | Tag::Div | Tag::CustomBlock | Tag::Section | Tag::Table | Tag::P | Tag::Dl
-    );
+    ) || page.dom.tag(id) == Tag::Td && layout::is_part(page, id);
     if !block {
         return false;
     }

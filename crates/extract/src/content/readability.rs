@@ -2,11 +2,11 @@
 //! siblings of the same kind are the content. After Arc90's readability and Mozilla's Readability.js, as
 //! described in heuristics reference §4, with their published weights.
 
-use super::{PruneSettings, prune};
+use super::{PruneSettings, lines, prune};
 use crate::{
     dom::{NONE, Tag},
     explain,
-    page::Page,
+    page::{Amount, Page},
     rules::Roles,
     selection::Selection,
 };
@@ -23,9 +23,23 @@ const SECTION_PROSE: u32 = 400;
 /// Ancestor levels that get points from a paragraph.
 const MAX_ANCESTORS: usize = 5;
 
+/// What gives points to a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Points {
+    /// Paragraphs.
+    Paragraphs,
+    /// Paragraphs, and text between blocks and empty lines.
+    Lines,
+}
+
 /// The best container with its siblings; `None` if no element scores.
-pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> Option<Selection> {
-    let scores = score(page, mask);
+pub(super) fn candidate(
+    page: &Page<'_>,
+    mask: &[bool],
+    how: PruneSettings,
+    from: Points,
+) -> Option<Selection> {
+    let scores = score(page, mask, from);
     let (&top, &best) = scores.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)))?;
     let top = climb(page, top, best, &scores);
     let best = scores.get(&top).copied().unwrap_or(best);
@@ -33,12 +47,13 @@ pub(super) fn candidate(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> O
     let mut drop = mask.to_vec();
     prune::drop_link_lists(page, &roots, &mut drop, how);
     let selection = Selection::new(page, roots, drop);
-    explain::candidate(page, "readability", &selection);
+    let name = if from == Points::Lines { "readability by lines" } else { "readability" };
+    explain::candidate(page, name, &selection);
     page.trace.score(best);
     Some(selection)
 }
 
-fn score(page: &Page<'_>, mask: &[bool]) -> FxHashMap<u32, f32> {
+fn score(page: &Page<'_>, mask: &[bool], from: Points) -> FxHashMap<u32, f32> {
     let dom = &page.dom;
     let mut scores: FxHashMap<u32, f32> = FxHashMap::default();
     let mut id = page.body;
@@ -47,22 +62,19 @@ fn score(page: &Page<'_>, mask: &[bool]) -> FxHashMap<u32, f32> {
             id = dom.end(id);
             continue;
         }
-        if is_paragraph(page, id) {
-            let amount = page.amount(id);
-            if amount.chars >= MIN_PARAGRAPH {
-                let points = 1.0 + amount.marks as f32 + (amount.chars as f32 / 100.0).min(3.0);
-                for (level, up) in dom.ancestors(id).take(MAX_ANCESTORS).enumerate() {
-                    if up < page.body {
-                        break;
-                    }
-                    let share = match level {
-                        0 => 1.0,
-                        1 => 2.0,
-                        n => n as f32 * 3.0,
-                    };
-                    *scores.entry(up).or_insert_with(|| initial(page, up)) += points / share;
-                }
+        let is_paragraph = is_paragraph(page, id);
+        let runs = if from == Points::Lines { lines::runs(page, id) } else { Vec::new() };
+        if runs.len() > 1 || !is_paragraph && !runs.is_empty() {
+            for run in runs {
+                add_points(
+                    page,
+                    &mut scores,
+                    page.amount_in(run),
+                    std::iter::once(id).chain(dom.ancestors(id)),
+                );
             }
+        } else if is_paragraph {
+            add_points(page, &mut scores, page.amount(id), dom.ancestors(id));
         }
         id += 1;
     }
@@ -72,12 +84,34 @@ fn score(page: &Page<'_>, mask: &[bool]) -> FxHashMap<u32, f32> {
     scores
 }
 
+/// Adds the points of a paragraph to the elements around it, the innermost first.
+fn add_points(
+    page: &Page<'_>,
+    scores: &mut FxHashMap<u32, f32>,
+    amount: Amount,
+    around: impl Iterator<Item = u32>,
+) {
+    if amount.chars < MIN_PARAGRAPH {
+        return;
+    }
+    let points = 1.0 + amount.marks as f32 + (amount.chars as f32 / 100.0).min(3.0);
+    let around = around.take_while(|up| *up >= page.body);
+    for (level, up) in around.take(MAX_ANCESTORS).enumerate() {
+        let share = match level {
+            0 => 1.0,
+            1 => 2.0,
+            n => n as f32 * 3.0,
+        };
+        *scores.entry(up).or_insert_with(|| initial(page, up)) += points / share;
+    }
+}
+
 /// Returns true for a paragraph, or a container with its own text.
 fn is_paragraph(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     match dom.tag(id) {
-        Tag::P | Tag::Pre | Tag::Td | Tag::Blockquote => true,
-        Tag::Div | Tag::CustomBlock | Tag::Section | Tag::Article | Tag::Dd => {
+        Tag::P | Tag::Pre | Tag::Blockquote => true,
+        Tag::Div | Tag::CustomBlock | Tag::Section | Tag::Article | Tag::Dd | Tag::Td => {
             !(id + 1..dom.end(id)).any(|down| {
                 let tag = dom.tag(down);
                 tag.is_block() && tag != Tag::Li
@@ -176,7 +210,8 @@ pub(super) fn fill_gaps(page: &Page<'_>, selection: &mut Selection, mask: &[bool
     let is_part = |id: u32| {
         let (amount, tag) = (page.amount(id), dom.tag(id));
         let is_part_by_tag = tag.heading_level().is_some()
-            || matches!(tag, Tag::Ul | Tag::Ol | Tag::Dl | Tag::Table | Tag::Pre | Tag::Blockquote);
+            || matches!(tag, Tag::Ul | Tag::Ol | Tag::Dl | Tag::Table | Tag::Pre | Tag::Blockquote)
+            || is_boxed_heading(page, id);
         amount.chars > 0
             && amount.link_density() < SECTION_LINKS
             && (is_part_by_tag || amount.prose > 0 && classes.contains(&class(id)))
@@ -190,6 +225,13 @@ pub(super) fn fill_gaps(page: &Page<'_>, selection: &mut Selection, mask: &[bool
         return;
     }
     extend(page, selection, parts, mask, how);
+}
+
+/// Returns true for a box whose only text is a heading.
+fn is_boxed_heading(page: &Page<'_>, id: u32) -> bool {
+    let dom = &page.dom;
+    let heading = (id + 1..dom.end(id)).find(|down| dom.tag(*down).heading_level().is_some());
+    heading.is_some_and(|heading| page.amount(heading).chars == page.amount(id).chars)
 }
 
 /// Adds roots to a selection.

@@ -269,6 +269,10 @@ impl PageExtractor {
         if collected.is_cut {
             warnings.push(Warning::MetadataCapped);
         }
+        if page.heading.is_none() {
+            let title = extraction.metadata.title.as_deref();
+            page.heading = title.and_then(|title| content::title_element(page, title));
+        }
         budget.check()?;
         extraction.signals = signals::compute(page, collected.accessible);
         extraction.feeds = links::feeds(page);

@@ -1,4 +1,4 @@
-//! Consent banners with invented names (heuristics reference §4, keyword sweep).
+//! Consent banners with invented names (heuristics reference §4, keyword sweep), or with none.
 
 use super::{HiddenReason, Page};
 use crate::{dom::Tag, rules::Roles, text};
@@ -8,6 +8,15 @@ use html5ever::local_name;
 const MAX_WORDS_WITH_BUTTON: u32 = 1_000;
 /// Minimum prose of a page outside of such a banner (characters).
 const MIN_PROSE_OUTSIDE: u32 = 250;
+/// Minimum words of a banner outside of buttons and links.
+const MIN_WORDS: u32 = 5;
+/// Maximum nodes of such a banner, and elements around its button.
+const MAX_NODES: u32 = 5_000;
+const MAX_LEVELS: usize = 32;
+/// At most one part of so many of the page's other prose is on the other side of such a banner.
+const EDGE: u32 = 4;
+/// Maximum buttons of a page that are examined.
+const MAX_BUTTONS: u32 = 16;
 /// Maximum characters of a button.
 const MAX_BUTTON: u32 = 40;
 
@@ -36,7 +45,115 @@ impl Page<'_> {
             }
             id += 1;
         }
-        changed
+        changed | self.remove_unnamed_banner()
+    }
+
+    /// Removes the banner without a name: a box before or behind the text with a button that gives consent and
+    /// words that say to what. A page with several such boxes, or that speaks of consent elsewhere, is about it.
+    /// Returns true if there was one.
+    fn remove_unnamed_banner(&mut self) -> bool {
+        let (mut banner, mut left) = (None, MAX_BUTTONS);
+        let mut id = self.body + 1;
+        while id < self.dom.end(self.body) && !self.budget.is_over() {
+            let is_button = self.gone[id as usize] == HiddenReason::No && self.gives_consent(id);
+            let found = if is_button { self.banner_around(id) } else { None };
+            if is_button && left == 0 || found.is_some() && banner.is_some() {
+                return false;
+            }
+            left -= u32::from(is_button);
+            id = found.map_or(id + 1, |found| self.dom.end(found));
+            banner = banner.or(found);
+        }
+        let Some(banner) =
+            banner.filter(|banner| self.is_at_an_edge(*banner) && !self.is_about_consent(*banner))
+        else {
+            return false;
+        };
+        self.gone[banner as usize..self.dom.end(banner) as usize].fill(HiddenReason::Consent);
+        true
+    }
+
+    /// The first box around a button that says more than buttons and links do, if it speaks of consent. Boxes
+    /// around it belong to the banner as long as all their parts with prose speak of consent.
+    fn banner_around(&self, button: u32) -> Option<u32> {
+        let (mut found, mut last) = (None, button);
+        for up in self.dom.ancestors(button).take(MAX_LEVELS) {
+            if self.dom.tag(up).heading_level().is_some() || !self.may_be_banner(up) {
+                break;
+            }
+            let is_banner = if found.is_some() {
+                let mut others = self.dom.children(up).filter(|child| *child != last);
+                !others.any(|child| self.amount(child).prose > 0 && !self.speaks_of_consent(child))
+            } else if self.words_beside_controls(up) >= MIN_WORDS {
+                self.speaks_of_consent(up)
+            } else {
+                last = up;
+                continue;
+            };
+            if !is_banner {
+                break;
+            }
+            found = Some(up);
+            last = up;
+        }
+        found
+    }
+
+    fn speaks_of_consent(&self, id: u32) -> bool {
+        self.rules.sweep.is_match(&text::fold_lower(&self.visible_text(id)))
+    }
+
+    /// Returns true if most of the prose outside of the element is before or behind it.
+    fn is_at_an_edge(&self, id: u32) -> bool {
+        let before = self.amount_in(self.body..id).prose;
+        let behind = self.amount_in(self.dom.end(id)..self.dom.end(self.body)).prose;
+        before.min(behind) * EDGE <= before + behind
+    }
+
+    /// Returns true if a text outside of the element and of links speaks of consent.
+    fn is_about_consent(&self, banner: u32) -> bool {
+        let mut id = self.body + 1;
+        while id < self.dom.end(self.body) {
+            let tag = self.dom.tag(id);
+            if id == banner
+                || tag == Tag::A
+                || self.is_button(id)
+                || self.gone[id as usize] != HiddenReason::No
+            {
+                id = self.dom.end(id);
+                continue;
+            }
+            if tag == Tag::Text && self.rules.sweep.is_match(&text::fold_lower(self.dom.text(id))) {
+                return true;
+            }
+            id += 1;
+        }
+        false
+    }
+
+    /// Returns true for a box beside the text of the page that is not too long.
+    fn may_be_banner(&self, id: u32) -> bool {
+        id > self.body
+            && self.dom.end(id) - id <= MAX_NODES
+            && self.amount(id).words <= MAX_WORDS_WITH_BUTTON
+            && self.is_beside_prose(id)
+            && !matches!(self.dom.tag(id), Tag::Main | Tag::Article)
+            && !self.dom.ancestors(id).any(|up| matches!(self.dom.tag(up), Tag::Main | Tag::Article))
+            && !self.holds(id, &[Tag::Article, Tag::H1, Tag::Main])
+    }
+
+    /// Words of an element outside of buttons and links.
+    fn words_beside_controls(&self, id: u32) -> u32 {
+        let (mut words, mut at) = (self.amount(id).words, id + 1);
+        while at < self.dom.end(id) {
+            if self.is_button(at) || self.dom.tag(at) == Tag::A {
+                words = words.saturating_sub(self.amount(at).words);
+                at = self.dom.end(at);
+            } else {
+                at += 1;
+            }
+        }
+        words
     }
 
     /// Returns true for a banner with a word of consent in its name. A banner with a button that gives consent may list
@@ -59,16 +176,19 @@ impl Page<'_> {
 
     /// Returns true if a button of the element has a phrase of consent.
     fn has_consent_button(&self, id: u32) -> bool {
-        let nodes = id..self.dom.end(id);
-        let is_button = |node: &u32| {
-            self.dom.tag(*node) == Tag::Button || self.dom.attr(*node, &local_name!("role")) == Some("button")
-        };
-        nodes.filter(is_button).any(|button| {
-            let chars = self.amount(button).chars;
-            chars > 0
-                && chars <= MAX_BUTTON
-                && self.rules.sweep.is_match(&text::fold_lower(&self.visible_text(button)))
-        })
+        (id..self.dom.end(id)).any(|node| self.gives_consent(node))
+    }
+
+    fn is_button(&self, id: u32) -> bool {
+        self.dom.tag(id) == Tag::Button || self.dom.attr(id, &local_name!("role")) == Some("button")
+    }
+
+    /// Returns true for a button with a phrase of consent.
+    fn gives_consent(&self, id: u32) -> bool {
+        let is_short = || (1..=MAX_BUTTON).contains(&self.amount(id).chars);
+        self.is_button(id)
+            && is_short()
+            && self.rules.sweep.is_match(&text::fold_lower(&self.visible_text(id)))
     }
 
     /// Returns true for an overlay with a button that is not too long and no article.

@@ -9,6 +9,7 @@ mod parts;
 
 use crate::{
     budget::Budget,
+    content::LayoutParts,
     dom::{Dom, NONE, Tag},
     rules::{Hit, HostFilters, KnownNames, Part, Pass, Roles, Rules},
     trace::Trace,
@@ -20,7 +21,7 @@ pub(crate) use hidden::{Controlled, HiddenReason, is_shadow};
 use hidden::{by_attributes, hide_behind_shadow};
 use html5ever::local_name;
 pub(crate) use link_urls::LinkUrls;
-use std::ops::Range;
+use std::{cell::OnceCell, ops::Range};
 use url::Url;
 
 /// Parts that [`Page::reveal`] shows.
@@ -68,10 +69,13 @@ pub(crate) struct Page<'a> {
     pub(crate) places: Vec<u32>,
     /// Overlays, in order.
     pub(crate) overlays: Vec<u32>,
-    /// The first visible heading of level one with text.
+    /// The first visible heading of level one with text; without one, once the metadata has been read, the
+    /// element that shows the title.
     pub(crate) heading: Option<u32>,
     /// The body, or the document without one (framesets).
     pub(crate) body: u32,
+    /// Parts of tables that arrange the page; found on first use.
+    pub(crate) layout: OnceCell<LayoutParts>,
     /// Notes for an explanation, if requested.
     pub(crate) trace: Trace,
     /// Remaining budget of the page.
@@ -106,6 +110,7 @@ impl<'a> Page<'a> {
             overlays: Vec::new(),
             heading: None,
             body,
+            layout: OnceCell::new(),
             trace: Trace::default(),
             budget,
         };

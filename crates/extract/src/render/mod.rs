@@ -11,6 +11,7 @@ use crate::{
     options::{Format, LinkStyle, Options},
     text,
 };
+pub(crate) use table::is_data as is_data_table;
 pub(crate) use walk::pieces;
 
 /// Thematic break.

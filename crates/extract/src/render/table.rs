@@ -80,7 +80,7 @@ const MAX_CELL: u32 = 400;
 const MAX_FILLED: usize = 100;
 
 /// Returns true for a data table. Layout tables hold one row or column, other tables, headings or long texts.
-pub(super) fn is_data(page: &Page<'_>, id: u32) -> bool {
+pub(crate) fn is_data(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     if dom.attr(id, &local_name!("role")).is_some_and(|role| matches!(role, "presentation" | "none")) {
         return false;

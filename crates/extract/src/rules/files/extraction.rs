@@ -111,6 +111,8 @@ pub(crate) struct CandidateWords {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {
     pub(crate) trafilatura_ratio: f32,
+    /// Minimum words of a container by lines, as a multiple of those of the best container.
+    pub(crate) lines_ratio: f32,
     pub(crate) listed_ratio: f32,
     pub(crate) named_words: u32,
     pub(crate) listed_types: Vec<String>,
