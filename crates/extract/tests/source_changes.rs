@@ -77,7 +77,8 @@ fn page_with_title(element: &str) -> String {
     let lead = "The harbour office announced on Monday that the ferry to the island is to run in winter, too, from this year on \
         and for at least four years.";
     let footer = format!("<div class=footer><h2>Places</h2>{}</div>", paragraphs(100..108));
-    let title = format!("<{element}>Ferry runs in winter</{element}>");
+    let trail = "<div><a href='/'>Harbour</a> <span>Ferry runs in winter</span></div>";
+    let title = format!("{trail}<div><{element}>Ferry runs in winter</{element}></div>");
     let page = format!(
         "<title>Ferry runs in winter</title><meta property='og:type' content='article'>\
         <meta property='og:title' content='Ferry runs in winter'><body><div>{title}<div><p>{lead}</p></div></div>\
@@ -163,6 +164,16 @@ fn consent_without_a_name_is_left_out() {
         "<p>We use cookies to count readers, and keep them for a year on the machine in the office.</p>";
     let text =
         content(&format!("<div>{}{policy}</div>{}", paragraphs(0..3), banner("<button>Accept all</button>")));
+    assert!(text.contains("700 partners"), "{text}");
+    // A box that says more of other things, or whose button does not accept, is no banner.
+    let contest = format!(
+        "<div><p>{}</p><p>By joining you agree to the use of cookies.</p><button>Accept all</button></div>",
+        prose(30)
+    );
+    let text = content(&format!("<div>{}</div>{contest}", paragraphs(0..3)));
+    assert!(text.contains("number 30 leaves"), "{text}");
+    let text =
+        content(&format!("<div>{}</div>{}", paragraphs(0..3), banner("<button>Cookie settings</button>")));
     assert!(text.contains("700 partners"), "{text}");
     // The text of the page stays beside a banner in the same box.
     let bar =

@@ -60,17 +60,33 @@ pub(super) fn mask_next(page: &Page<'_>, mask: &mut [bool]) {
 /// title.
 fn heading(page: &Page<'_>, mask: &[bool], title: &str) -> Option<u32> {
     let Some(heading) = page.heading.filter(|heading| page.dom.tag(*heading) == Tag::H1) else {
-        return element_with(page, title, |id| mask[id as usize]);
+        return element_with(page, title, |id| mask[id as usize], |_| true);
     };
     let title = long_title(title)?;
     let says_title = text::fold_lower(&page.visible_text(heading)) == title;
     (says_title && !prune::is_masked(page, heading, mask)).then_some(heading)
 }
 
-/// The first visible element that holds only the title. On a page without a heading of level one it is what a
-/// reader takes for the heading.
-pub(crate) fn title_element(page: &Page<'_>, title: &str) -> Option<u32> {
-    element_with(page, title, |_| false)
+/// Sets the heading of a page without a heading of level one: the element that holds only the title, which a
+/// reader takes for it. A lower heading comes first. Another element stands alone in its block, outside of lists
+/// and menus, which may be a trail. A start page shows the name of the site.
+pub(crate) fn find_heading(page: &mut Page<'_>, title: Option<&str>) {
+    let is_start = page.url.is_some_and(|url| url.path() == "/");
+    if page.heading.is_none() && !is_start {
+        page.heading = title.and_then(|title| title_element(page, title));
+    }
+}
+
+fn title_element(page: &Page<'_>, title: &str) -> Option<u32> {
+    let dom = &page.dom;
+    let is_heading = |id: u32| dom.tag(id).heading_level().is_some();
+    let is_alone = |id: u32| {
+        let block = std::iter::once(id).chain(dom.ancestors(id)).find(|up| dom.tag(*up).is_block());
+        block.is_some_and(|block| page.amount(block).chars == page.amount(id).chars)
+            && !dom.ancestors(id).any(|up| matches!(dom.tag(up), Tag::Li | Tag::Nav))
+    };
+    element_with(page, title, |_| false, is_heading)
+        .or_else(|| element_with(page, title, |_| false, is_alone))
 }
 
 /// The title for comparison, unless it is so short that it may be the name of a section.
@@ -79,8 +95,13 @@ fn long_title(title: &str) -> Option<String> {
     (title.chars().count() >= MIN_TITLE).then_some(title)
 }
 
-/// The first visible element outside of some subtrees that holds only the title.
-fn element_with(page: &Page<'_>, title: &str, is_out: impl Fn(u32) -> bool) -> Option<u32> {
+/// The first visible element of a kind, outside of some subtrees, that holds only the title.
+fn element_with(
+    page: &Page<'_>,
+    title: &str,
+    is_out: impl Fn(u32) -> bool,
+    is_kind: impl Fn(u32) -> bool,
+) -> Option<u32> {
     let title = long_title(title)?;
     let dom = &page.dom;
     let says_title = |id: u32| text::fold_lower(&page.visible_text(id)) == title;
@@ -96,6 +117,7 @@ fn element_with(page: &Page<'_>, title: &str, is_out: impl Fn(u32) -> bool) -> O
             && amount.link_chars == 0
             && amount.chars > 0
             && amount.chars as usize <= 2 * title.len()
+            && is_kind(id)
             && says_title(id)
         {
             return Some(id);

@@ -28,7 +28,7 @@ mod terms;
 mod trafilatura;
 pub(crate) mod unseen;
 
-pub(crate) use begin::title_element;
+pub(crate) use begin::find_heading;
 pub(crate) use layout::LayoutParts;
 
 use crate::{

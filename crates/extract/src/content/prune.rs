@@ -250,7 +250,7 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     let quoted = roles.has(Roles::SOCIAL) && (id..dom.end(id)).any(|down| dom.tag(down) == Tag::Blockquote);
     let unwanted = if quoted { unwanted.without(Roles::SOCIAL) } else { unwanted };
     let unwanted = if wraps_heading(page, id) { unwanted.without(Roles::FOOTER) } else { unwanted };
-    let unwanted = if is_menu_of_dishes(page, id) { unwanted.without(Roles::NAVIGATION) } else { unwanted };
+    let unwanted = if is_text_named_menu(page, id) { unwanted.without(Roles::NAVIGATION) } else { unwanted };
     // An overlay's opening word is part of its sentence.
     let unwanted = if is_in_sentence(page, id) { unwanted.without(Roles::OVERLAY) } else { unwanted };
     if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {
@@ -259,14 +259,15 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     false
 }
 
-/// Returns true for headings and paragraphs without links. Navigation has links, so its name says something
-/// else here.
-fn is_menu_of_dishes(page: &Page<'_>, id: u32) -> bool {
-    let has = |tag: Tag| page.dom.find(id..page.dom.end(id), tag).is_some_and(|found| page.is_visible(found));
+/// Returns true for headings and several paragraphs without links. Navigation has links, so its name says
+/// something else here.
+fn is_text_named_menu(page: &Page<'_>, id: u32) -> bool {
+    let nodes = || id..page.dom.end(id);
+    let says = |node: &u32| page.is_visible(*node) && page.amount(*node).chars > 0;
     page.roles[id as usize].has(Roles::NAVIGATION)
         && page.amount(id).links == 0
-        && has(Tag::P)
-        && !has(Tag::Button)
+        && page.dom.find_all(nodes(), Tag::P).filter(says).nth(1).is_some()
+        && page.dom.find(nodes(), Tag::Button).is_none()
         && has_any_heading(page, id)
 }
 

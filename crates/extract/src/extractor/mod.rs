@@ -269,10 +269,6 @@ impl PageExtractor {
         if collected.is_cut {
             warnings.push(Warning::MetadataCapped);
         }
-        if page.heading.is_none() {
-            let title = extraction.metadata.title.as_deref();
-            page.heading = title.and_then(|title| content::title_element(page, title));
-        }
         budget.check()?;
         extraction.signals = signals::compute(page, collected.accessible);
         extraction.feeds = links::feeds(page);
@@ -328,7 +324,7 @@ impl PageExtractor {
     /// is true in that case.
     fn choose(
         &self,
-        page: &Page<'_>,
+        page: &mut Page<'_>,
         metadata: &mut PageMetadata,
         json: &JsonLd,
         status: ArticleStatus,
@@ -341,6 +337,7 @@ impl PageExtractor {
             content::site_rule::set_title(page, rule, metadata);
             return (chosen, true);
         }
+        content::find_heading(page, metadata.title.as_deref());
         let mut chosen = content::choose(page, metadata, status, likeness, &self.options);
         content::declared::add(page, json, &mut chosen.selection);
         (chosen, false)

@@ -10,6 +10,8 @@ const MAX_WORDS_WITH_BUTTON: u32 = 1_000;
 const MIN_PROSE_OUTSIDE: u32 = 250;
 /// Minimum words of a banner outside of buttons and links.
 const MIN_WORDS: u32 = 5;
+/// Minimum characters of a text that says what a banner is about.
+const MIN_TEXT: u32 = 40;
 /// Maximum nodes of such a banner, and elements around its button.
 const MAX_NODES: u32 = 5_000;
 const MAX_LEVELS: usize = 32;
@@ -55,7 +57,7 @@ impl Page<'_> {
         let (mut banner, mut left) = (None, MAX_BUTTONS);
         let mut id = self.body + 1;
         while id < self.dom.end(self.body) && !self.budget.is_over() {
-            let is_button = self.gone[id as usize] == HiddenReason::No && self.gives_consent(id);
+            let is_button = self.gone[id as usize] == HiddenReason::No && self.accepts_all(id);
             let found = if is_button { self.banner_around(id) } else { None };
             if is_button && left == 0 || found.is_some() && banner.is_some() {
                 return false;
@@ -64,9 +66,11 @@ impl Page<'_> {
             id = found.map_or(id + 1, |found| self.dom.end(found));
             banner = banner.or(found);
         }
-        let Some(banner) =
-            banner.filter(|banner| self.is_at_an_edge(*banner) && !self.is_about_consent(*banner))
-        else {
+        let Some(banner) = banner.filter(|banner| {
+            self.is_at_an_edge(*banner)
+                && self.is_mostly_of_consent(*banner)
+                && !self.is_about_consent(*banner)
+        }) else {
             return false;
         };
         self.gone[banner as usize..self.dom.end(banner) as usize].fill(HiddenReason::Consent);
@@ -110,8 +114,42 @@ impl Page<'_> {
         before.min(behind) * EDGE <= before + behind
     }
 
-    /// Returns true if a text outside of the element and of links speaks of consent.
+    /// Returns true for a text with a phrase of banners, or a word of their names.
+    fn names_consent(&self, text: &str) -> bool {
+        let text = text::fold_lower(text);
+        let is_token = |word: &str| self.rules.consent.sweep.tokens.iter().any(|token| token == word);
+        self.rules.sweep.is_match(&text) || text.split(|c: char| !c.is_alphanumeric()).any(is_token)
+    }
+
+    /// Returns true if at least half of the longer texts outside of tables, which list cookies, name consent.
+    fn is_mostly_of_consent(&self, banner: u32) -> bool {
+        let (mut all, mut named) = (0, 0);
+        let mut id = banner + 1;
+        while id < self.dom.end(banner) {
+            if self.dom.tag(id) == Tag::Table {
+                id = self.dom.end(id);
+                continue;
+            }
+            let chars = if self.dom.tag(id) == Tag::Text { self.amount(id).chars } else { 0 };
+            if chars >= MIN_TEXT {
+                all += chars;
+                named += if self.names_consent(self.dom.text(id)) { chars } else { 0 };
+            }
+            id += 1;
+        }
+        2 * named >= all
+    }
+
+    /// Returns true if the title or the URL of the page names consent, or a text outside of the element and of links
+    /// speaks of it.
     fn is_about_consent(&self, banner: u32) -> bool {
+        let titles = self.dom.find_all(0..self.body, Tag::Title);
+        let mut texts = titles.flat_map(|title| self.dom.find_all(title..self.dom.end(title), Tag::Text));
+        if texts.any(|text| self.names_consent(self.dom.text(text)))
+            || self.url.is_some_and(|url| self.names_consent(url.path()))
+        {
+            return true;
+        }
         let mut id = self.body + 1;
         while id < self.dom.end(self.body) {
             let tag = self.dom.tag(id);
@@ -189,6 +227,15 @@ impl Page<'_> {
         self.is_button(id)
             && is_short()
             && self.rules.sweep.is_match(&text::fold_lower(&self.visible_text(id)))
+    }
+
+    /// Returns true for a button that accepts all cookies.
+    fn accepts_all(&self, id: u32) -> bool {
+        let may_be_button = !matches!(self.dom.tag(id), Tag::Text | Tag::P | Tag::Li | Tag::Td | Tag::Img);
+        may_be_button && self.is_button(id) && (1..=MAX_BUTTON).contains(&self.amount(id).chars) && {
+            let label = text::fold_lower(&self.visible_text(id));
+            self.rules.consent.sweep.accept.iter().any(|phrase| label.contains(phrase.as_str()))
+        }
     }
 
     /// Returns true for an overlay with a button that is not too long and no article.

@@ -151,6 +151,8 @@ pub(crate) struct Phrases {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sweep {
     pub(crate) tokens: Vec<String>,
+    /// Lower-case phrases of a button that accepts all cookies.
+    pub(crate) accept: Vec<String>,
     pub(crate) phrases: Vec<String>,
     pub(crate) max_words: u32,
     pub(crate) max_share: f32,
