@@ -121,6 +121,22 @@ fn tables_that_arrange_a_page_are_boxes() {
 }
 
 #[test]
+fn heading_in_a_cell_of_its_own_stays() {
+    let read = |heading: &str| {
+        let page = format!(
+            "<title>Ferry runs in winter</title><body><table><tr><td><h1>{heading}</h1></td></tr>\
+             <tr><td><div>{}</div></td></tr></table></body>",
+            paragraphs(0..4)
+        );
+        let url = url::Url::parse("https://harbour.example/boats/ferry").unwrap();
+        let extractor = PageExtractor::new(Options::default()).unwrap();
+        extractor.extract(&Input::new(page.as_bytes()).with_url(&url).with_content_type("text/html")).content
+    };
+    let text = read("Ferry runs in winter");
+    assert!(text.starts_with("# Ferry runs in winter") && text.contains("number 3 leaves"), "{text}");
+}
+
+#[test]
 fn lines_between_empty_lines_are_chosen_like_paragraphs() {
     let teasers: String =
         (0..12).map(|n| format!("<li>Popular boat number {n}, seen at the pier on Monday</li>")).collect();

@@ -2,7 +2,7 @@
 //!
 //! It is the lead of an article, often in larger type (standfirst, lede, Vorspann, chapeau), or prose.
 
-use super::prune;
+use super::{layout, prune};
 use crate::{dom::Tag, page::Page, rules::Roles, selection::Selection, sentence, text};
 use std::ops::RangeInclusive;
 
@@ -72,6 +72,33 @@ pub(super) fn add_prose(
     selection.words += found.iter().map(|id| prune::kept(page, *id, &selection.drop).words).sum::<u32>();
     selection.roots.extend(found);
     selection.roots.sort_unstable();
+}
+
+/// Adds the heading with the title if it stands in another cell of a table that arranges the page, above its text,
+/// whose first root is `first`. Cells are boxes, so the container of the text is its cell.
+pub(super) fn add_heading(
+    page: &Page<'_>,
+    selection: &mut Selection,
+    mask: &[bool],
+    first: Option<u32>,
+    title: Option<&str>,
+) {
+    let dom = &page.dom;
+    let (Some(heading), Some(first)) = (page.heading, first) else { return };
+    let tables = dom.ancestors(heading).filter(|up| dom.tag(*up) == Tag::Table);
+    let is_above = dom.end(heading) <= first
+        && dom.tag(heading).heading_level().is_some()
+        && tables.into_iter().any(|table| first < dom.end(table) && layout::is_part(page, table));
+    if is_above
+        && page.amount_in(dom.end(heading)..first).words <= MAX_BETWEEN
+        && is_title(page, heading, title)
+        && !prune::is_masked(page, heading, mask)
+        && !selection.roots.contains(&heading)
+    {
+        selection.words += page.amount(heading).words;
+        selection.roots.push(heading);
+        selection.roots.sort_unstable();
+    }
 }
 
 /// Returns true if a heading says the title that the page declares.

@@ -263,6 +263,7 @@ fn complete(
     }
     if !how.product {
         lead::add_prose(page, selection, mask, first, metadata.title.as_deref());
+        lead::add_heading(page, selection, mask, first, metadata.title.as_deref());
     }
     if options.comments {
         comments::add(page, selection, outside);
