@@ -29,7 +29,6 @@ mod trafilatura;
 pub(crate) mod unseen;
 
 pub(crate) use begin::find_heading;
-pub(crate) use layout::LayoutParts;
 
 use crate::{
     explain,

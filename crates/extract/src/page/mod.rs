@@ -9,7 +9,6 @@ mod parts;
 
 use crate::{
     budget::Budget,
-    content::LayoutParts,
     dom::{Dom, NONE, Tag},
     rules::{Hit, HostFilters, KnownNames, Part, Pass, Roles, Rules},
     trace::Trace,
@@ -74,8 +73,8 @@ pub(crate) struct Page<'a> {
     pub(crate) heading: Option<u32>,
     /// The body, or the document without one (framesets).
     pub(crate) body: u32,
-    /// Parts of tables that arrange the page; found on first use.
-    pub(crate) layout: OnceCell<LayoutParts>,
+    /// Tables that arrange the page, and their cells, in order; found on first use.
+    pub(crate) layout: OnceCell<Vec<u32>>,
     /// Notes for an explanation, if requested.
     pub(crate) trace: Trace,
     /// Remaining budget of the page.
