@@ -87,7 +87,8 @@ impl Crawl {
 fn summary(done: &Done) -> Vec<String> {
     let names = ["changes", "status", "no record", "pages", "next"];
     let is_of_pages = |line: &&str| names.iter().any(|name| line.trim_start().starts_with(name));
-    let first = done.stderr.lines().find(|line| line.contains(" records from ")).unwrap();
+    let first =
+        done.stderr.lines().find(|line| line.contains(" from ") && line.ends_with(" failed")).unwrap();
     let counts = [first.split(" in ").next().unwrap(), first.rsplit(", ").next().unwrap()].join(", ");
     let others = done.stderr.lines().filter(is_of_pages).map(str::to_owned);
     std::iter::once(counts).chain(others).collect()
@@ -178,7 +179,7 @@ fn failed_pages_are_retried_while_workers_run() {
     eventually("pages fail", || count(failed) > 0);
     (1..=4).for_each(|n| crawl.site.set(&format!("/{n}.html"), |page| page.status = None));
     let again = run(&mut worker(&["retry-errors"], "b")).expect(0);
-    assert!(again.stderr.contains("failed URLs again"), "{}", again.stderr);
+    assert!(again.stderr.contains("failed URL") && again.stderr.contains(" again"), "{}", again.stderr);
     first.wait().expect(0);
     // pages may have failed between the query of the command and the new answers of the site
     let left = count(failed);

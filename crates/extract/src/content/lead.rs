@@ -74,8 +74,8 @@ pub(super) fn add_prose(
     selection.roots.sort_unstable();
 }
 
-/// Adds the heading with the title if it stands in another cell of a table that arranges the page, above its text,
-/// whose first root is `first`. Cells are boxes, so the container of the text is its cell.
+/// Adds the heading with the title if it stands above the text, in another cell of a table that arranges the page.
+/// The first root of the text is `first`. Cells are boxes, so the container of the text is its cell.
 pub(super) fn add_heading(
     page: &Page<'_>,
     selection: &mut Selection,

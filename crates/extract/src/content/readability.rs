@@ -23,7 +23,7 @@ const SECTION_PROSE: u32 = 400;
 /// Ancestor levels that get points from a paragraph.
 const MAX_ANCESTORS: usize = 5;
 
-/// What gives points to a container.
+/// Kind of text that gives points to a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Points {
     /// Paragraphs.

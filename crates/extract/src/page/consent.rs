@@ -140,8 +140,8 @@ impl Page<'_> {
         2 * named >= all
     }
 
-    /// Returns true if the title or the URL of the page names consent, or a text outside of the element and of links
-    /// speaks of it.
+    /// Returns true if the page is about consent. Its title or URL names consent, or a text outside of the element
+    /// and of links speaks of it.
     fn is_about_consent(&self, banner: u32) -> bool {
         let titles = self.dom.find_all(0..self.body, Tag::Title);
         let mut texts = titles.flat_map(|title| self.dom.find_all(title..self.dom.end(title), Tag::Text));
