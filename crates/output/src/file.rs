@@ -53,7 +53,8 @@ impl FileOutput {
             && opened.length > 0
             && !ends_a_line(path, opened.length).map_err(|e| opened.fail(e))?
         {
-            // the last line is incomplete, so no record is appended to it
+            let file = &opened.name;
+            tracing::warn!(file, "the last line is incomplete; it stays, and records follow on a new line");
             opened.write(b"\n")?;
         }
         Ok(opened)
