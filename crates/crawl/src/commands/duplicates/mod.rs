@@ -109,7 +109,7 @@ fn summarize(findings: &Findings, origin: &Origin) {
     let unreadable: u64 = origin.inputs.iter().flat_map(|input| input.unreadable.values()).sum();
     say(&format!(
         "{}, {}; {} of duplicates with {} besides the canonical ones; {} in other languages, {} unreadable",
-        counted(findings.documents.len() as u64, "document"),
+        counted(u64::from(findings.documents.len()), "document"),
         counted(findings.documents.distinct().len() as u64, "different text"),
         counted(groups.len() as u64, "group"),
         counted(redundant as u64, "document"),
