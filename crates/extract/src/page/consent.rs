@@ -17,8 +17,8 @@ const MAX_NODES: u32 = 5_000;
 const MAX_LEVELS: usize = 32;
 /// At most one part of so many of the page's other prose is on the other side of such a banner.
 const EDGE: u32 = 4;
-/// Maximum buttons of a page that are examined.
-const MAX_BUTTONS: u32 = 16;
+/// Maximum buttons of a page that accept all cookies. A page with more keeps its text.
+const MAX_BUTTONS: usize = 16;
 /// Maximum characters of a button.
 const MAX_BUTTON: u32 = 40;
 
@@ -54,16 +54,17 @@ impl Page<'_> {
     /// words that say to what. A page with several such boxes, or that speaks of consent elsewhere, is about it.
     /// Returns true if there was one.
     fn remove_unnamed_banner(&mut self) -> bool {
-        let (mut banner, mut left) = (None, MAX_BUTTONS);
-        let mut id = self.body + 1;
-        while id < self.dom.end(self.body) && !self.budget.is_over() {
-            let is_button = self.gone[id as usize] == HiddenReason::No && self.accepts_all(id);
-            let found = if is_button { self.banner_around(id) } else { None };
-            if is_button && left == 0 || found.is_some() && banner.is_some() {
+        let buttons = self.accept_buttons();
+        if buttons.len() > MAX_BUTTONS {
+            return false;
+        }
+        let mut banner = None;
+        for button in buttons {
+            let is_inside = banner.is_some_and(|banner| button < self.dom.end(banner));
+            let found = if is_inside { None } else { self.banner_around(button) };
+            if found.is_some() && banner.is_some() {
                 return false;
             }
-            left -= u32::from(is_button);
-            id = found.map_or(id + 1, |found| self.dom.end(found));
             banner = banner.or(found);
         }
         let Some(banner) = banner.filter(|banner| {
@@ -229,11 +230,22 @@ impl Page<'_> {
             && self.rules.sweep.is_match(&text::fold_lower(&self.visible_text(id)))
     }
 
-    /// Returns true for a button that accepts all cookies.
-    fn accepts_all(&self, id: u32) -> bool {
-        let may_be_button = !matches!(self.dom.tag(id), Tag::Text | Tag::P | Tag::Li | Tag::Td | Tag::Img);
-        may_be_button && self.is_button(id) && (1..=MAX_BUTTON).contains(&self.amount(id).chars) && {
-            let label = text::fold_lower(&self.visible_text(id));
+    /// Visible buttons that accept all cookies, in order.
+    fn accept_buttons(&self) -> Vec<u32> {
+        let dom = &self.dom;
+        let by_role = dom.with_attr(local_name!("role")).filter(|(_, role)| *role == "button");
+        let by_tag = dom.find_all(self.body..dom.end(self.body), Tag::Button);
+        let mut buttons: Vec<u32> = by_role.map(|(id, _)| id).chain(by_tag).collect();
+        buttons.retain(|id| self.gone[*id as usize] == HiddenReason::No && self.accepts_all(*id));
+        buttons.sort_unstable();
+        buttons.dedup();
+        buttons
+    }
+
+    /// Returns true for the label of a button that accepts all cookies.
+    fn accepts_all(&self, button: u32) -> bool {
+        button > self.body && (1..=MAX_BUTTON).contains(&self.amount(button).chars) && {
+            let label = text::fold_lower(&self.visible_text(button));
             self.rules.consent.sweep.accept.iter().any(|phrase| label.contains(phrase.as_str()))
         }
     }

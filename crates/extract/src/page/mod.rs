@@ -284,11 +284,13 @@ impl<'a> Page<'a> {
     /// bytes.
     pub(crate) fn push_text(&self, id: u32, most: usize, accept: impl Fn(u32) -> bool, out: &mut String) {
         let dom = &self.dom;
-        // ends of the blocks around the node, below the element
-        let mut open: Vec<u32> = Vec::new();
+        // ends of the blocks around the node, below the element; `next` is the innermost
+        let (mut open, mut next): (Vec<u32>, u32) = (Vec::new(), u32::MAX);
         for node in (id..dom.end(id)).filter(|node| accept(*node)) {
-            while open.pop_if(|end| *end <= node).is_some() {
+            while next <= node {
                 out.push(' ');
+                open.pop();
+                next = open.last().copied().unwrap_or(u32::MAX);
             }
             let tag = dom.tag(node);
             if tag == Tag::Text {
@@ -300,7 +302,8 @@ impl<'a> Page<'a> {
                 out.push(' ');
             } else if tag.is_block() && node != id {
                 out.push(' ');
-                open.push(dom.end(node));
+                next = dom.end(node);
+                open.push(next);
             }
         }
     }
