@@ -32,11 +32,8 @@ pub(super) fn add_prose(
     title: Option<&str>,
 ) {
     let dom = &page.dom;
-    let (Some(heading), Some(first)) = (page.heading, first) else { return };
+    let Some((heading, first)) = heading_above(page, first) else { return };
     let from = dom.end(heading);
-    if from >= first {
-        return;
-    }
     let is_title = is_title(page, heading, title);
     let has_heading = || (first..dom.end(first)).any(|id| dom.tag(id) == Tag::H1 && is_heading(page, id));
     if !is_title && (page.amount_in(from..first).words > MAX_BETWEEN || has_heading()) {
@@ -84,12 +81,10 @@ pub(super) fn add_heading(
     title: Option<&str>,
 ) {
     let dom = &page.dom;
-    let (Some(heading), Some(first)) = (page.heading, first) else { return };
-    let tables = dom.ancestors(heading).filter(|up| dom.tag(*up) == Tag::Table);
-    let is_above = dom.end(heading) <= first
-        && dom.tag(heading).heading_level().is_some()
-        && tables.into_iter().any(|table| first < dom.end(table) && layout::is_part(page, table));
-    if is_above
+    let Some((heading, first)) = heading_above(page, first) else { return };
+    let mut tables = dom.ancestors(heading).filter(|up| dom.tag(*up) == Tag::Table);
+    if dom.tag(heading).heading_level().is_some()
+        && tables.any(|table| first < dom.end(table) && layout::is_part(page, table))
         && page.amount_in(dom.end(heading)..first).words <= MAX_BETWEEN
         && is_title(page, heading, title)
         && !prune::is_masked(page, heading, mask)
@@ -99,6 +94,12 @@ pub(super) fn add_heading(
         selection.roots.push(heading);
         selection.roots.sort_unstable();
     }
+}
+
+/// The heading of the page and the first root of its text, if the heading ends before the text.
+fn heading_above(page: &Page<'_>, first: Option<u32>) -> Option<(u32, u32)> {
+    let (heading, first) = (page.heading?, first?);
+    (page.dom.end(heading) <= first).then_some((heading, first))
 }
 
 /// Returns true if a heading says the title that the page declares.
