@@ -66,9 +66,9 @@ impl Budget {
         }
     }
 
-    /// Returns true if the time was up at the last clock read; reads the clock every [`CALLS_PER_CLOCK_READ`]
-    /// calls. For loop heads: a loop that ended early yields no content, since the next [`Budget::check`]
-    /// ends the page. Its links and metadata so far stay.
+    /// Returns true if the time was up at the last clock read; reads the clock every [`CALLS_PER_CLOCK_READ`] calls.
+    /// For loop heads: a loop that ended early yields no content, since the next [`Budget::check`] ends the page. The
+    /// page keeps the links and metadata so far.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         match self.calls_left.get().checked_sub(1) {

@@ -60,7 +60,7 @@ pub struct Candidate {
     pub taken: bool,
 }
 
-/// Something that was taken out.
+/// A removed part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Removal {

@@ -85,4 +85,3 @@ pub use site::{
     CountedBlock, CountedExtraction, OutlineBlock, PageOutline, SiteArea, SiteEvidence, SiteJudgement,
 };
 pub use words::{count_words, reading_time_minutes};
-// edit 1 13111

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn script_of_a_page_without_text_leads_on() {
+    fn script_of_a_page_without_text_gives_a_link() {
         let script = "<script>window.location.replace('/d')</script>";
         let found = links(&format!("<title>t</title>{script}<body><p>Redirecting</p>"));
         assert_eq!((found[0].url.as_str(), found[0].kind), ("https://a.test/d", LinkKind::Script));

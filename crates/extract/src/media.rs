@@ -94,8 +94,8 @@ pub(crate) fn image(page: &Page<'_>, id: u32) -> Option<Media> {
     (!is_frame).then_some(image)
 }
 
-/// Returns true for a tracking pixel. Its own style shrinks it to a pixel, or hides it without an alternative
-/// text and without a URL for a script. An image that fades in is none.
+/// Returns true for a tracking pixel. Its own style shrinks it to a pixel, or hides it without an alternative text
+/// and without a URL for a script. An image that fades in is no beacon.
 fn is_hidden_beacon(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let Some(style) = dom.attr(id, &local_name!("style")) else { return false };
@@ -288,7 +288,7 @@ fn candidates(set: &str) -> impl Iterator<Item = (f32, &str)> {
             return Some((1.0, single));
         }
         let end = rest.find(',').unwrap_or(rest.len());
-        // the height behind a width says nothing new
+        // a height after the width adds nothing
         let size = rest[..end].split_ascii_whitespace().next().unwrap_or_default();
         let size: Option<f32> = size.trim_end_matches(['w', 'x', 'h']).parse().ok();
         rest = &rest[end..];

@@ -41,7 +41,7 @@ pub(crate) fn compute(page: &Page<'_>, accessible: Option<bool>) -> PageSignals 
         visible_word_count: counts.visible,
         asks_for_javascript: asks || counts.visible < ASKS_WORDS && counts.noscript_asks,
         has_js_root: page.has_js_root,
-        has_empty_root: counts.runs_scripts && page.places.iter().any(|id| is_waiting(page, *id)),
+        has_empty_root: counts.runs_scripts && page.content_roots.iter().any(|id| is_waiting(page, *id)),
         overlay_word_count: counts.overlay,
         noscript_words: counts.noscript,
     }
@@ -121,7 +121,7 @@ fn count_words(page: &Page<'_>, counts: &mut Counts) {
     }
 }
 
-/// Returns true for an inline script of code: its type is none, JavaScript or a module.
+/// Returns true for an inline script of code: it has no type, or that of JavaScript or a module.
 fn is_code(page: &Page<'_>, id: u32) -> bool {
     let kind = page.dom.attr(id, &local_name!("type")).unwrap_or_default().trim().to_ascii_lowercase();
     let code =

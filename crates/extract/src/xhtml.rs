@@ -7,7 +7,7 @@ use crate::plain::essence;
 use memchr::{memchr, memmem};
 use std::borrow::Cow;
 
-/// Elements that end in HTML too: those that are always empty, and those of which HTML reads the slash.
+/// Elements that end in HTML too: elements that are always empty, and elements for which HTML honours the slash.
 const ENDED: [&str; 17] = [
     "area", "base", "basefont", "br", "col", "embed", "frame", "hr", "img", "input", "link", "math", "meta",
     "param", "source", "svg", "wbr",
@@ -17,7 +17,7 @@ const ENDED: [&str; 17] = [
 /// The latter may be nested.
 const KEPT: [(&str, bool); 4] = [("script", false), ("style", false), ("svg", true), ("math", true)];
 
-/// The page with an end tag behind each empty element, if its type is one of XML.
+/// The page with an end tag after each empty element, if its media type is XML.
 pub(crate) fn with_end_tags<'a>(page: &'a str, content_type: Option<&str>) -> Cow<'a, str> {
     let is_xml = content_type.map(essence).is_some_and(|kind| {
         matches!(kind.as_str(), "application/xhtml+xml" | "application/xml" | "text/xml")

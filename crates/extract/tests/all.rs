@@ -3,6 +3,7 @@
 mod asides;
 mod by_site;
 mod choice;
+mod choice_boxes;
 mod cleaner;
 mod declared;
 mod explain;
@@ -16,6 +17,7 @@ mod linear;
 mod manuals;
 mod media;
 mod metadata;
+mod metadata_data;
 mod metadata_dates;
 mod metadata_titles;
 mod mutated;

@@ -5,30 +5,18 @@
 use crawl_extract::{Input, Options, PageExtractor};
 use crawl_model::Extraction;
 
-fn extract_with(html: &str, options: Options) -> Extraction {
+pub(crate) fn extract_with(html: &str, options: Options) -> Extraction {
     let url = url::Url::parse("https://harbour.example/news/2026/05/ferry-timetable").unwrap();
     let extractor = PageExtractor::new(options).unwrap();
     extractor.extract(&Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html"))
 }
 
-fn extract(html: &str) -> Extraction {
+pub(crate) fn extract(html: &str) -> Extraction {
     extract_with(html, Options::default())
 }
 
-const PROSE: &str = "<p>The ferry leaves at seven and at nine, and on Sundays not before ten; bring coins, since the machine \
+pub(crate) const PROSE: &str = "<p>The ferry leaves at seven and at nine, and on Sundays not before ten; bring coins, since the machine \
     takes no cards, and be there early, because the deck holds no more than forty people and their bicycles.</p>";
-
-/// Boxes with a time each, and text about bread.
-fn boxes(stamp: &str) -> String {
-    (0..4)
-        .map(|n| {
-            format!(
-                "<div class=box><b>Reader {n}</b> <i>{stamp}</i><p>Bread number {n} is baked with salt, \
-                with water and with patience, and it is eaten warm, with butter, before the first boat leaves.</p></div>"
-            )
-        })
-        .collect()
-}
 
 #[test]
 fn box_name_does_not_remove_short_chinese_text() {
@@ -52,80 +40,6 @@ fn news_before_the_title_is_removed() {
         );
         let content = extract(&page).content;
         assert!(content.contains("bicycles") && !content.contains("bridge"), "{heading}: {content}");
-    }
-}
-
-#[test]
-fn empty_boxes_between_comments_do_not_break_their_run() {
-    let comment = |n: u32| {
-        format!(
-            "<div class=form></div><div class=entry><b>Reader {n}</b> <i>14.05.2026</i><p>Bread number {n} is baked with \
-            salt, with water and with patience.</p></div><div class=answers></div>"
-        )
-    };
-    let comments = (1..=4).map(comment).collect::<String>();
-    let head = "<meta property='og:type' content='article'>";
-    let page =
-        format!("{head}<body><h1>The timetable</h1><div>{}<div>{comments}</div></div>", PROSE.repeat(3));
-    let content = extract(&page).content;
-    assert!(content.contains("bicycles") && !content.contains("Bread"), "{content}");
-}
-
-#[test]
-fn timestamped_boxes_are_removed_from_an_article() {
-    for stamp in ["2026-05-14 19:23", "14.05.2026", "at 7:37", "3 days ago", "vor 3 Tagen"] {
-        let page = format!(
-            "<meta property='og:type' content='article'><body><div><h1>The timetable</h1>{}</div>{}",
-            PROSE.repeat(3),
-            boxes(stamp)
-        );
-        let content = extract(&page).content;
-        assert!(content.contains("bicycles") && !content.contains("Bread"), "{stamp}: {content}");
-        let comments = extract_with(&page, Options::default().with_comments(true)).content;
-        assert!(comments.contains("Bread"), "{stamp}: {comments}");
-    }
-}
-
-#[test]
-fn dated_reviews_are_removed_from_a_product() {
-    let data = r#"<script type="application/ld+json">{"@type": "Product", "name": "Kettle"}</script>"#;
-    let page = format!(
-        "{data}<body><div><h1>Kettle</h1>{}</div><div>{}</div>",
-        PROSE.repeat(2),
-        boxes("3 days ago")
-    );
-    let content = extract(&page).content;
-    assert!(content.contains("bicycles") && !content.contains("Bread"), "{content}");
-}
-
-#[test]
-fn duplicate_boxes_are_removed() {
-    let slide = |n: u32| {
-        format!(
-            "<div class=slide><h3>Harbour {n}</h3><p>Its ferry number {n} sails for the island at noon.</p></div>"
-        )
-    };
-    let slides: String = [1, 2, 3, 1, 2, 3].map(slide).concat();
-    let page = format!("<body><h1>Ferries</h1>{PROSE}<div class=track>{slides}</div>");
-    let content = extract(&page).content;
-    for n in 1..=3 {
-        assert_eq!(content.matches(&format!("Its ferry number {n} sails")).count(), 1, "{content}");
-    }
-    // An article may repeat a text, and parts between headings are text.
-    let article = format!("<meta property='og:type' content='article'>{page}");
-    assert_eq!(extract(&article).content.matches("Harbour 1").count(), 2);
-    let parts = format!("<body><h1>Ferries</h1>{PROSE}<h2>In May</h2>{0}<h2>In June</h2>{0}", slide(1));
-    assert_eq!(extract(&parts).content.matches("Its ferry number 1 sails").count(), 2);
-}
-
-#[test]
-fn dated_entries_stay_if_they_are_the_page() {
-    let live = r#"<script type="application/ld+json">{"@type": "LiveBlogPosting", "headline": "The storm"}</script>"#;
-    let lead = PROSE.repeat(3);
-    for (data, lead) in [(live, lead.as_str()), ("", "")] {
-        let page = format!("{data}<body><main><h1>The storm</h1>{lead}{}</main>", boxes("19:23"));
-        let content = extract(&page).content;
-        assert!(content.contains("Bread number 0") && content.contains("Bread number 3"), "{content}");
     }
 }
 
@@ -395,52 +309,6 @@ fn lists_of_links_to_other_sites_are_content() {
     let no_prose = "<p>Every map is kept in the tower.</p>";
     assert!(!has_list(["shop.test"; 2], no_prose));
     assert!(has_list(["maps.test", "library.test"], no_prose));
-}
-
-#[test]
-fn named_reviews_are_removed_from_a_product() {
-    let page = |data: &str, text: &str, reviews: &str| {
-        format!(
-            "<body>{data}<main><h1>Bread knife</h1>{text}<div {reviews}><h3>Harbour</h3><p>I cut bread with it \
-            on each day of the summer, and it is as sharp as on the first one, which says much about the steel and about \
-            the bread.</p></div></main>"
-        )
-    };
-    let has_review = |page: &str| extract(page).content.contains("on each day of the summer");
-    let data = r#"<script type="application/ld+json">{"@type":"Product","name":"Bread knife"}</script>"#;
-    for named in ["class=customer-reviews", "id=judgeme_product", "itemprop=review"] {
-        assert!(!has_review(&page(data, PROSE, named)), "{named}");
-        assert!(has_review(&page("", PROSE, named)), "{named}");
-        assert!(has_review(&page(data, "", named)), "{named}: nearly all of the page");
-    }
-    assert!(has_review(&page(data, PROSE, "class=notes")));
-    let all = Options::default().with_comments(true);
-    assert!(
-        extract_with(&page(data, PROSE, "class=customer-reviews"), all)
-            .content
-            .contains("as on the first one")
-    );
-}
-
-#[test]
-fn second_copy_of_an_article_is_removed() {
-    let head = "<meta property='og:type' content='article'><body><article><h1>The ferry</h1>";
-    let long = PROSE.replace(
-        "</p>",
-        " A ticket for the day costs less than two single ones, and children ride for nothing if they sit on the upper deck.</p>",
-    );
-    let text = |days: &[&str]| days.iter().map(|day| long.replace("Sundays", day)).collect::<String>();
-    let days = ["Mondays", "Tuesdays", "Fridays", "Saturdays"];
-    let count = |second: &str| {
-        let content = extract(&format!("{head}{}{second}</article>", text(&days))).content;
-        days.map(|day| content.matches(day).count())
-    };
-    let copy = format!("<h2>The ferry, for printing</h2>{}", text(&["Mondays", "Fridays", "Saturdays"]));
-    assert_eq!(count(&copy), [1; 4]);
-    // one paragraph, another order, and new text between the paragraphs
-    assert_eq!(count(&text(&["Mondays"])), [2, 1, 1, 1]);
-    assert_eq!(count(&text(&["Saturdays", "Fridays", "Mondays"])), [2, 1, 2, 2]);
-    assert_eq!(count(&text(&["Mondays", "Sundays", "Tuesdays"])), [2, 2, 1, 1]);
 }
 
 #[test]

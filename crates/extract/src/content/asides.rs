@@ -73,7 +73,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], comments: bool) -> Vec<u3
                 page.trace.mark(id, "a box whose title leads away from the article");
                 found.push(id);
             }
-            // a box that is out has no further titles
+            // titles within a masked box need no check
             if let Some(last) = found.last().filter(|last| dom.end(**last) > id) {
                 id = dom.end(*last);
                 continue;

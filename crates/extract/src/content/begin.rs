@@ -5,7 +5,7 @@ use crate::{dom::Tag, page::Page, text};
 
 /// Minimum characters of a title; a shorter one may be the name of a section.
 const MIN_TITLE: usize = 12;
-/// Maximum nodes of an element that holds only a title, since reading it costs time.
+/// Maximum nodes of an element that may consist of the title.
 const MAX_NODES: u32 = 50;
 /// Minimum characters of prose after the heading of the article.
 const MIN_PROSE: u32 = 200;
@@ -33,7 +33,7 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], title: Option<&str>) {
     }
 }
 
-/// Masks further articles after the one with the heading of the page, since sites add the next ones below it.
+/// Masks further articles after the one with the heading of the page. Sites show the next articles below it.
 pub(super) fn mask_next(page: &Page<'_>, mask: &mut [bool]) {
     let dom = &page.dom;
     let Some(heading) = page.heading else { return };

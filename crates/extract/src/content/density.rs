@@ -94,7 +94,7 @@ impl Words {
         Self(sums)
     }
 
-    /// Words of a subtree, and those of them in paragraphs.
+    /// Words of a subtree, and words in its paragraphs.
     fn in_subtree(&self, page: &Page<'_>, id: u32) -> (u32, u32) {
         let (from, to) = (self.0[id as usize], self.0[page.dom.end(id) as usize]);
         (to.0 - from.0, to.1 - from.1)

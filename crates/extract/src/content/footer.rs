@@ -26,8 +26,8 @@ fn is_named(page: &Page<'_>, id: u32) -> bool {
         || page.dom.attr(id, &local_name!("role")) == Some("contentinfo")
 }
 
-/// The node after which a page has next to no text outside of its frame. Menus, dialogs and side bars may stand
-/// behind a footer.
+/// The node after which a page has next to no text outside of its frame. Menus, dialogs and side bars may follow a
+/// footer.
 pub(super) fn text_end(page: &Page<'_>) -> u32 {
     let dom = &page.dom;
     let Some(heading) = page.heading else { return dom.len() };

@@ -70,7 +70,7 @@ fn enclosing_box(page: &Page<'_>, left: &Left, text: u32) -> Option<u32> {
         found = up;
         up = dom.parent(up);
     }
-    // A paragraph beside those of the text is the text's own note on its rights.
+    // A paragraph next to those of the text is the text's own note on its rights.
     let beside_text = || {
         let parent = dom.parent(found);
         let beside = left.of_nodes(page, parent..dom.end(parent));

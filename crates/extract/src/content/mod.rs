@@ -44,16 +44,15 @@ use readability::Points;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PruneSettings {
     favor: Favor,
-    /// True if the page calls itself an article: then lists of links lead away from it, however long their
-    /// links are.
+    /// True if the page is an article. Lists of links are then no content, however long their links are.
     article: bool,
-    /// True if its own data says so, not only its appearance.
+    /// True if the data of the page declare it an article, not only its score.
     declared: bool,
-    /// True if its data call it a recipe or the like, so that lists count as much as prose.
+    /// True if the data of the page declare a recipe or the like, whose lists count as much as prose.
     listed: bool,
-    /// Its data call it a product.
+    /// True if the data of the page declare a product.
     product: bool,
-    /// Node at which the text of the page ends; after it only the frame follows.
+    /// Node at which the text of the page ends and its footer begins.
     text_end: u32,
     /// True if the page is so similar to an article that the larger candidate may not consist of links.
     guarded: bool,
@@ -87,7 +86,8 @@ impl PruneSettings {
 fn is_collection(page: &Page<'_>, metadata: &PageMetadata) -> bool {
     let rules = &page.rules.extraction.choice;
     let is_start = page.url.is_some_and(|url| url.path() == "/" && url.query().is_none());
-    // A site of one article has it there. Dates of the first teasers are elements, or stand in the text.
+    // The start page of a single-article site has the date in its data. Dates of teasers are in elements or in the
+    // text.
     let is_dated = || matches!(metadata.sources.published.as_deref(), Some("meta" | "json_ld"));
     let is_article = match metadata.og_type.as_deref() {
         Some("website") => false,
@@ -115,7 +115,7 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Creates a choice that gets the whole last pass.
+    /// Creates a choice with the whole last pass.
     const fn new(selection: Selection, extractor: Extractor, reason: String) -> Self {
         Self { selection, extractor, reason, polish: Polish::Whole, listed: 0.0, is_product: false }
     }
@@ -181,7 +181,7 @@ pub(crate) fn choose(
     teasers::mask(page, &mut mask, teaser_share(page, how), how.article);
     let outside = mask.clone();
     anchor::mask(page, &mut mask);
-    let asides = mask_other_news(page, metadata, &mut mask, how, options);
+    let asides = mask_surroundings(page, metadata, &mut mask, how, options);
     let readable = readable(page, &mask, how, Points::Paragraphs);
     let blocks = trafilatura::candidate(page, &mask, how)
         .inspect(|s| explain::candidate(page, "trafilatura", s))
@@ -255,7 +255,7 @@ fn complete(
     options: &Options,
 ) {
     let first = selection.roots.first().copied();
-    // Content beside its anchor is recognised by its kind.
+    // Content outside of its anchor is recognised by its kind.
     if how.article {
         prune::drop_forms(page, selection);
         lead::add(page, selection, outside, metadata.description.as_deref());
@@ -271,7 +271,7 @@ fn complete(
 
 /// Masks text around an article or a product: news before the title, comments and reviews, titled boxes that
 /// lead away. Returns these boxes.
-fn mask_other_news(
+fn mask_surroundings(
     page: &Page<'_>,
     metadata: &PageMetadata,
     mask: &mut [bool],

@@ -1,4 +1,4 @@
-//! Elements with the opening of a page's text whose tag or name is that of the page's frame.
+//! Elements with the beginning of a page's text, although their tag or name is typical of a page frame.
 
 use crate::page::Page;
 

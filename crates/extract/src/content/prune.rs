@@ -148,8 +148,8 @@ fn is_wrapper(page: &Page<'_>, id: u32, tag: Tag, whole: Amount, how: PruneSetti
 
 /// Returns true for a part after the text, which may be longer than much of a short text.
 ///
-/// The part is the page's footer. Or its names are those of such parts, and more prose precedes it than is in
-/// it and after it.
+/// The part is the page's footer. Or it has a name of such parts, and more prose precedes it than is in it and after
+/// it.
 fn is_behind_text(page: &Page<'_>, id: u32, how: PruneSettings) -> bool {
     let prose = |nodes: Range<u32>| page.amount_in(nodes).prose;
     page.roles[id as usize].has(if how.article && !how.product { BEHIND_ARTICLE } else { Roles::FOOTER })
@@ -340,9 +340,8 @@ fn is_link_list(page: &Page<'_>, id: u32, density: f32, link_chars: u32) -> bool
         && amount.prose * 5 < amount.chars
 }
 
-/// Returns true for a list or a paragraph most of whose links lead to other sites, such as the sources of a
-/// text. Navigation stays on its site. Behind the last paragraph of an article, a list of links to one other
-/// site is an offer.
+/// Returns true for a list or a paragraph with links mostly to other sites, such as the sources of a text. Navigation
+/// stays on its site. Behind the last paragraph of an article, a list of links to one other site is an offer.
 fn is_reference_list(page: &Page<'_>, id: u32, root: u32, how: PruneSettings) -> bool {
     let dom = &page.dom;
     let is_list = matches!(dom.tag(id), Tag::Ul | Tag::Ol | Tag::Dl);

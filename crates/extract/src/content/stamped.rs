@@ -6,7 +6,7 @@ use crate::{dom::Tag, page::Page, rules::PruneRules};
 use html5ever::local_name;
 use std::ops::Range;
 
-/// Fewer boxes are no list.
+/// Minimum boxes of a list.
 const MIN_BOXES: usize = 3;
 /// Maximum bytes of a text that is a time.
 const MAX_STAMP: usize = 60;

@@ -16,8 +16,8 @@ const MAX_MEAN_WORDS: u32 = 40;
 /// Minimum share of a heading inside a link.
 const LINKED: f32 = 0.8;
 
-/// Masks teasers, unless they are so much of the page that it is a list of them. In an article the share of
-/// those behind the text does not matter.
+/// Masks teasers, unless they are so much of the page that it is a list of them. In an article the share of teasers
+/// after the text does not matter.
 pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32, article: bool) {
     let cards = cards(page, mask);
     let Some(first) = cards.first() else { return };
@@ -32,7 +32,8 @@ pub(super) fn mask(page: &Page<'_>, mask: &mut [bool], max_share: f32, article: 
         },
         (true, false) => return,
     };
-    // The items of an article that is a list stand within it. They say more than teasers do, and are not cut.
+    // The items of an article that is a list stand within it. Longer boxes are content and stay, unless most of them
+    // are cut.
     let are_teasers = words <= cards.len() as u32 * MAX_MEAN_WORDS
         || 2 * cards.iter().filter(|id| is_cut(page, **id)).count() > cards.len();
     for id in cards.into_iter().filter(|id| are_teasers || *id >= end) {

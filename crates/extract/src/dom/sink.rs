@@ -54,7 +54,7 @@ struct Inner<'a> {
     nodes: Vec<Link>,
     /// Memory of the names.
     arena: &'a Arena<Name>,
-    /// Each element name once; the first is that of text and document.
+    /// Each element name once. The first one is for text nodes and the document.
     names: Vec<&'a Name>,
     /// Index in `names` by name.
     known: FxHashMap<(Namespace, LocalName), u32>,
@@ -441,7 +441,7 @@ fn flatten(inner: Inner<'_>) -> Dom {
             (at, parent) = (link.first, id);
             continue;
         }
-        // Climbs to the next sibling; each node left behind is complete.
+        // Goes up to the next sibling; each node that is left is complete.
         loop {
             if at == 0 {
                 let mut dom = Dom {

@@ -74,7 +74,7 @@ fn one_line_end(html: &str) -> Cow<'_, str> {
 /// Maximum bytes of a page: positions in its tree have 32 bits. The rest is left out.
 const MAX_PAGE: usize = 1 << 31;
 
-/// Maximum bytes of a page whose tokens share a copy of it.
+/// Maximum bytes of a page of which all tokens share one copy.
 const MAX_SHARED: usize = 1 << 20;
 
 /// Bytes of text in one token.

@@ -17,8 +17,8 @@ impl PageExtractor {
         blocks
     }
 
-    /// Extracts a page while further pages of its site are expected. It counts the blocks, and corrects the
-    /// extraction if the evidence so far says that it missed the content.
+    /// Extracts a page of a running crawl. Counts its blocks, and corrects the extraction if the evidence so far
+    /// shows that it missed the content.
     #[must_use]
     pub fn extract_and_count(&self, input: &Input<'_>, evidence: Option<&SiteEvidence>) -> CountedExtraction {
         let mut site = SiteUse::Crawl { evidence, blocks: Vec::new(), is_doubtful: false };
@@ -26,8 +26,8 @@ impl PageExtractor {
         let SiteUse::Crawl { blocks, is_doubtful, .. } = site else {
             return CountedExtraction { extraction, blocks: Vec::new(), is_doubtful: false };
         };
-        let is_mended = extraction.extractor == Extractor::SiteTemplate;
-        CountedExtraction { extraction, blocks, is_doubtful: is_doubtful && !is_mended }
+        let is_corrected = extraction.extractor == Extractor::SiteTemplate;
+        CountedExtraction { extraction, blocks, is_doubtful: is_doubtful && !is_corrected }
     }
 
     /// Extracts a page by evidence from other pages of its site, which must be
@@ -45,8 +45,8 @@ impl PageExtractor {
         self.extract_and_count(input, Some(evidence)).extraction
     }
 
-    /// Outlines a page: its template, and its blocks with evidence from other pages of its site. Plain text
-    /// has none.
+    /// Outlines a page: its template, and its blocks with the evidence from other pages of its site. Plain text has
+    /// no outline.
     #[must_use]
     pub fn outline(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Option<PageOutline> {
         let mut outline = None;

@@ -40,8 +40,7 @@ fn push_head(out: &mut String, text: &str) {
     out.push_str(text::head(text, LANGUAGE_SAMPLE - out.len().min(LANGUAGE_SAMPLE)));
 }
 
-/// Rest of a text behind the code, the URL or the target of a link with which it begins. A text that begins
-/// with none of them loses one character.
+/// Rest of a text after a leading code, URL or link target. A text that begins with none of them loses one character.
 fn behind_markup(text: &str) -> &str {
     let behind = |from: usize, end: u8| {
         let at = memchr::memchr2(end, b'\n', &text.as_bytes()[from..]);
@@ -72,8 +71,8 @@ fn behind_markup(text: &str) -> &str {
 /// Minimum backticks around a block of code.
 const BLOCK_FENCE: usize = 3;
 
-/// Function words of English. Other languages in Latin letters have few of them. In English prose they are a
-/// seventh of all words.
+/// Function words of English. Texts of other languages in Latin letters have few of these words. In English prose
+/// they are a seventh of all words.
 const ENGLISH_WORDS: [&str; 10] =
     ["the", "and", "with", "this", "that", "from", "which", "are", "have", "you"];
 /// Minimum share of those words in an English text: one in this many.
@@ -83,8 +82,8 @@ const MIN_ENGLISH_WORDS: usize = 6;
 /// Maximum share of bytes outside ASCII in an English text: one in this many.
 const NON_ASCII_DIVISOR: usize = 32;
 
-/// Returns true for a text with the function words of English. A comparison of trigrams looks up 13,500 of them
-/// whatever the length of the text. Half of the pages of the web are English, so this test precedes it.
+/// Returns true for a text with the function words of English. The comparison of trigrams looks up 13,500 trigrams
+/// for any length of text. Half of the pages of the web are English, so this test precedes it.
 fn is_english(sample: &str) -> bool {
     let ascii = sample.bytes().filter(u8::is_ascii).count();
     if (sample.len() - ascii) * NON_ASCII_DIVISOR > sample.len() {
@@ -99,8 +98,7 @@ fn is_english(sample: &str) -> bool {
     known >= MIN_ENGLISH_WORDS && known * ENGLISH_DIVISOR >= words
 }
 
-/// Divisor of a text's letters: with more than this part in another script, the language is one of that
-/// script.
+/// Divisor of a text's letters: with a larger part in another script, the language uses that script.
 const FOREIGN_SCRIPT_DIVISOR: usize = 5;
 
 /// Sample for language identification: without Latin letters if a fifth of all is of another script. Manuals

@@ -1,4 +1,4 @@
-//! The one call.
+//! Extraction of one page: the steps, and their order.
 
 mod by_site;
 mod language;
@@ -72,7 +72,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Extracts pages by one set of options and rules. Immutable; one serves all threads of a process.
+/// Extracts pages by one set of options and rules. It is immutable, so all threads of a process can share it.
 #[derive(Clone, Debug)]
 pub struct PageExtractor {
     options: Options,
@@ -201,8 +201,8 @@ impl PageExtractor {
         (extraction, explanation)
     }
 
-    /// Text of the page's embedded data, if it has more words than `least` and enough for a text. Its markup
-    /// is parsed as a separate page.
+    /// Text of the page's embedded data, if it has more words than `least` and the minimum of a text. Its markup is
+    /// parsed as a separate page.
     fn embedded(&self, page: &Page<'_>, json: &JsonLd, least: u32, is_product: bool) -> Option<String> {
         let html = embedded::find(page, json)?;
         let parsed = dom::parse_within(&html, &self.options.limits, page.budget);
@@ -248,8 +248,8 @@ impl PageExtractor {
         (extraction, explanation)
     }
 
-    /// Runs the steps of an extraction, each into its fields. `None` if the time was up before the last: then
-    /// the content is still empty, and earlier results stay.
+    /// Runs the steps of an extraction, each into its fields. Returns `None` if the time ran out before the last
+    /// step: the content is empty then, and earlier results stay.
     fn read(
         &self,
         page: &mut Page<'_>,
@@ -301,7 +301,7 @@ impl PageExtractor {
         site.written(written.extractor);
         budget.check()?;
         if !page.trace.is_on() {
-            // For a large page these are as large as the page.
+            // The amounts of a large page take as much memory as the page.
             page.forget_amounts();
         }
         let blocks =
@@ -392,8 +392,8 @@ struct Written {
     hidden_words: u32,
 }
 
-/// Shows `noscript` or hidden parts, whichever is more, if the page is nearly empty without scripts, or has menus
-/// alone besides a long `noscript`. Returns the name of the shown part.
+/// Shows a page's `noscript`, if that has more words than a thin page or a page of menus. Otherwise shows the hidden
+/// parts of a thin page. Returns a note on the shown part.
 fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static str> {
     let amount = page.amount(page.body);
     let thin = page.rules.extraction.words.thin;
@@ -416,7 +416,7 @@ fn reveal_if_thin(page: &mut Page<'_>, noscript_words: u32) -> Option<&'static s
     None
 }
 
-/// Returns true if a `noscript` asks the reader to enable scripts: it is a message and no replacement.
+/// Returns true if a `noscript` asks the reader to enable scripts, so it is no replacement for the content.
 fn asks_for_scripts(page: &Page<'_>) -> bool {
     let mut texts =
         page.dom.of_kind(|tag| tag == Tag::Noscript).map(|id| text::fold_lower(&page.dom.raw_text(id)));

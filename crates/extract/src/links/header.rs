@@ -16,8 +16,8 @@ pub struct HeaderLinks {
 /// Maximum links of one header field.
 const MAX_LINKS: usize = 1_000;
 
-/// Reads a `Link` header of a page in `language`, if that is known. Its addresses are relative to the URL of the answer, whatever
-/// the page says.
+/// Reads a `Link` header of a page in `language`, if that is known. Its URLs are relative to the URL of the response,
+/// regardless of a base element.
 #[must_use]
 pub fn of_header(value: &str, base: &Url, language: Option<&str>) -> HeaderLinks {
     let mut found = HeaderLinks::default();
@@ -34,7 +34,7 @@ pub fn of_header(value: &str, base: &Url, language: Option<&str>) -> HeaderLinks
 
 fn add(address: &str, parameters: &str, (base, language): (&Url, &str), found: &mut HeaderLinks) {
     let value = |name: &str| parameter(parameters, name).unwrap_or_default();
-    // such a link is one of another page (RFC 8288 §3.2)
+    // such a link belongs to another page (RFC 8288 §3.2)
     if parameter(parameters, "anchor").is_some() {
         return;
     }

@@ -23,8 +23,9 @@ pub(super) fn target_of<'a>(page: &'a Page<'_>, id: u32) -> Option<&'a str> {
 /// Maximum words of a page that exists only for its script.
 const MAX_WORDS: u32 = 20;
 
-/// Returns true for a page with hardly any text and without scripts of other files, whose script may lead to the page meant.
-/// The shell of an application loads scripts. Its own one may lead browsers that it does not support to a notice.
+/// Returns true for a page with hardly any text and without external scripts, whose inline script may navigate to the
+/// real page. The shell of an application loads scripts. Its own one may lead browsers that it does not support to a
+/// notice.
 pub(super) fn is_bare(page: &Page<'_>) -> bool {
     let mut scripts = page.dom.find_all(0..page.dom.len(), Tag::Script);
     page.amount(page.body).words <= MAX_WORDS

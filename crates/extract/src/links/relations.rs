@@ -28,7 +28,7 @@ impl Relation<'_> {
         (is_page && is_alternate && self.is_translation(own)).then_some(LinkKind::Translation)
     }
 
-    /// Returns true for another language. The same one of another region is nearly the same text.
+    /// Returns true for another language. The same language in another region is nearly the same text.
     fn is_translation(&self, own: &str) -> bool {
         let language = primary(self.hreflang);
         !matches!(language, "" | "x" | "X") && !language.eq_ignore_ascii_case(primary(own))

@@ -11,7 +11,7 @@ pub(super) fn is_closed(text: &str) -> bool {
 /// at its end. Generators of manuals put the name of the manual into the bracket.
 pub(super) fn heading<'a>(seen: &'a [Heading], title: &str) -> Option<&'a Heading> {
     let name: Vec<String> = words(before(title)?).collect();
-    // A lower heading with the name is that of a section: a constructor has the name of its class.
+    // A lower heading with the name belongs to a section: a constructor has the name of its class.
     let first = seen.iter().min_by_key(|heading| (heading.level, heading.id))?;
     let heading: Vec<String> = words(&first.text).collect();
     let front = heading.strip_suffix(name.as_slice()).filter(|_| !name.is_empty())?;

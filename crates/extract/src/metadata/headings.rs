@@ -67,7 +67,7 @@ pub(super) fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> V
 pub(super) fn agreeing<'a>(headings: &'a [String], named: &[String], declared: bool) -> Option<&'a String> {
     let agrees = |heading: &str, name: &str| {
         let share = shared(heading, name);
-        // A heading with few common words both ways is that of a section, or an advertisement.
+        // A heading with few common words in both directions belongs to a section or an advertisement.
         share >= CLEAR_AGREEMENT
             || share >= MIN_AGREEMENT && (!declared || shared(name, heading) >= MIN_COVERAGE)
     };

@@ -189,7 +189,7 @@ fn with_labels(page: &Page<'_>, lines: Vec<String>) -> Vec<String> {
     out
 }
 
-/// Adds a block's line if it is one, and returns the node after it.
+/// Adds a block's text if it is a line, and returns the node after it.
 fn take(page: &Page<'_>, id: u32, out: &mut Vec<String>) -> u32 {
     let (line, next) = step(page, id);
     out.extend(line.and_then(|id| line_of(page, id)));

@@ -65,7 +65,7 @@ pub(super) fn before_build(s: &Sources<'_>, stamped: &str, order: Order) -> Opti
     if day(&modified) != day(stamped) {
         return None;
     }
-    // Both have one time if built in one run; an article changed later on the day was published on it. A time
+    // Equal times show that one build wrote both; an article that changed later that day was published on it. A time
     // in UTC may be a day after the visible one.
     let instant = |date: &str| date.parse::<jiff::Timestamp>().ok();
     // A change before the publication is invalid.

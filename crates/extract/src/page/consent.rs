@@ -1,4 +1,5 @@
-//! Consent banners with invented names (heuristics reference §4, keyword sweep), or with none.
+//! Consent banners that no rule names: those with a keyword in their name (heuristics reference §4, keyword sweep),
+//! and those without a name.
 
 use super::{HiddenReason, Page};
 use crate::{dom::Tag, rules::Roles, text};
@@ -6,16 +7,16 @@ use html5ever::local_name;
 
 /// Maximum words of a banner with a button that gives consent. Details of cookies are tables of some hundred words.
 const MAX_WORDS_WITH_BUTTON: u32 = 1_000;
-/// Minimum prose of a page outside of such a banner (characters).
+/// Minimum characters of prose outside of such a banner.
 const MIN_PROSE_OUTSIDE: u32 = 250;
 /// Minimum words of a banner outside of buttons and links.
 const MIN_WORDS: u32 = 5;
-/// Minimum characters of a text that says what a banner is about.
+/// Minimum characters of a text that can show the topic of a banner.
 const MIN_TEXT: u32 = 40;
 /// Maximum nodes of such a banner, and elements around its button.
 const MAX_NODES: u32 = 5_000;
 const MAX_LEVELS: usize = 32;
-/// At most one part of so many of the page's other prose is on the other side of such a banner.
+/// Divisor of the page's other prose: at most that part of it is on the shorter side of such a banner.
 const EDGE: u32 = 4;
 /// Maximum buttons of a page that accept all cookies. A page with more keeps its text.
 const MAX_BUTTONS: usize = 16;
@@ -23,10 +24,9 @@ const MAX_BUTTONS: usize = 16;
 const MAX_BUTTON: u32 = 40;
 
 impl Page<'_> {
-    /// Removes banners with invented names by a guarded keyword sweep: a word of their name and a phrase of
-    /// their text. Long elements, most of the page, articles and their parts are exempt. An overlay with a
-    /// button may be most of the page: then the page is a consent wall. Returns true if it removed an
-    /// element.
+    /// Removes banners by keywords: a word of their name and a phrase of their text. Long elements, most of the page,
+    /// articles and their parts are exempt. An overlay with a button may be most of the page: then the page is a
+    /// consent wall. Returns true if it removed an element.
     pub(crate) fn remove_consent(&mut self) -> bool {
         let sweep = &self.rules.consent.sweep;
         let total = self.amount(self.body).words;
@@ -50,9 +50,9 @@ impl Page<'_> {
         changed | self.remove_unnamed_banner()
     }
 
-    /// Removes the banner without a name: a box before or behind the text with a button that gives consent and
-    /// words that say to what. A page with several such boxes, or that speaks of consent elsewhere, is about it.
-    /// Returns true if there was one.
+    /// Removes a banner without a name: a box before or after the text, with a button that gives consent and a text
+    /// about consent. A page with several such boxes, or with other text about consent, keeps them. Returns true if
+    /// it removed one.
     fn remove_unnamed_banner(&mut self) -> bool {
         let buttons = self.accept_buttons();
         if buttons.len() > MAX_BUTTONS {
@@ -78,8 +78,8 @@ impl Page<'_> {
         true
     }
 
-    /// The first box around a button that says more than buttons and links do, if it speaks of consent. Boxes
-    /// around it belong to the banner as long as all their parts with prose speak of consent.
+    /// The first box around a button with text outside of buttons and links, if that is about consent. Outer boxes
+    /// belong to the banner while all their parts with prose are about consent.
     fn banner_around(&self, button: u32) -> Option<u32> {
         let (mut found, mut last) = (None, button);
         for up in self.dom.ancestors(button).take(MAX_LEVELS) {
@@ -108,14 +108,14 @@ impl Page<'_> {
         self.rules.sweep.is_match(&text::fold_lower(&self.visible_text(id)))
     }
 
-    /// Returns true if most of the prose outside of the element is before or behind it.
+    /// Returns true if most of the prose outside of the element is on one side of it.
     fn is_at_an_edge(&self, id: u32) -> bool {
         let before = self.amount_in(self.body..id).prose;
         let behind = self.amount_in(self.dom.end(id)..self.dom.end(self.body)).prose;
         before.min(behind) * EDGE <= before + behind
     }
 
-    /// Returns true for a text with a phrase of banners, or a word of their names.
+    /// Returns true for a text with a phrase of banners or a word of their names.
     fn names_consent(&self, text: &str) -> bool {
         let text = text::fold_lower(text);
         let is_token = |word: &str| self.rules.consent.sweep.tokens.iter().any(|token| token == word);
@@ -141,8 +141,8 @@ impl Page<'_> {
         2 * named >= all
     }
 
-    /// Returns true if the page is about consent. Its title or URL names consent, or a text outside of the element
-    /// and of links speaks of it.
+    /// Returns true if the page itself is about consent. Its title or URL names it, or a text outside of the banner
+    /// and of links has a phrase of banners.
     fn is_about_consent(&self, banner: u32) -> bool {
         let titles = self.dom.find_all(0..self.body, Tag::Title);
         let mut texts = titles.flat_map(|title| self.dom.find_all(title..self.dom.end(title), Tag::Text));

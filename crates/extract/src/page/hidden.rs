@@ -65,7 +65,7 @@ pub(super) fn by_attributes(dom: &Dom, id: u32) -> (HiddenReason, &str, &str) {
                 gone = HiddenReason::Hidden;
             }
             local_name!("aria-hidden") if value == "true" => gone = HiddenReason::Hidden,
-            // the other letters differ from those of the names above
+            // the length is compared first, since it differs for most names
             _ if name.len() == 7 && &**name == "popover" => gone = HiddenReason::Hidden,
             _ => {}
         }
@@ -76,7 +76,7 @@ pub(super) fn by_attributes(dom: &Dom, id: u32) -> (HiddenReason, &str, &str) {
 /// Roles of parts that open on a click and are no content: menus, dialogs, searches.
 const OVERLAY_ROLES: Roles = Roles::OVERLAY.and(Roles::NAVIGATION).and(Roles::FORM).and(Roles::SIDEBAR);
 
-/// Hides the children beside a shadow root that have no slot in it. Of several roots the first one counts.
+/// Hides the children of a shadow host that have no slot in its shadow root. Of several roots the first one counts.
 pub(super) fn hide_behind_shadow(dom: &Dom, root: u32, gone: &mut [HiddenReason]) {
     if dom.siblings_before(root).any(|before| is_shadow(dom, before)) {
         return;

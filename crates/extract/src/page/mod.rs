@@ -32,7 +32,7 @@ pub(crate) enum Reveal {
     Hidden,
 }
 
-/// A page, ready to be read.
+/// A parsed page with the facts that all later steps use.
 pub(crate) struct Page<'a> {
     pub(crate) dom: Dom,
     pub(crate) rules: &'a Rules,
@@ -45,7 +45,7 @@ pub(crate) struct Page<'a> {
     pub(crate) link_urls: LinkUrls,
     /// Roles by node.
     pub(crate) roles: Vec<Roles>,
-    /// By node.
+    /// Reason for the invisibility of each node.
     pub(crate) gone: Vec<HiddenReason>,
     /// Words of each text node, visible or not.
     pub(crate) raw_words: Vec<u32>,
@@ -64,8 +64,8 @@ pub(crate) struct Page<'a> {
     pub(crate) has_js_root: bool,
     /// True if a sign of metered content is visible.
     pub(crate) has_paywall: bool,
-    /// Places for content, in order.
-    pub(crate) places: Vec<u32>,
+    /// Root elements of frameworks and empty containers for content, in order.
+    pub(crate) content_roots: Vec<u32>,
     /// Overlays, in order.
     pub(crate) overlays: Vec<u32>,
     /// The first visible heading of level one with text; without one, once the metadata has been read, the
@@ -105,7 +105,7 @@ impl<'a> Page<'a> {
             frameworks: vec![false; rules.frameworks.framework.len()],
             has_js_root: false,
             has_paywall: false,
-            places: Vec::new(),
+            content_roots: Vec::new(),
             overlays: Vec::new(),
             heading: None,
             body,
@@ -113,7 +113,7 @@ impl<'a> Page<'a> {
             trace: Trace::default(),
             budget,
         };
-        page.look_at_elements();
+        page.classify_elements();
         page.measure();
         if page.remove_consent() {
             page.recompute_sums();
@@ -126,8 +126,8 @@ impl<'a> Page<'a> {
     }
 
     /// Determines roles, selector matches, and invisible subtrees.
-    fn look_at_elements(&mut self) {
-        // Class attributes repeat, ids do not.
+    fn classify_elements(&mut self) {
+        // Classes repeat within a page, so their roles are cached; ids do not.
         let mut seen = KnownNames::default();
         let mut pass = Pass::default();
         let (lists, budget) = (self.lists(), self.budget);
@@ -160,9 +160,9 @@ impl<'a> Page<'a> {
                 Hit::Framework(index) => self.frameworks[index as usize] = true,
                 Hit::JsRoot => {
                     self.has_js_root = true;
-                    push_once(&mut self.places, id);
+                    push_once(&mut self.content_roots, id);
                 }
-                Hit::EmptyRoot => push_once(&mut self.places, id),
+                Hit::EmptyRoot => push_once(&mut self.content_roots, id),
                 Hit::Overlay => push_once(&mut self.overlays, id),
                 Hit::Paywall => {
                     self.has_paywall |= gone == HiddenReason::No && self.gone[at] == HiddenReason::No;
@@ -190,7 +190,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Hides ranges of visible nodes; the amounts stay until [`Self::recompute_sums`].
+    /// Hides ranges of visible nodes. The amounts stay as they are until [`Self::recompute_sums`].
     pub(crate) fn leave_out(&mut self, ranges: &[Range<u32>], why: HiddenReason) {
         for range in ranges {
             let nodes = &mut self.gone[range.start as usize..range.end as usize];
@@ -204,7 +204,7 @@ impl<'a> Page<'a> {
         self.rules.lists.as_ref().map(|lists| lists.on(host))
     }
 
-    /// Shows a kind of invisible nodes if the visible text is too little: `noscript`, or hidden parts.
+    /// Shows a kind of invisible nodes, for a page with too little visible text.
     pub(crate) fn reveal(&mut self, what: Reveal) {
         let mut id = self.body;
         let end = self.dom.end(self.body);
@@ -262,7 +262,7 @@ impl<'a> Page<'a> {
         self.body..self.dom.end(self.body)
     }
 
-    /// Returns true if a reader sees the node.
+    /// Returns true if the node is visible.
     pub(crate) fn is_visible(&self, id: u32) -> bool {
         self.gone[id as usize] == HiddenReason::No
     }
@@ -284,7 +284,7 @@ impl<'a> Page<'a> {
     /// bytes.
     pub(crate) fn push_text(&self, id: u32, most: usize, accept: impl Fn(u32) -> bool, out: &mut String) {
         let dom = &self.dom;
-        // ends of the blocks around the node, below the element; `next` is the innermost
+        // ends of the blocks around the node within the element; `next` is the end of the innermost
         let (mut open, mut next): (Vec<u32>, u32) = (Vec::new(), u32::MAX);
         for node in (id..dom.end(id)).filter(|node| accept(*node)) {
             while next <= node {
@@ -340,7 +340,7 @@ fn named<'a>(
     if by_id == Roles::NONE || ids::names_topic(dom, id, own_id) { by_class } else { by_class.and(by_id) }
 }
 
-/// Maximum bytes of a base URL: it is copied into every relative URL, and no server accepts such a URL.
+/// Maximum bytes of a base URL, which is copied into every relative URL.
 const MAX_BASE: usize = 4096;
 
 fn base_of(dom: &Dom, url: Option<&Url>) -> Option<Url> {
@@ -361,7 +361,8 @@ fn base_of(dom: &Dom, url: Option<&Url>) -> Option<Url> {
     Some(base)
 }
 
-/// Returns false for a URL to which no other is relative (`javascript:void(0)`, `data:`, `mailto:`). Browsers ignore such a base.
+/// Returns false for a URL that cannot be a base (`javascript:void(0)`, `data:`, `mailto:`). Browsers ignore such a
+/// base.
 fn has_paths(base: &Url) -> bool {
     !base.cannot_be_a_base() && !matches!(base.scheme(), "javascript" | "data")
 }

@@ -1,4 +1,4 @@
-//! A second copy of the text on the same page, such as the one for printing.
+//! A second copy of the text on the same page, such as a copy for printing.
 
 use super::{Pieces, REPEATED};
 use crate::render::Kind;

@@ -16,9 +16,9 @@ use std::collections::HashMap;
 /// Status of a page as an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArticleStatus {
-    /// A page that calls itself an article in its own data.
+    /// The data of the page declare an article.
     Declared,
-    /// A page that is one by its score.
+    /// The score of the page reaches that of an article.
     Scored,
     /// No article.
     None,
@@ -106,7 +106,7 @@ fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, pass: Pass) {
         copies::drop_copy(all);
         drop_repeated(all, pass.is_product);
         if pass.status == ArticleStatus::Declared {
-            drop_scraps(all);
+            drop_short_edge_lines(all);
         }
         edges::drop_opening(all, rules);
     }
@@ -180,7 +180,7 @@ const LINKED_TEXT: f32 = 0.5;
 
 /// Returns true for a text that consists of links, in paragraphs or items. Links are its content.
 ///
-/// Lines of links do not count if they are to be cut, or they would save themselves.
+/// Lines of links do not count if they may be cut, since they would prevent their own removal.
 fn is_of_links(pieces: &[Piece], without_link_lines: bool) -> bool {
     let sum = |count: fn(&Piece) -> u32| {
         let is_line = |piece: &&Piece| {
@@ -196,8 +196,8 @@ fn is_link_line(piece: &Piece) -> bool {
     piece.kind == Kind::Paragraph && piece.chars <= MAX_LINK_LINE && piece.link_density() >= LINK_LINE
 }
 
-/// Returns true if lines that are only a link are so little of the content that they are cut. They stay where
-/// they are much of it, as in a list of articles.
+/// Returns true if lines that are only a link are so little of the content that they are cut. They stay if they are a
+/// large part of it, as in a list of articles.
 fn has_few_link_lines(pieces: &[Piece], max_share: f32) -> bool {
     let total: u32 = pieces.iter().map(|piece| piece.chars).sum();
     let links: u32 = pieces.iter().filter(|piece| is_link_line(piece)).map(|piece| piece.chars).sum();
@@ -214,9 +214,9 @@ const RIGHTLY_REPEATED: u32 = 3;
 /// Occurrences of a paragraph.
 #[derive(Default)]
 struct Occurrences {
-    /// All of them.
+    /// Number of all occurrences.
     count: u32,
-    /// Those that were passed.
+    /// Number of occurrences so far.
     passed: u32,
     /// Pieces of their own text up to the last one.
     own_before: u32,
@@ -271,7 +271,7 @@ const RUNNING_TEXT: u32 = 100;
 /// Drops lines of one or two words before an article's first paragraph and after its last one: labels of
 /// buttons, counters and names of sections. Between paragraphs such a line is an unmarked heading, so it
 /// stays. Headings, lists, tables, code, quotations, and lines with a sentence end stay as well.
-fn drop_scraps(pieces: &mut Pieces<'_>) {
+fn drop_short_edge_lines(pieces: &mut Pieces<'_>) {
     let running = |piece: &Piece| piece.kind == Kind::Paragraph && piece.chars >= RUNNING_TEXT;
     let (Some(first), Some(last)) =
         (pieces.list.iter().position(running), pieces.list.iter().rposition(running))

@@ -65,7 +65,7 @@ pub(crate) struct DateRules {
     pub(crate) script_keys: Vec<String>,
     /// Words before the day on which a person joined.
     pub(crate) member_words: Prefixes,
-    /// Those of `published` in which many programs write the date of the last change.
+    /// Entries of `published` in which many programs write the date of the last change.
     pub(crate) published_or_modified: Vec<String>,
     /// Starts of lines that name an author and a date.
     pub(crate) byline_words: Prefixes,

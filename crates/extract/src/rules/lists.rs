@@ -249,7 +249,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Adds a rule for all sites. One with exceptions must not block another with the same selector, so it
+    /// Adds a rule for all sites. A rule with exceptions must not block another rule with the same selector, so it
     /// goes to a list.
     fn generic(&mut self, selector: &Selector, text: &str, rule: u32, always: bool) -> Result<(), Refusal> {
         match selector.plain().filter(|_| always) {

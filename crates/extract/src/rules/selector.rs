@@ -124,7 +124,7 @@ pub(crate) struct SelectorSet<T> {
 struct ClassUse {
     /// Its bit, if a selector requires it of an ancestor.
     bit: Option<u8>,
-    /// Selectors that are looked up by it.
+    /// Selectors with this key.
     selectors: Vec<u32>,
 }
 
@@ -360,7 +360,7 @@ impl Selector {
         Ok(Self { subject, ancestors: chains.collect() })
     }
 
-    /// The id or class, if the selector consists of it alone.
+    /// The id or class, if the selector has nothing else.
     pub(crate) fn plain(&self) -> Option<Plain<'_>> {
         let ([one], []) = (self.subject.as_slice(), self.ancestors.as_slice()) else { return None };
         let bare = one.tag.is_none() && one.attrs.is_empty() && one.nots.is_empty();

@@ -22,7 +22,7 @@ impl From<Vec<String>> for Starts {
 }
 
 impl Starts {
-    /// One of them begins the line.
+    /// Returns true if the line begins with one of them.
     pub(crate) fn begin(&self, line: &str) -> bool {
         self.matches_with_rest(line).next().is_some()
     }
@@ -51,7 +51,7 @@ impl TryFrom<Vec<String>> for Words {
 }
 
 impl Words {
-    /// The line holds one of them.
+    /// Returns true if the line contains one of them.
     pub(crate) fn are_in(&self, line: &str) -> bool {
         self.0.is_match(line)
     }

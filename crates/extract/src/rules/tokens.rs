@@ -33,7 +33,7 @@ const WIDTHS: [&str; 9] = ["xs", "sm", "md", "lg", "xl", "2xl", "xxl", "medium",
 #[derive(Clone, Debug, Default)]
 struct Entry {
     roles: Roles,
-    /// True if the rest of a name after the word says nothing about the element.
+    /// True if the rest of a name after the word is irrelevant.
     is_qualifier: bool,
     /// Words that must follow.
     phrases: Vec<(Vec<String>, Roles)>,
@@ -98,8 +98,7 @@ impl TokenTable {
         classes.clone().any(is_hidden) && !classes.any(shows)
     }
 
-    /// Adds a word after which the rest of a name says nothing about the element: `no-sidebar`,
-    /// `has-sidebar`.
+    /// Adds a word after which the rest of a name is irrelevant: `no-sidebar`, `has-sidebar`.
     pub(crate) fn add_qualifier(&mut self, word: &str) {
         self.entry(word.to_lowercase()).is_qualifier = true;
     }

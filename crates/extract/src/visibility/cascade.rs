@@ -59,7 +59,7 @@ impl<'a> Computed<'a> {
         self.get(slot).is_some_and(|value| property::is_hiding(slot, value))
     }
 
-    /// Returns true if the value of the slot counts for it, but does not hide alone.
+    /// Returns true if the slot has a value that matters for visibility, but does not hide by itself.
     pub(super) fn is_set(&self, slot: Slot) -> bool {
         self.get(slot) == Some(Value::Hides)
     }
@@ -156,7 +156,7 @@ impl<'a> Cascade<'a> {
         (elements, hides)
     }
 
-    /// Returns true if a rule shows one of the elements that attributes hide by one of the properties.
+    /// Returns true if a rule may show one of these elements, which attributes hide by these properties.
     pub(super) fn is_overruled(&self, elements: &[u32], properties: Group) -> bool {
         let sheets = self.dom.of_kind(|tag| tag == Tag::Style);
         let texts = sheets.flat_map(|id| id + 1..self.dom.end(id)).map(|text| self.dom.text(text));
@@ -327,7 +327,8 @@ fn ground_of(declaration: &Declaration<'_>) -> Option<Colour> {
     }
 }
 
-/// Marks the rules with a possibly invisible colour: on one of the backgrounds, or on that of the same rule.
+/// Marks the rules with a possibly invisible colour: on one of the backgrounds, or on the background of the same
+/// rule.
 fn mark_lost_colours(sheets: &mut Sheets<'_>, grounds: &[Colour]) {
     for rule in sheets.rules.iter_mut().filter(|rule| rule.may_match) {
         let range = rule.declarations.start as usize..rule.declarations.end as usize;

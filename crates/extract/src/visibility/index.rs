@@ -9,7 +9,7 @@ use html5ever::local_name;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// Maximum selectors in an index. A prelude of many selectors costs one of them per inner block.
+/// Maximum selectors in an index. A prelude with many selectors costs one entry per selector and inner block.
 const MAX_ENTRIES: usize = 50_000;
 
 /// Lists by their preludes and outer rules. Blocks of one rule share its prelude.

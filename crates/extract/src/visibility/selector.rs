@@ -93,7 +93,7 @@ enum Test<'a> {
     Contains(CowRcStr<'a>),
 }
 
-/// Name by which selectors are looked up.
+/// Key of a selector in the index: a name that its element must have.
 pub(super) enum Key<'b> {
     Id(&'b str),
     Class(&'b str),

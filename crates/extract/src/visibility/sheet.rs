@@ -44,7 +44,7 @@ pub(super) struct Rule<'a> {
     pub(super) steps: usize,
     /// The properties that the declarations set.
     pub(super) sets: Group,
-    /// Those whose values can hide.
+    /// Properties whose values can hide.
     pub(super) hides: Group,
     /// True if it applies in another state of the page: without scripts, or on a screen of another width.
     pub(super) is_elsewhere: bool,

@@ -54,8 +54,8 @@ const DISPLAYS: [&str; 30] = [
 ];
 
 impl Property {
-    /// Returns true for a value without `!important` that no browser takes. It is known for the properties that hide alone by a word
-    /// or a number.
+    /// Returns true for a value without `!important` that no browser takes. Only properties that can hide by a single
+    /// word or number are known.
     pub(super) fn ignores(self, value: &str) -> bool {
         let (words, is_number): (&[&str], bool) = match self {
             Self::Display => (&DISPLAYS, false),

@@ -31,7 +31,7 @@ fn around_blocks(dom: &Dom) -> Vec<bool> {
     let mut around = vec![false; dom.custom.len()];
     for at in (0..dom.custom.len()).rev() {
         let id = dom.custom[at].0;
-        // Elements inside stand behind it in the list, so they are known.
+        // Inner elements come later in the list, so they are already known.
         around[at] =
             dom.children(id).any(|child| match dom.custom.binary_search_by_key(&child, |(node, _)| *node) {
                 Ok(inner) => around[inner],

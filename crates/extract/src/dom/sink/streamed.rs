@@ -38,7 +38,7 @@ impl Inner<'_> {
         }
     }
 
-    /// Number of a streamed part, if the element's id is one of these letters, a colon and a hexadecimal
+    /// Number of a streamed part, if the element's id consists of one of these letters, a colon and a hexadecimal
     /// number. An application may put a prefix before the letter.
     fn streamed_number(&self, id: u32, letters: &[&str]) -> Option<String> {
         let (front, number) = self.attr(id, &local_name!("id"))?.rsplit_once(':')?;

@@ -6,8 +6,8 @@ use memchr::{memchr, memmem};
 use std::{borrow::Cow, ops::Range};
 
 impl<'a, S: TokenSink> Scan<'a, S> {
-    /// A part of the page with its references replaced. Most parts have none, and are too short for a search
-    /// of their own.
+    /// A part of the page with its references replaced. Most parts have no such characters and are too short for a
+    /// separate search.
     pub(super) fn replaced(
         &self,
         part: &Range<usize>,

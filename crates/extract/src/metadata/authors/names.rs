@@ -124,7 +124,8 @@ pub(in crate::metadata) fn clean(s: &Sources<'_>, name: &str) -> Option<String> 
 /// Bytes of a text in which a name stands; the steps take more than linear time.
 const MAX_TEXT: usize = 500;
 
-/// The name without signs around it. A remark in brackets behind it ("Ada Holm (hol)") stays whole; one that a list cut off goes.
+/// The name without signs around it. A remark in brackets after the name ("Ada Holm (hol)") stays if it is whole, and
+/// goes if the split of a list cut it.
 fn without_edges(name: &str) -> &str {
     let start = name.len() - name.trim_start_matches(is_edge).len();
     let bare = name.trim_matches(is_edge);

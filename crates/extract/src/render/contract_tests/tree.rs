@@ -164,7 +164,7 @@ fn is_section(item: &[Block]) -> bool {
     }
 }
 
-/// Returns no mark for code and links alone, which stand out already.
+/// Returns no mark for text that is only code and links, which are marked already.
 fn bold(spans: &[Span]) -> Option<&'static str> {
     let alone = matches!(spans, [Span::Code(_) | Span::Link(_)]);
     (!alone).then_some("strong")

@@ -182,7 +182,7 @@ fn has_lines(page: &Page<'_>, id: u32) -> bool {
     false
 }
 
-/// Text without the common indent of its lines, which is that of the source around it.
+/// Text without the common indent of its lines, which comes from the HTML source.
 fn without_indent(text: &str) -> String {
     let lines = || text.split('\n');
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();

@@ -3,8 +3,8 @@
 use super::code;
 use crate::{dom::Tag, page::Page};
 
-/// Returns true for a table each of whose rows is one cell of code behind cells with line numbers. The classes
-/// of the numbers tell such a table from one of data.
+/// Returns true for a table of code: each row has one cell of code after cells with line numbers. The classes of the
+/// numbers distinguish it from a table of data.
 pub(super) fn is_code(page: &Page<'_>, id: u32) -> bool {
     let dom = &page.dom;
     let mut rows = 0;

@@ -329,7 +329,7 @@ fn without_markdown(tex: String) -> String {
     out
 }
 
-/// Returns true if a media type is one of TeX: `application/x-tex`, `LaTeX`.
+/// Returns true for a media type of TeX: `application/x-tex`, `LaTeX`.
 fn is_tex_type(kind: &str) -> bool {
     let name = kind.rsplit('/').next().unwrap_or(kind).trim().to_ascii_lowercase();
     let name = name.strip_prefix("x-").unwrap_or(&name);

@@ -92,8 +92,8 @@ impl Notes {
         for one in found {
             // A note's own number that links back is no reference.
             let own_number = page.dom.ancestors(one.reference).any(|up| up == one.body);
-            // Neither is the backlink of a note with several references, if the paragraph of one of them
-            // looks like a note.
+            // Nor is the backlink of a note with several references, if the paragraph of a reference looks like a
+            // note.
             let inside = page.dom.ancestors(one.reference).find_map(|up| back.get(&up));
             let is_backlink = inside.is_some_and(|references| {
                 references.iter().any(|reference| (one.body..page.dom.end(one.body)).contains(reference))
@@ -210,8 +210,8 @@ impl<'a> Finder<'a, '_> {
         is_note.then(|| Found { reference: self.whole(link), body, label: label_of(&name), marker })
     }
 
-    /// Target of a link within the page, and its name. It is found by the URL, or for a script by the link's
-    /// own name, which is the note's with `ref` in it.
+    /// Target of a link within the page, and its name. The URL identifies it. For a script, the link's own name does,
+    /// which is the note's name with `ref` in it.
     fn note_target(&mut self, link: u32, href: &str) -> Option<(String, u32)> {
         let dom = &self.page.dom;
         if let Some((file, name)) = href.split_once('#').filter(|(_, name)| !name.is_empty()) {

@@ -239,7 +239,7 @@ fn decoded(path: &str) -> Cow<'_, str> {
     percent_encoding::percent_decode_str(path).decode_utf8().unwrap_or(Cow::Borrowed(path))
 }
 
-/// URL with letters in place of percent-encoded letters beyond ASCII. URL parsers encode them again.
+/// URL with percent-encoded letters beyond ASCII decoded. URL parsers encode them again.
 pub(super) fn readable(url: &str) -> Cow<'_, str> {
     let Some(mut at) = url.find('%') else { return Cow::Borrowed(url) };
     let mut out = String::with_capacity(url.len());

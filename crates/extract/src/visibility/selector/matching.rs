@@ -61,9 +61,9 @@ impl<'a> Tree<'a> {
         self.steps.get() == 0
     }
 
-    /// Returns true if the selector would match after scripts or the reader have changed classes and states.
-    /// The element must have one of the names of the selector. So must an ancestor for each compound, unless
-    /// that is only a state.
+    /// Returns true if the selector would match after scripts or the reader have changed classes and states. Requires
+    /// that the element has one of the names of the selector. So must an ancestor for each compound, unless that is
+    /// only a state.
     pub(in crate::visibility) fn could_match(
         &self,
         selector: &Selector<'_>,
