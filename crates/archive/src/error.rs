@@ -16,7 +16,7 @@ pub enum ArchiveError {
     /// No file has this name or matches this pattern.
     #[error("{0}: no such file")]
     NoFile(String),
-    /// The name is that of a folder.
+    /// The name is a folder.
     #[error(
         "{0}: a folder; name its files, such as '{0}/*.jsonl', or extract a folder of HTML first: crawl extract {0} > pages.jsonl"
     )]

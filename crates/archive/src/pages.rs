@@ -129,7 +129,7 @@ fn is_robots(url: &str) -> bool {
         .is_some_and(|(_, path)| path == "robots.txt")
 }
 
-/// The pages of a WARC file; messages name a place in it after `inside`.
+/// The pages of a WARC file. `inside` precedes positions in messages.
 fn of_warc(
     mut file: File,
     most: usize,

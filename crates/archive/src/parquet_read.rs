@@ -63,7 +63,7 @@ pub(crate) fn read(
 }
 
 fn damaged() -> RecordError {
-    RecordError::Parquet("what it says of itself is wrong".into())
+    RecordError::Parquet("its metadata is wrong".into())
 }
 
 /// Opens a file; returns the reader, the schema of the used columns, and their fields.

@@ -113,7 +113,7 @@ pub struct WarcReader<R: Read + Seek> {
     stream: Stream<R>,
     max_record: usize,
     line: Vec<u8>,
-    /// True while reading the rest of a record that was given up.
+    /// True while the rest of an unreadable record is skipped.
     lost: bool,
     ended: bool,
     /// Offset of the current record's member in the file.

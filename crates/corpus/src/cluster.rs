@@ -19,7 +19,7 @@ const COMMON: u32 = 2;
 /// Terms in at most this many documents are never common, even in a small corpus.
 const NEVER_COMMON: u32 = 10;
 
-/// Documents from which centres are learned; others are assigned to the nearest centre afterwards.
+/// Number of documents from which centres are computed. Others are assigned to the nearest centre afterwards.
 const LEARNT_FROM: usize = 20_000;
 
 /// Maximum rounds of k-means, and of mini-batches.

@@ -49,7 +49,7 @@ pub struct Distinct {
     pub shingles: u32,
     /// Documents with this text.
     pub documents: u32,
-    /// The first of them.
+    /// First document with this text.
     pub first: u32,
     /// Language of the text.
     pub language: Language,

@@ -44,7 +44,7 @@ pub struct Findings {
 pub struct DocumentPair {
     /// Place of the one document.
     pub i: u32,
-    /// Position of the other, which comes later.
+    /// Position of the other document, which comes later.
     pub j: u32,
     /// Similarity of their texts.
     pub scores: Pair,

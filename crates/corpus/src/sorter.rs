@@ -18,7 +18,7 @@ pub(crate) trait Fixed: Copy + Ord + Send {
     fn from_bytes(bytes: &Self::Bytes) -> Self;
 }
 
-/// Sorts records; holds at most one run of them in memory.
+/// External sort of records, with at most one run in memory.
 pub(crate) struct Sorter<T: Fixed> {
     directory: PathBuf,
     run: Vec<T>,

@@ -41,7 +41,7 @@ pub fn clean_domain<P: AsRef<str>>(
     DomainCleaning { fingerprint, analysis: counted.analysis(), pages }
 }
 
-/// Cleans the pages of a domain in the mode [`site`](crate::site). The result is that of a stream whose host
+/// Cleans the pages of a domain in the mode [`site`](crate::site). The result equals that of a stream whose host
 /// settles at its end. `blocks_boilerplate` of the analysis counts the distinct removed blocks.
 pub fn clean_site(
     domain: &str,

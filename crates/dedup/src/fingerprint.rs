@@ -1,8 +1,8 @@
 //! Mode `exact` (phase A of the boilerplate specification): the common blocks of a domain's pages, as pure functions.
 //!
-//! Choices that the spec leaves open: a block is boilerplate if its count is *at* or over the threshold.
-//! `blocks_total` counts distinct blocks, as `blocks_boilerplate` does. Lengths are characters (Unicode
-//! scalar values), bytes are UTF-8.
+//! Choices that the specification leaves open: a block is boilerplate if its count is *at* or over the threshold.
+//! `blocks_total` counts distinct blocks, as `blocks_boilerplate` does. Lengths are characters (Unicode scalar
+//! values), bytes are UTF-8.
 
 use crate::{
     Cleaned, FingerprintSettings, PageBlocks,

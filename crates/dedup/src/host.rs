@@ -10,12 +10,12 @@ use std::sync::OnceLock;
 /// Maximum distinct blocks of a host: a hash table of 2^18 slots, 4.5 MB.
 pub const MAX_BLOCKS: usize = 7 << 15;
 
-/// Counts the blocks of one host by page and judges pages by the counts.
+/// Counts the blocks of one host by page and cleans pages by the counts.
 ///
-/// Usage: [`observe`](Self::observe) and hold each page until the host ends or [`ready`](HostState::ready)
-/// returns true. Then call [`settle`](Self::settle), and [`clean`](Self::clean) the held pages. From then on
-/// observe and clean each page at once: counting continues, and the current counts judge each page. A host
-/// that settles at its end gives exactly the result of [`batch::clean_domain`](crate::batch::clean_domain).
+/// Usage: [`observe`](Self::observe) and hold each page until the host ends or [`ready`](HostState::ready) returns
+/// true. Then call [`settle`](Self::settle), and [`clean`](Self::clean) the held pages. From then on observe and
+/// clean each page at once: counting continues, and each page is cleaned by the current counts. A host that settles
+/// at its end gives exactly the result of [`batch::clean_domain`](crate::batch::clean_domain).
 ///
 /// **Memory is bounded.** Up to [`MAX_BLOCKS`] distinct blocks are counted exactly. Beyond that rare blocks
 /// are dropped (Misra and Gries 1982). No count is ever too high, so no block is wrongly boilerplate. A count
@@ -77,8 +77,8 @@ impl HostFingerprint {
         PageBlocks::of(content, self.state.settings.min_block_chars())
     }
 
-    /// Judges a page by its blocks and the current counts. Below `min_pages` the page is not judged. A page
-    /// that would be left with only whitespace keeps its text.
+    /// Cleans a page by its blocks and the current counts. Below `min_pages` the page stays as it is. A page that
+    /// would be left with only whitespace keeps its text.
     #[must_use]
     pub fn clean(&self, content: &str, blocks: &PageBlocks) -> Cleaned {
         if !self.state.may_judge() {
@@ -90,7 +90,7 @@ impl HostFingerprint {
         Cleaned::judged(content, blocks, found, fingerprint, self.state.pages)
     }
 
-    /// Returns true if the next pages are unlikely to change the judgement of a page. Always false below
+    /// Returns true if further pages are unlikely to change the cleaned text of a page. Always false below
     /// `min_pages`.
     pub(crate) fn is_stable(&self, blocks: &PageBlocks) -> bool {
         let of = self.state.pages;
@@ -119,7 +119,7 @@ impl HostFingerprint {
         &self.state
     }
 
-    /// Settles the host: later pages are judged on arrival.
+    /// Settles the host: later pages are cleaned on arrival.
     pub const fn settle(&mut self) {
         self.state.settled = true;
     }

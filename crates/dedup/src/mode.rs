@@ -25,7 +25,7 @@ pub enum Fingerprint {
     Site(SiteFingerprint),
 }
 
-/// A page as its host's mode reads it.
+/// A page as read by one of the modes.
 #[derive(Clone, Debug)]
 pub enum ReadPage {
     /// Its blocks.
@@ -58,7 +58,7 @@ impl Fingerprint {
         match (self, read) {
             (Self::Exact(host), ReadPage::Exact(blocks)) => host.observe_blocks(blocks),
             (Self::Site(host), ReadPage::Site(read)) => host.observe(page, read),
-            // read for the other mode: read it again
+            // the page was read for the other mode
             (state, _) => {
                 let read = state.read(page);
                 state.observe(page, &read);
@@ -66,7 +66,7 @@ impl Fingerprint {
         }
     }
 
-    /// Judges a page that [`read`](Self::read) has read, by the current counts.
+    /// Cleans a page that [`read`](Self::read) has read, by the current counts.
     #[must_use]
     pub fn clean(&self, page: &PageText<'_>, read: &ReadPage) -> Cleaned {
         match (self, read) {
@@ -76,8 +76,8 @@ impl Fingerprint {
         }
     }
 
-    /// Returns true if the next pages are unlikely to change the judgement of a page that
-    /// [`read`](Self::read) has read. Always false below `min_pages`.
+    /// Returns true if further pages are unlikely to change the result of [`clean`](Self::clean) for a page. Always
+    /// false below `min_pages`.
     #[must_use]
     pub fn is_stable(&self, page: &PageText<'_>, read: &ReadPage) -> bool {
         match (self, read) {
@@ -87,8 +87,8 @@ impl Fingerprint {
         }
     }
 
-    /// Compares the features that most of these pages share with the `earlier` counts, by means of one page.
-    /// With an earlier state of the other mode all features are new.
+    /// Counts the features of one page that most pages share, and those of them that are rare in the `earlier`
+    /// counts. If `earlier` has the other mode, all features are new.
     #[must_use]
     pub fn novelty(&self, earlier: &Self, page: &PageText<'_>, read: &ReadPage) -> Novelty {
         match (self, earlier, read) {
@@ -127,7 +127,7 @@ impl Fingerprint {
         }
     }
 
-    /// Settles the host: later pages are judged on arrival.
+    /// Settles the host: later pages are cleaned on arrival.
     pub const fn settle(&mut self) {
         match self {
             Self::Exact(host) => host.settle(),
@@ -135,7 +135,7 @@ impl Fingerprint {
         }
     }
 
-    /// Bytes in memory, about.
+    /// Approximate bytes in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         // a hash table has up to twice the space of its entries
@@ -154,7 +154,7 @@ impl Fingerprint {
         }
     }
 
-    /// [`to_bytes`](Self::to_bytes) behind other bytes.
+    /// Appends the bytes of [`to_bytes`](Self::to_bytes).
     pub fn append_to(&self, out: &mut Vec<u8>) {
         match self {
             Self::Exact(host) => host.append_to(out),

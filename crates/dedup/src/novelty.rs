@@ -5,7 +5,7 @@
 pub struct Novelty {
     /// Features of a page that most pages of the sample have.
     pub common: u64,
-    /// Those of them that were rare before.
+    /// Number of them that were rare before.
     pub unknown: u64,
 }
 

@@ -4,13 +4,13 @@ use crate::FingerprintSettings;
 
 /// Width of a share's interval, in standard deviations of a binomial distribution.
 const DEVIATIONS: f64 = 1.0;
-/// Minimum pages of a feature for which more are expected: the text of a single page is its own.
+/// Minimum pages with a feature before further ones are expected: the text of a single page is its own.
 const EXPECTED_FROM: u64 = 2;
 
-/// Counts for a judgement: the current ones, or either end of their likely range after the next pages.
+/// Counts used for a decision: the current ones, or either end of their likely range after further pages.
 ///
-/// The range of a share is its Wilson score interval (Wilson 1927), which is sound for few pages and for
-/// shares near 0 and 1. A page with the same judgement at both ends keeps it when further pages come.
+/// The range of a share is its Wilson score interval (Wilson 1927), which is sound for few pages and for shares near
+/// 0 and 1. A page with the same result at both ends is stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outlook {
     /// The counts as they are.

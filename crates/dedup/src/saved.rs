@@ -74,7 +74,7 @@ impl HostFingerprint {
         out
     }
 
-    /// [`to_bytes`](Self::to_bytes) behind other bytes.
+    /// Appends the bytes of [`to_bytes`](Self::to_bytes).
     pub fn append_to(&self, out: &mut Vec<u8>) {
         let counts = &self.counts.map;
         let start = begin(out, EXACT, &self.state, counts.len() * 10);
@@ -116,7 +116,7 @@ impl SiteFingerprint {
         out
     }
 
-    /// [`to_bytes`](Self::to_bytes) behind other bytes.
+    /// Appends the bytes of [`to_bytes`](Self::to_bytes).
     pub fn append_to(&self, out: &mut Vec<u8>) {
         let mut groups: Vec<(u32, u32)> = self.table.groups.iter().map(|(&name, &n)| (name, n)).collect();
         groups.sort_unstable();

@@ -1,10 +1,10 @@
-//! A host in a stream of pages: decides which pages are held and which are judged.
+//! A host in a stream of pages: decides which pages are held and which are cleaned.
 
 use crate::{Cleaned, Fingerprint, PageText, ReadPage};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Minimum pages of a section for judging its pages on arrival, as a multiple of `min_pages`. With twice the
+/// Minimum pages of a section for cleaning its pages on arrival, as a multiple of `min_pages`. With twice the
 /// minimum, later pages change the share of a template line little.
 const SECTION_PAGES: u64 = 2;
 /// Growth of a host, in percent, between examinations of the held pages. The examinations of a page cost a
@@ -15,7 +15,7 @@ const EXAMINE_EVERY: u64 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Release {
-    /// From `min_pages` on a page is released once the next pages are unlikely to change its judgement; see
+    /// From `min_pages` on a page is released once further pages are unlikely to change its cleaned text; see
     /// [`Fingerprint::is_stable`]. The others wait for `settle_pages`.
     Early,
     /// All pages wait for `settle_pages` or the end of the host.
@@ -25,33 +25,34 @@ pub enum Release {
 /// Policy for held pages of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoldPolicy {
-    /// The time at which they leave.
+    /// Time of the release.
     pub release: Release,
     /// Number of pages at which the host settles, and maximum of held pages. At least `min_pages`.
     pub settle_pages: u64,
 }
 
-/// Fingerprint of a host, and its held pages, each under a name from the caller (`T`: its storage location).
+/// Fingerprint of a host and its held pages. The caller identifies each page by a name `T`, such as its storage
+/// location.
 ///
-/// At first every page is held, until the host [ends](Self::end) or has `settle_pages`. Then it settles, and
-/// each page is judged by the counts at its release. With [`Release::Early`] the host settles with the first
-/// page whose judgement is stable; until `settle_pages` only pages with an unstable judgement are held.
+/// At first every page is held, until the host [ends](Self::end) or has `settle_pages`. Then it settles, and each
+/// page is cleaned by the counts at its release. With [`Release::Early`] the host settles with the first
+/// [stable](Self::is_stable) page; until `settle_pages` only unstable pages are held.
 ///
 /// Pages of a section with few pages are held longer, since its template is not yet distinct from chance. At
 /// most `settle_pages` pages of a host are held; the oldest is released first. A host that ends before it
 /// settles gives exactly the result of the [batch](crate::batch), in any order of its pages.
 ///
-/// For each page: [`observe`](Self::observe) it, [`hold`](Self::hold) it or [clean](Self::clean) it. Then
-/// judge all pages that are [`due`](Self::due). Judge those [to be examined](Self::to_examine) if their
-/// judgement [is stable](Self::is_stable).
+/// For each page: [`observe`](Self::observe) it, [`hold`](Self::hold) it or [clean](Self::clean) it. Then clean all
+/// pages that are [`due`](Self::due). Clean those [to be examined](Self::to_examine) that [are
+/// stable](Self::is_stable).
 #[derive(Clone, Debug)]
 pub struct HostStream<T> {
     fingerprint: Fingerprint,
     policy: HoldPolicy,
     waiting: VecDeque<Waiting<T>>,
-    /// The section that got enough pages with the last page.
+    /// The section that reached enough pages with the last page.
     completed_section: Option<u64>,
-    /// The host has `settle_pages`.
+    /// True if the host has `settle_pages`.
     complete: bool,
     /// Number of pages at which held pages are examined.
     examine_at: u64,
@@ -137,8 +138,8 @@ impl<T> HostStream<T> {
         due
     }
 
-    /// Names of the held pages to examine now, in order of arrival. The caller [releases](Self::release) those
-    /// whose judgement [is stable](Self::is_stable).
+    /// Names of the held pages to examine now, in order of arrival. The caller [releases](Self::release) those that
+    /// [are stable](Self::is_stable).
     pub fn to_examine(&mut self) -> Vec<T>
     where
         T: Clone,
@@ -153,13 +154,13 @@ impl<T> HostStream<T> {
         waiting.map(|page| page.name.clone()).collect()
     }
 
-    /// Returns true if the next pages are unlikely to change the judgement of an observed page.
+    /// Returns true if further pages are unlikely to change the cleaned text of an observed page.
     #[must_use]
     pub fn is_stable(&self, page: &PageText<'_>, read: &ReadPage) -> bool {
         self.fingerprint.is_stable(page, read)
     }
 
-    /// Settles the host, and removes a page from the held ones, since it can be judged now.
+    /// Settles the host and removes a page from the held ones.
     pub fn release(&mut self, name: &T)
     where
         T: PartialEq,
@@ -181,13 +182,13 @@ impl<T> HostStream<T> {
         self.fingerprint.clean(page, read)
     }
 
-    /// Returns true if pages are judged on arrival, before the next ones can change the fingerprint.
+    /// Returns true if pages are cleaned on arrival.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// Pages that wait.
+    /// Number of held pages.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()

@@ -5,7 +5,7 @@ use crate::{Document, WarcReader, WarcRecord, warc};
 use jiff::Timestamp;
 use std::{collections::HashMap, fs::File, io, ops::ControlFlow};
 
-/// Revisits whose page was not found so far, in the order of their files.
+/// Revisits whose page has not been found yet, in the order of their files.
 #[derive(Default)]
 pub struct Revisits {
     /// `None` once the page was found.
@@ -91,7 +91,7 @@ impl Revisits {
         self.open == 0
     }
 
-    /// Names the input whose revisits are noted next.
+    /// Sets the name of the input whose revisits follow.
     pub fn begin_input(&mut self, name: &str) {
         self.inputs.push(name.to_owned());
     }

@@ -203,7 +203,7 @@ fn private_file() -> OpenOptions {
     options
 }
 
-/// The same for a folder.
+/// Creates folders with mode 0700.
 fn private_folder() -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -226,7 +226,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Returns true if a path leads to an open file, which may have been closed or removed by another process.
+/// Returns true if a path still names an open file, which another process may have renamed or removed.
 #[cfg(unix)]
 fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

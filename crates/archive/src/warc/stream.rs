@@ -14,7 +14,7 @@ const MAX_DICTIONARY: u64 = 16 << 20;
 /// First bytes of a gzip member: magic number and the only compression method.
 const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
-/// A file as a sequence of members; a plain file is one. Reading ends at the end of each member.
+/// A file as a sequence of members; a plain file is a single member. Reading ends at the end of each member.
 pub(super) struct Stream<R: Read + Seek> {
     source: Source<R>,
     buffer: Vec<u8>,
