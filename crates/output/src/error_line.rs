@@ -13,7 +13,7 @@ const MAX_QUOTED_BYTES: usize = 512;
 struct ErrorLine<'a> {
     #[serde(flatten)]
     page: Cow<'a, FailedPage>,
-    /// Key of the whole URL where the line has its beginning alone.
+    /// Key of the whole URL, if the line has only its beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     url_key: Option<String>,
 }
@@ -86,7 +86,7 @@ mod tests {
     fn long_urls_are_cut_and_identified_by_key() {
         let line = |url: &str| {
             let mut lines = Vec::new();
-            let message = format!("\"{}\" stands in the path again and again", "\u{e4}".repeat(2_000));
+            let message = format!("\"{}\" is repeated too often in the path", "\u{e4}".repeat(2_000));
             push(&mut lines, &failure(url, message)).unwrap();
             (lines.len(), serde_json::from_slice::<Value>(&lines).unwrap())
         };

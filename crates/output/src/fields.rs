@@ -73,8 +73,8 @@ impl Fields {
         Self { chosen, is_lean: true, has_tombstones: false }
     }
 
-    /// Writes a page that is gone by its `id`, its `url` and `metadata.change`, whatever was chosen. The end of the round
-    /// removes the record.
+    /// Writes a gone page as its `id`, `url` and `metadata.change`, regardless of the selected fields. The end of the
+    /// round removes the record.
     #[must_use]
     pub fn with_tombstones(mut self) -> Self {
         self.has_tombstones = true;

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file that this process alone writes while it is open.
+/// A file that only this process writes while it is open.
 pub struct FileOutput {
     file: File,
     path: PathBuf,
@@ -100,7 +100,7 @@ impl FileOutput {
         Ok(())
     }
 
-    /// Notes that so many bytes had been settled.
+    /// Sets the number of settled bytes.
     pub(super) const fn expect(&mut self, settled: u64) {
         self.missing = settled.saturating_sub(self.length);
     }
@@ -115,7 +115,7 @@ impl FileOutput {
         Ok(())
     }
 
-    /// Bytes of it that count.
+    /// Settled bytes of the file.
     #[must_use]
     pub const fn length(&self) -> u64 {
         self.length

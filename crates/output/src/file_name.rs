@@ -75,11 +75,11 @@ fn tag(id: &str) -> String {
 }
 
 struct Name {
-    /// The folders so far, each with a slash behind it.
+    /// The folders so far, each with a trailing slash.
     text: String,
     /// True if no other URL can have the same name.
     exact: bool,
-    /// Names are those that every file system takes, and tells apart.
+    /// True if all names must be valid and distinct on every file system.
     portable: bool,
 }
 
@@ -87,7 +87,7 @@ impl Name {
     fn folder(&mut self, segment: &str) {
         let mut clean = self.clean(segment);
         if clean.ends_with(".md") {
-            // a page of this name may lie beside it
+            // a page may have this file name
             clean.push('~');
             self.exact = false;
         }
@@ -95,7 +95,7 @@ impl Name {
         self.text.push('/');
     }
 
-    /// A name without what a file system, a shell or another system could take for something else.
+    /// Replaces characters that a file system, a shell or another system could misinterpret.
     fn clean(&mut self, segment: &str) -> String {
         let mut out = String::new();
         for c in segment.chars() {

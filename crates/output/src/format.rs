@@ -26,7 +26,7 @@ pub trait Format: Sync {
     /// When it cannot be written, holds something else than this output writes, or another process writes it.
     fn open(&self, path: &Path, before: Before, fields: Option<Fields>) -> Result<Opened, OutputError>;
 
-    /// The file by whose path the state knows the output.
+    /// The file whose path identifies the output in the state.
     fn marked(&self, path: &Path) -> PathBuf {
         path.to_owned()
     }
@@ -52,7 +52,7 @@ pub trait Format: Sync {
         fs::remove_file(path)
     }
 
-    /// Removes what a killed process wrote beside its settled records, which have these fields. Files of others stay. An open
+    /// Removes unsettled files of a killed process. `fields` are those of its records. Files of others stay. An open
     /// output has been cut back already, so only a folder has more to remove.
     ///
     /// # Errors

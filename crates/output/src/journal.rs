@@ -22,7 +22,7 @@ use zstd::bulk::Compressor;
 pub(super) struct Head {
     /// Name of the journal.
     pub(super) journal: String,
-    /// The table is to be made of this journal alone.
+    /// True if the table consists of only this journal.
     pub(super) replaces: bool,
 }
 
@@ -56,7 +56,7 @@ impl Journal {
         self.head.as_ref()
     }
 
-    /// Cuts it back to what was settled.
+    /// Truncates the journal to its settled length.
     pub(super) fn cut_back(&mut self, length: u64) -> Result<(), OutputError> {
         self.file.cut_back(length)?;
         if self.file.length() == 0 {
@@ -65,7 +65,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Appends lines. The first ones of a journal decide if the table is made of it alone.
+    /// Appends lines. The first lines of a journal decide if the table consists of only this journal.
     pub(super) fn push(&mut self, lines: &[u8], replaces: bool) -> Result<(), OutputError> {
         let head = match self.head.clone() {
             Some(head) => head,
@@ -138,7 +138,7 @@ impl Journal {
         }
     }
 
-    /// Puts bytes that cannot be read under a name of their own. Returns what happened, in words.
+    /// Puts bytes that cannot be read under a name of their own. Returns a message for the user.
     pub(super) fn copy_damaged(&self, damaged: &[Range<u64>]) -> io::Result<String> {
         let aside = copy_damaged(self.file.path(), damaged)?;
         let (bytes, first) = (bytes_of(damaged), damaged.first().map_or(0, |range| range.start));

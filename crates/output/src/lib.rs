@@ -1,6 +1,6 @@
-//! Outputs of records: lines in a file (plain, gzip, zstd) or on standard output, a Parquet table, a folder
-//! of Markdown files. All but standard output are exactly-once: a batch is durable before its leases are
-//! settled together with the output's length. The next run cuts off anything behind that length.
+//! Outputs of records: lines in a file (plain, gzip, zstd) or on standard output, a Parquet table, a folder of
+//! Markdown files. All but standard output are exactly-once: a batch is durable before its leases are settled
+//! together with the output's length. The next run truncates the file to that length.
 
 mod columns;
 mod damaged;

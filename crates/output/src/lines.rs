@@ -47,7 +47,7 @@ impl RecordOutput for LineRecords {
     }
 }
 
-/// Appends a record, or what of it was chosen, as a line.
+/// Appends a record, or its selected fields, as a line.
 pub(super) fn push_record(
     lines: &mut Vec<u8>,
     record: &Record,

@@ -8,8 +8,8 @@ use std::{
     path::Path,
 };
 
-/// Locks a file for this process until it is closed. The kernel releases the lock at any end of the process,
-/// so nothing beside the file can go stale. A file system without locks gives none.
+/// Locks a file for this process until it is closed. The kernel releases the lock when the process ends, so no lock
+/// file can become stale. A file system without locks gives none.
 pub(super) fn lock(file: &File, path: &Path) -> Result<(), OutputError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
@@ -24,7 +24,7 @@ pub(super) fn lock(file: &File, path: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// Returns true if a path still leads to an open file.
+/// Returns true if a path still names an open file.
 pub(super) fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     let open = file.metadata()?;
     Ok(fs::metadata(path).is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino())))
@@ -37,8 +37,8 @@ fn holder(file: &File) -> Option<u32> {
     holder_in(&locks, found.dev(), found.ino())
 }
 
-/// A line is `1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF`. Some file systems list another device than `stat` tells: then
-/// the inode decides.
+/// A line is `1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF`. Some file systems list another device than `stat`
+/// reports: then the inode decides.
 fn holder_in(locks: &str, device: u64, inode: u64) -> Option<u32> {
     let wanted = (rustix::fs::major(device), rustix::fs::minor(device));
     let mut by_inode = None;

@@ -1,7 +1,7 @@
 //! Owner of an output: the state directory of the one crawl that writes it.
 //!
-//! A hidden file beside the output names the owner. The state of another crawl knows nothing of the records
-//! in the file, so it would write its own behind them, or replace them.
+//! A hidden file beside the output names the owner. The state of another crawl knows nothing of the records in the
+//! file, so it would append its own records or replace these.
 
 use crate::{Place, whole::replace_private};
 use std::{
@@ -20,7 +20,7 @@ pub enum Owner {
     None,
     /// The crawl with this state directory.
     Crawl(PathBuf),
-    /// A crawl whose note this user cannot read.
+    /// A crawl whose file of ownership this user cannot read.
     Unreadable(io::ErrorKind),
 }
 

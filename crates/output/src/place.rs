@@ -25,7 +25,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place that a name after `-o` or `-O` leads to. The name selects the format.
+    /// The place that a name after `-o` or `-O` stands for. The name selects the format.
     #[must_use]
     pub fn of(path: &Path) -> Self {
         Self { format: format_of(path), path: resolved(path) }
@@ -43,7 +43,7 @@ impl Place {
         Self { format: self.format, path }
     }
 
-    /// The file by whose path the state knows the output.
+    /// The file whose path identifies the output in the state.
     #[must_use]
     pub fn marked(&self) -> PathBuf {
         self.format.marked(&self.path)
@@ -100,7 +100,7 @@ impl Place {
         }
     }
 
-    /// Removes what a killed process wrote beside its settled records, which have these fields. Files of others stay. Only for
+    /// Removes unsettled files of a killed process. `fields` are those of its records. Files of others stay. Only for
     /// an output that was opened without damage since then.
     ///
     /// # Errors

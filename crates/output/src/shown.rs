@@ -21,7 +21,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, is_command, |c, out| out.extend(c.escape_default()))
 }
 
-/// The same JSON with escapes in place of the controls that a string of JSON may hold.
+/// Replaces control characters in the strings of a JSON text by escapes.
 #[must_use]
 pub fn json(text: &str) -> Cow<'_, str> {
     let is_held = |c| is_command(c) && !matches!(c, '\n' | '\r' | '\t');

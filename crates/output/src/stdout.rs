@@ -34,8 +34,8 @@ const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum wait for a blocked reader after the run was cancelled.
 const MAX_BLOCKED_AFTER_STOP: Duration = Duration::from_secs(1);
 
-/// Standard output. It cannot be cut back: a resumed run may repeat the last batch. A reader that has stopped reading cannot
-/// keep the run from being stopped.
+/// Standard output. It cannot be truncated: a resumed run may repeat the last batch. A reader that has stopped
+/// reading cannot keep the run from being stopped.
 pub struct StdoutOutput {
     file: io::Result<File>,
     cancel: CancellationToken,

@@ -162,7 +162,8 @@ fn remove_leftovers(path: &Path) {
     }
 }
 
-/// A name in the same folder, since only there a rename is one step, and another for each process.
+/// Name of a temporary file, different for each process. It is in the same folder, since only there a rename is
+/// atomic.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}", std::process::id()))

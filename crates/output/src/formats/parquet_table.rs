@@ -1,11 +1,11 @@
 //! Records as a Parquet table.
 //!
-//! A run cannot write a Parquet file batch by batch: it is unreadable before its footer is written, and its
-//! row groups should be large. During a run the records lie in a [journal](crate::journal) beside the table
-//! (`pages.parquet.part`). It is cut back to the settled length like any file of lines. At the end of a run
-//! the records become row groups of a new table, behind those of the old one. A rename puts the new table in
-//! the old one's place. Each journal has its own name, and the table notes the last one it was made from. So
-//! no record is taken twice if the process is killed between the rename and the end of the journal.
+//! A run cannot write a Parquet file batch by batch: it is unreadable before its footer is written, and its row
+//! groups should be large. During a run the records lie in a [journal](crate::journal) beside the table
+//! (`pages.parquet.part`). It is cut back to the settled length like any file of lines. At the end of a run the
+//! records become row groups of a new table, after those of the old one. A rename puts the new table in the old one's
+//! place. Each journal has its own name, and the table notes the last one it was made from. So no record is taken
+//! twice if the process is killed between the rename and the end of the journal.
 
 use super::{
     latest_rows,
@@ -114,7 +114,7 @@ impl ParquetRecords {
         Ok(opened)
     }
 
-    /// Makes of a journal that was left behind what has to become of it before this run writes.
+    /// Handles a journal of an earlier run before this run writes.
     fn settle_journal(&mut self, before: Before) -> Result<(), OutputError> {
         let Some(head) = self.journal.head().cloned() else {
             return self.discard_unreadable(before);
@@ -174,7 +174,7 @@ impl ParquetRecords {
         }
     }
 
-    /// Puts bytes that cannot be read aside. A round that replaces the table loses nothing of its own by that.
+    /// Moves unreadable bytes to another file. A round that replaces the table loses none of its own records.
     fn note_damage(&mut self, damaged: &[Range<u64>], before: Before) -> Result<(), OutputError> {
         if damaged.is_empty() {
             return Ok(());
@@ -216,7 +216,7 @@ impl ParquetRecords {
         }
     }
 
-    /// Makes the table anew: its rows (unless they are replaced), then those of the journal, which is left as it is.
+    /// Rewrites the table: its rows (unless they are replaced), then those of the journal, which is left as it is.
     /// Returns the bytes of the journal that cannot be read.
     fn make_table(&self, head: Option<&Head>) -> Result<Vec<Range<u64>>, OutputError> {
         let new = beside(&self.path, ".new");

@@ -6,7 +6,7 @@ use std::{fs::File, io, path::Path};
 /// The note of a table that names the journal it was made from last.
 pub(super) const NOTE: &str = "crawl.journal";
 
-/// The table at a path, if there is one. One that is no table is invalid data.
+/// The table at a path, if there is one. A file that is no table is an error (invalid data).
 pub(super) fn table(path: &Path) -> io::Result<Option<ParquetFile>> {
     match File::open(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
