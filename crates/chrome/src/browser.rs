@@ -3,8 +3,8 @@
 use crate::{
     cdp::{self, CallError, Session},
     error::{RenderError, RenderPhase},
-    keeper::ProcessWatchdog,
     process::{Group, Process},
+    process_watchdog::ProcessWatchdog,
     proxy::Lane,
     settings::ChromeSettings,
 };
@@ -149,7 +149,7 @@ impl Chrome {
         self.lost.store(true, Ordering::SeqCst);
     }
 
-    /// Ends it.
+    /// Kills the browser.
     pub(crate) fn kill(&self) {
         self.mark_lost();
         self.group().kill();

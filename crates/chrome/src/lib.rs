@@ -15,9 +15,9 @@
 mod browser;
 mod cdp;
 mod error;
-mod keeper;
 mod page;
 mod process;
+mod process_watchdog;
 mod proxy;
 mod renderer;
 mod rules;

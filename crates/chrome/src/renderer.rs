@@ -22,8 +22,9 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
-/// Pages between two checks of the browser's memory; a restless page triggers one at once.
-const LOOK_EVERY: u32 = 10;
+/// Pages between two checks of the browser's memory. A page that is still running after it was taken triggers a check
+/// at once.
+const MEMORY_CHECK_PAGES: u32 = 10;
 
 /// Statistics of a renderer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +68,7 @@ struct Shared {
     closed: AtomicBool,
 }
 
-/// The threads, once there are any.
+/// The running threads and their shared state.
 struct Running {
     shared: Arc<Shared>,
     jobs: mpsc::Sender<Job>,
@@ -82,7 +83,7 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// A renderer; nothing is started.
+    /// Creates a renderer. The first page starts the browser.
     #[must_use]
     pub fn new(settings: ChromeSettings) -> Self {
         Self { settings, running: Mutex::new(None) }
@@ -274,7 +275,7 @@ impl Worker {
             | RenderError::Protocol(_) => {
                 self.close_tab();
             }
-            // it would lead away from the next page too
+            // its scripts would navigate away from the next page too
             _ if self.tab.as_ref().is_some_and(|(_, tab)| tab.is_still_running()) => self.close_tab(),
             _ => {}
         }
@@ -358,11 +359,11 @@ impl Shared {
     fn recycle(&self, chrome: &Arc<Chrome>, still_running: bool) {
         let pages = chrome.count_page();
         let settings = &self.settings;
-        let worn = pages >= settings.recycle_pages
-            || ((still_running || pages.is_multiple_of(LOOK_EVERY))
+        let is_due = pages >= settings.recycle_pages
+            || ((still_running || pages.is_multiple_of(MEMORY_CHECK_PAGES))
                 && chrome.group().memory() > settings.recycle_memory);
         let mut slot = lock(&self.chrome);
-        if worn && slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, chrome)) {
+        if is_due && slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, chrome)) {
             tracing::debug!(pages, "the browser is replaced");
             *slot = None;
         }

@@ -8,7 +8,7 @@ use crate::{
 use serde::Deserialize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A single function, so that the page sees no part of it.
+/// Source of the script: a single function, so that the page cannot reach its parts.
 const SCRIPT: &str = concat!(
     "(() => {\n'use strict';\nconst rules = RULES;\n",
     include_str!("js/guard.js"),
@@ -88,9 +88,9 @@ pub(crate) fn page_script(settings: &ChromeSettings) -> String {
 /// Traits of a page's response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traits {
-    /// It leads elsewhere.
+    /// It has a `Refresh` header.
     pub(crate) refreshes: bool,
-    /// It forbids all scripts, so no timer of ours runs.
+    /// It forbids all scripts, so none of our timers run.
     pub(crate) inert: bool,
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct PageRequest {
     pub(crate) url: Url,
     /// Allowed documents; `None` allows all.
     pub(crate) is_page: Option<DocumentPredicate>,
-    /// Headers for the origin of the URL alone.
+    /// Headers that only the origin of the URL gets.
     pub(crate) headers: Vec<(String, String)>,
     /// True if the original document is requested.
     pub(crate) as_sent: bool,
@@ -56,7 +56,7 @@ impl PageRequest {
     }
 }
 
-/// State of the page from events so far.
+/// State of a page, from the events so far.
 #[derive(Default)]
 pub(crate) struct PageState {
     document: Option<Network::Response>,
@@ -72,7 +72,7 @@ pub(crate) struct PageState {
     loading: Option<String>,
     /// Loading scripts that scripts have requested.
     scripts: HashSet<String>,
-    /// Time at which one of these last loaded or failed.
+    /// Time at which one of the scripts last loaded or failed.
     last_loaded: Option<Instant>,
     /// True if the page loaded more than its limit.
     pub(crate) over: bool,
@@ -142,7 +142,7 @@ impl PageState {
         found
     }
 
-    /// Error of a page that has led away.
+    /// Error of a page that navigated away.
     pub(crate) fn navigated_away(&self) -> Option<RenderError> {
         self.navigated_away.clone().map(|(to, status)| RenderError::NavigatedAway { to, status })
     }
@@ -162,7 +162,7 @@ impl PageState {
         if is_page(&url) {
             return true;
         }
-        // a script that leads to a file starts a download: the page stays, and the URL is a link of it
+        // a script that navigates to a file starts a download: the page stays, and the URL becomes a link of it
         if request.redirected_request_id.is_none() && RULES.is_file(url.path()) {
             if self.document.is_some() {
                 self.file.get_or_insert(url);
@@ -172,14 +172,14 @@ impl PageState {
         // the event with a redirect's own status may come later
         let redirected = request.redirected_request_id.is_some() || self.document.is_none();
         let status = if redirected { REDIRECTED } else { self.status() };
-        // an old document that keeps leading on would lead away from the next page, too
+        // a document that keeps navigating would navigate away from the next page too
         self.still_running |= !redirected;
         self.loading = None;
         self.navigated_away.get_or_insert((url, status));
         false
     }
 
-    /// Returns true if the page leads elsewhere or loads scripts of scripts, which its own script cannot see.
+    /// Returns true if the page loads another document, or scripts of scripts, which our script cannot see.
     pub(crate) fn is_loading(&self) -> bool {
         !self.crashed && (self.loading.is_some() || !self.scripts.is_empty())
     }
@@ -301,20 +301,20 @@ fn proceed(asked: Option<&PageRequest>, request: RequestPausedEventParams) -> Fe
     }
 }
 
-/// Records the events of a tab, answers dialogs, and stops pages that load too much. `tab` is its session,
-/// `frame` the id of its frame; `bell` rings after each event.
+/// Records the events of a tab, answers dialogs, and stops pages that load too much. `tab` is its session and `frame`
+/// the id of its frame. `signal` is sent after each event.
 pub(crate) fn listener(
     seen: &Arc<Mutex<PageState>>,
     tab: Session,
     frame: String,
     max_bytes: u64,
-    bell: SyncSender<()>,
+    signal: SyncSender<()>,
 ) -> impl Fn(Event) + Send + Sync + 'static {
     let seen = Arc::clone(seen);
     move |event| {
         note(&seen, &tab, &frame, max_bytes, event);
         // a pending signal suffices
-        let _ = bell.try_send(());
+        let _ = signal.try_send(());
     }
 }
 

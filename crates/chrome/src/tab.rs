@@ -28,7 +28,7 @@ const MARGIN: Duration = Duration::from_secs(2);
 const CLOSE: Duration = Duration::from_secs(5);
 /// Maximum documents that a page leads to by script, in sequence.
 const MAX_HOPS: u32 = 10;
-/// Pause between two looks at a page without scripts that is not loaded, unless an event comes.
+/// Pause between two checks of an inert page that is still loading. An event ends it early.
 const LOAD_PAUSE: Duration = Duration::from_millis(20);
 /// Limit of stopping a page's scripts.
 const QUIET: Duration = Duration::from_secs(1);
@@ -45,8 +45,8 @@ pub(crate) struct PageTab {
     context_id: String,
     lane: Lane,
     seen: Arc<Mutex<PageState>>,
-    /// Rings after each event; closed once the session has ended.
-    bell: Receiver<()>,
+    /// Signal after each event; closed once the session has ended.
+    event_signal: Receiver<()>,
 }
 
 /// Reason why a navigation has no document.
@@ -74,10 +74,10 @@ impl PageTab {
     ) -> Result<Self, CallError> {
         let OpenTab { context_id, target_id, session_id: id } = chrome.open_tab(&lane)?;
         let seen = Arc::new(Mutex::new(PageState::default()));
-        // the id of a tab is that of its frame, too
-        let (ring, bell) = sync_channel(1);
+        // the id of a tab is also the id of its frame
+        let (signal, event_signal) = sync_channel(1);
         let named = chrome.session.named(&id);
-        let on_event = listener(&seen, named, target_id.clone(), settings.max_page_bytes, ring);
+        let on_event = listener(&seen, named, target_id.clone(), settings.max_page_bytes, signal);
         let tab = chrome.session.attached(&id, on_event);
         let behavior = Page::SetDownloadBehaviorBehaviorOption::Deny;
         let script = Page::AddScriptToEvaluateOnNewDocument {
@@ -102,7 +102,7 @@ impl PageTab {
             waits.push(tab.begin_within(Network::SetBlockedURLs { urls }, BROWSER_LIMIT)?);
         }
         waits.into_iter().try_for_each(|wait| wait())?;
-        Ok(Self { tab, target_id, context_id, lane, seen, bell })
+        Ok(Self { tab, target_id, context_id, lane, seen, event_signal })
     }
 
     /// Renders a page.
@@ -153,7 +153,7 @@ impl PageTab {
         }
         let navigate = start.elapsed();
         let taken = self.take(tools);
-        // a page that repeatedly leads away keeps its tab busy, too
+        // a page that keeps navigating away makes the call fail too
         if let Some(away) =
             self.navigated_away().filter(|_| !matches!(taken, Err(RenderError::BrowserLost(_))))
         {
@@ -191,7 +191,7 @@ impl PageTab {
             (seen.own(), seen.keeps_sent())
         };
         let origin = url.origin().ascii_serialization();
-        // its data is in the memory of the browser; without an origin the browser's own bound applies
+        // the stored data is in the memory of the browser; without an origin the browser's own bound applies
         self.tab.send(Storage::OverrideQuotaForOrigin { origin, quota_size: Some(QUOTA) });
         if before.cookies {
             self.clear_cookies()?;
@@ -226,9 +226,9 @@ impl PageTab {
         lock(&self.seen).navigated_away()
     }
 
-    /// Waits until the page settles, dismisses consent, scrolls and takes the HTML. It needs one call, unless
-    /// the page leads elsewhere or loads what its script cannot see. The second value is true if its script
-    /// had to be ended.
+    /// Waits until the page settles, dismisses consent, scrolls and takes the HTML. It needs one call, unless the
+    /// page navigates elsewhere or has loads that its script cannot see. The second value is true if its script had
+    /// to be ended.
     fn take(&self, tools: &Tools<'_>) -> Result<(Taken, bool), RenderError> {
         let budgets = tools.settings.budgets;
         let limit = budgets.inside() + MARGIN;
@@ -241,7 +241,7 @@ impl PageTab {
             let traits = lock(&self.seen).traits();
             let call = take_call(tools.settings, left, steps, traits);
             let error = match self.call(call, limit + BROWSER_LIMIT) {
-                // the document in place of a crashed one is not the page
+                // the document that replaces a crashed one is not the page
                 Ok(_) if lock(&self.seen).crashed => return Err(RenderError::Crashed),
                 Ok((mut taken, at)) => {
                     scrolls += taken.scrolls;
@@ -250,7 +250,7 @@ impl PageTab {
                         continue;
                     }
                     if traits.inert && !taken.settled && !left.is_zero() {
-                        let _ = self.bell.recv_timeout(LOAD_PAUSE);
+                        let _ = self.event_signal.recv_timeout(LOAD_PAUSE);
                         continue;
                     }
                     return Ok((taken, guard.taken() != Step::None));
@@ -261,7 +261,7 @@ impl PageTab {
             let ended = guard.taken() > Step::Terminate || lock(&self.seen).crashed;
             if !ended && hops > MAX_HOPS && leads_elsewhere(&error) {
                 lock(&self.seen).still_running = true;
-                return Err(RenderError::Navigation("its script leads on without end".into()));
+                return Err(RenderError::Navigation("its script keeps navigating".into()));
             }
             if ended || !(leads_elsewhere(&error) || was_terminated(&error, guard.taken())) {
                 return Err(self.error_of(&error, guard.taken(), tools.chrome));
@@ -278,7 +278,7 @@ impl PageTab {
         while lock(&self.seen).is_loading() {
             let left = until.saturating_duration_since(Instant::now());
             // late, or the tab has closed: either way the next call reports it
-            if self.bell.recv_timeout(left).is_err() {
+            if self.event_signal.recv_timeout(left).is_err() {
                 break;
             }
         }
@@ -360,7 +360,7 @@ impl PageTab {
     /// Closes the tab.
     pub(crate) fn close(&self, chrome: &Chrome) {
         if self.is_still_running() {
-            // a released tab no longer intercepts requests, and a script that leads away continues until the
+            // a released tab no longer intercepts requests, so a script that navigates away would continue until the
             // tab closes
             let _ = self.tab.call(Emulation::SetScriptExecutionDisabled { value: true }, QUIET);
             self.tab.send(Page::StopLoading(None));
@@ -418,7 +418,7 @@ fn blocked_urls(settings: &ChromeSettings) -> Vec<String> {
     lists.into_iter().filter(|(blocked, _)| *blocked).flat_map(|(_, list)| list.patterns.clone()).collect()
 }
 
-/// Error of a document that did not load: the proxy knows more than the browser.
+/// Error of a document that did not load. The proxy knows the reason better than the browser.
 fn refused(url: &Url, reason: String, proxy: &Proxy) -> RenderError {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     match proxy.refusal(host, url.port_or_known_default().unwrap_or_default()) {
@@ -457,7 +457,7 @@ fn is_of_network(reason: &str) -> bool {
     name.is_some_and(|name| NAMES.iter().any(|one| name.starts_with(one)))
 }
 
-/// Returns true if the called document was replaced because the page leads to another one.
+/// Returns true if the call failed because the page navigated to another document.
 fn leads_elsewhere(error: &CallError) -> bool {
     says(error, &["navigated", "context was destroyed", "Cannot find"])
 }

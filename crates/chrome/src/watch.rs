@@ -1,5 +1,5 @@
-//! Watchdog with escalating deadlines. It ends, step by step, anything that blocks a call into the browser, and so
-//! the call.
+//! Watchdog with escalating deadlines. It ends calls into the browser that block. It first stops the navigation or
+//! ends the script, whichever blocks, then ends the tab's process, then kills the browser.
 
 use crate::{cdp::Session, process::Group};
 use headless_chrome::protocol::cdp::{Page, Runtime};
@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time for a step to have an effect before the next.
+/// Time that each step has to take effect.
 const GRACE: Duration = Duration::from_secs(2);
 /// Number of script terminations within that time: a page may start the next script at once.
 const TERMINATIONS: u32 = 8;
@@ -66,7 +66,7 @@ pub(crate) struct Watch {
     changed: Condvar,
 }
 
-/// A deadline; dropped, it is met.
+/// A deadline, which dropping it cancels.
 pub(crate) struct Guard<'a> {
     watch: &'a Watch,
     id: u64,
@@ -152,7 +152,7 @@ impl Entry {
 }
 
 impl Guard<'_> {
-    /// The last step that was taken.
+    /// The last step taken.
     pub(crate) fn taken(&self) -> Step {
         match self.taken.load(Ordering::SeqCst) {
             0 => Step::None,

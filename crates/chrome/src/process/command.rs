@@ -90,8 +90,8 @@ const SWITCHES: &[&str] = &[
      AutofillServerCommunication,CertificateTransparencyComponentUpdater,InterestFeedContentSuggestions,\
      DestroyProfileOnBrowserClose,NetworkTimeServiceQuerying,AimEnabled,AimServerEligibilityEnabled,\
      AimServerRequestOnStartupEnabled,PreconnectToSearch,PreconnectToSearchNonGoogle,SearchNavigationPrefetch",
-    // Some seconds after its start a full browser contacts its vendor for accounts and push messages. No
-    // switch turns this off. Port 9 is one of those to which the browser refuses to connect.
+    // Some seconds after its start a full browser contacts its vendor for accounts and push messages. No switch turns
+    // this off. Chromium refuses to connect to port 9.
     "--gaia-url=http://127.0.0.1:9/",
     "--gcm-checkin-url=http://127.0.0.1:9/",
     "--disable-back-forward-cache",
@@ -104,7 +104,7 @@ const SWITCHES: &[&str] = &[
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-    // The second name is that of older browsers.
+    // The second name is for older browsers.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--js-flags=--max-old-space-size=768",

@@ -154,7 +154,7 @@ impl Destinations {
             return Err(Refusal::Tracker);
         }
         if RULES.is_own(host) {
-            return Err(Refusal::Failed("a host that the browser asks of its own accord".into()));
+            return Err(Refusal::Failed("a host that the browser contacts by itself".into()));
         }
         let connect = async {
             match &self.upstream {

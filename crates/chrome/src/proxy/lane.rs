@@ -130,30 +130,30 @@ async fn accept(listener: std::net::TcpListener, shared: Arc<Shared>, meter: Arc
             continue;
         }
         let waiting = WaitingLane::begin(&shared);
-        let place = Arc::clone(&shared.places).acquire_owned().await.map_err(io::Error::other)?;
+        let permit = Arc::clone(&shared.permits).acquire_owned().await.map_err(io::Error::other)?;
         drop(waiting);
-        tokio::spawn(converse(stream, Arc::clone(&shared), Arc::clone(&meter), place));
+        tokio::spawn(serve_connection(stream, Arc::clone(&shared), Arc::clone(&meter), permit));
     }
 }
 
-/// Returns true if the browser's user made a connection. Other users must not use the proxy, which has the
-/// crawl's network access and the credentials of its own proxy.
+/// Returns true if a connection was made by the user of the browser. Other users must not use the proxy, which has
+/// the crawl's network access and the credentials of its own proxy.
 fn is_of_browser(peer: SocketAddr, own: SocketAddr) -> bool {
     matches!((peer, own), (SocketAddr::V4(peer), SocketAddr::V4(own)) if peer::is_own(peer, own))
 }
 
 /// Answers the requests of a connection.
-async fn converse(
+async fn serve_connection(
     stream: TcpStream,
     shared: Arc<Shared>,
     meter: Arc<Meter>,
-    place: tokio::sync::OwnedSemaphorePermit,
+    permit: tokio::sync::OwnedSemaphorePermit,
 ) {
     let _ = stream.set_nodelay(true);
     // a tunnel outlives its request and holds the permit as long
-    let place = Arc::new(place);
+    let permit = Arc::new(permit);
     let service =
-        service_fn(|request| answer(Arc::clone(&shared), Arc::clone(&meter), Arc::clone(&place), request));
+        service_fn(|request| answer(Arc::clone(&shared), Arc::clone(&meter), Arc::clone(&permit), request));
     let mut server = hyper::server::conn::http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(256 << 10);
     let serving = server.serve_connection(TokioIo::new(stream), service).with_upgrades();
@@ -167,9 +167,9 @@ async fn converse(
 /// Chromium keeps idle connections open, and counts those of each tab separately.
 pub(super) async fn must_yield(shared: &Shared, meter: &Meter) {
     loop {
-        let before = meter.carried();
+        let before = meter.transferred();
         sleep(IDLE).await;
-        if shared.waiting.load(Ordering::Relaxed) > 0 && meter.carried() == before {
+        if shared.waiting.load(Ordering::Relaxed) > 0 && meter.transferred() == before {
             return;
         }
     }

@@ -12,26 +12,26 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Error of a page's connection after its bytes are used up.
-pub(super) const TOO_MUCH: &str = "the page has loaded as much as it may";
+pub(super) const TOO_MUCH: &str = "the page has reached its limit of bytes";
 
 /// Bytes of a tab's connections, and the bound of its page.
 #[derive(Debug)]
 pub(super) struct Meter {
     max: u64,
     /// Bytes in both directions since the page began.
-    carried: AtomicU64,
+    transferred: AtomicU64,
     /// Bytes from servers that are not charged to a page yet.
     received: AtomicU64,
 }
 
 impl Meter {
     pub(super) const fn new(max: u64) -> Self {
-        Self { max, carried: AtomicU64::new(0), received: AtomicU64::new(0) }
+        Self { max, transferred: AtomicU64::new(0), received: AtomicU64::new(0) }
     }
 
     /// Begins a page.
     pub(super) fn begin(&self) {
-        self.carried.store(0, Relaxed);
+        self.transferred.store(0, Relaxed);
     }
 
     /// Takes the bytes from servers since the last call.
@@ -41,16 +41,16 @@ impl Meter {
 
     /// Returns true if the page has used up its bytes: its connections fail.
     pub(super) fn is_over(&self) -> bool {
-        self.carried.load(Relaxed) > self.max
+        self.transferred.load(Relaxed) > self.max
     }
 
     /// Bytes in both directions since the page began.
-    pub(super) fn carried(&self) -> u64 {
-        self.carried.load(Relaxed)
+    pub(super) fn transferred(&self) -> u64 {
+        self.transferred.load(Relaxed)
     }
 
     fn count(&self, bytes: usize) -> io::Result<()> {
-        self.carried.fetch_add(bytes as u64, Relaxed);
+        self.transferred.fetch_add(bytes as u64, Relaxed);
         if self.is_over() {
             return Err(io::Error::other(TOO_MUCH));
         }

@@ -41,16 +41,16 @@ struct Shared {
     max_bytes: u64,
     max_page_bytes: u64,
     /// Permits for connections, shared by all lanes.
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// Lanes with a connection that waits for a permit.
     waiting: AtomicUsize,
-    /// Bytes from servers that were charged to no page.
+    /// Bytes from servers that no rendered page counts.
     uncharged: AtomicU64,
     refused: Mutex<VecDeque<(String, u16, Refusal)>>,
 }
 
-/// Proxy on a thread of its own, until it is dropped. It listens on one lane per tab, which identifies the
-/// tab of each connection, whichever frame or worker opened it.
+/// Proxy on a thread of its own, until it is dropped. It listens on one lane per tab, which identifies the tab of
+/// each connection, also for frames and workers.
 pub(crate) struct Proxy {
     shared: Arc<Shared>,
     /// `None` ends the thread.
@@ -65,14 +65,14 @@ impl Proxy {
             destinations: Destinations::new(settings)?,
             max_bytes: settings.max_connection_bytes,
             max_page_bytes: settings.max_page_bytes,
-            places: Arc::new(Semaphore::new(settings.max_connections.max(1))),
+            permits: Arc::new(Semaphore::new(settings.max_connections.max(1))),
             waiting: AtomicUsize::new(0),
             uncharged: AtomicU64::new(0),
             refused: Mutex::default(),
         });
         let (lanes, mut opened) = mpsc::channel::<Opened>(LANES);
         let serving = Arc::clone(&shared);
-        // the caller may be within a runtime already, so the proxy enters its own only on its thread
+        // the caller may already be in a runtime, so the proxy's runtime runs on its own thread
         let run = move || {
             let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime,
@@ -123,7 +123,7 @@ impl Drop for Proxy {
 async fn answer(
     shared: Arc<Shared>,
     meter: Arc<Meter>,
-    place: Arc<tokio::sync::OwnedSemaphorePermit>,
+    permit: Arc<tokio::sync::OwnedSemaphorePermit>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
     let tunnel = request.method() == Method::CONNECT;
@@ -154,7 +154,7 @@ async fn answer(
                 () = must_yield(&shared, &meter) => {}
             }
         }
-        drop(place);
+        drop(permit);
     });
     Ok(status(StatusCode::OK))
 }

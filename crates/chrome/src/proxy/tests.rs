@@ -150,7 +150,7 @@ fn ended_tab_does_not_wait_for_a_permit() {
     };
     let waiting = || proxy.shared.waiting.load(Ordering::Relaxed);
     let _first = std::net::TcpStream::connect(lane.address()).unwrap();
-    until("the first tab has the permit", &|| proxy.shared.places.available_permits() == 0);
+    until("the first tab has the permit", &|| proxy.shared.permits.available_permits() == 0);
     let other = proxy.open_lane().unwrap();
     let _second = std::net::TcpStream::connect(other.address()).unwrap();
     until("the other tab waits", &|| waiting() == 1);

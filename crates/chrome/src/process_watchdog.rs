@@ -1,5 +1,5 @@
-//! Watchdog for the memory of a browser's processes and the disk space of its profile. A page that exceeds
-//! its bound is ended. A browser that exceeds its own bound is killed, since the page at fault is unknown.
+//! Watchdog for the memory of a browser's processes and the disk space of its profile. It ends a page that exceeds
+//! its bound. It kills a browser that exceeds its own bound, since the page at fault is unknown.
 
 use crate::{
     process::{Group, Member},
