@@ -55,7 +55,7 @@ impl BackgroundTasks {
         }
     }
 
-    /// Waits for what still shows the last counts.
+    /// Waits for the tasks that show the last counts.
     pub async fn end(self) {
         self.ended.cancel();
         let _ = (self.samples.await, self.metrics.await);

@@ -43,7 +43,7 @@ pub fn is_same(input: Option<&Path>, output: Option<&Path>) -> bool {
     pair.is_some_and(|(input, output)| input == output)
 }
 
-/// Returns true for the names of open streams, such as `/dev/stdout`. Two of them may go to one log.
+/// Returns true for the names of open streams, such as `/dev/stdout`. Two streams may go to one log.
 fn is_stream(path: &Path) -> bool {
     ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"].iter().any(|name| path.starts_with(name))
 }

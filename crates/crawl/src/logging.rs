@@ -75,7 +75,7 @@ pub fn start(section: &LogSection) -> Result<(), Failure> {
 
 /// The filter of a level. Libraries that say more than a user needs are held back.
 fn filter(level: &str) -> Result<EnvFilter, Failure> {
-    // rmcp tells of each session and message; below info it repeats whatever agents send
+    // rmcp logs each session and message; below info it logs everything that agents send
     let mcp = if level.trim().eq_ignore_ascii_case("trace") { "info" } else { "warn" };
     // html5ever warns of every page that is not well-formed, which is most of the web
     // rustls_platform_verifier repeats the error of the request
@@ -88,7 +88,7 @@ fn write_field(out: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> f
     let value = format!("{value:?}");
     match field.name() {
         "message" => write!(out, "{}", shown::line(&value)),
-        // what the crate `log` adds of its own
+        // fields that the crate `log` adds
         name if name.starts_with("log.") => Ok(()),
         name => write!(out, "{name}={}", shown::line(&value)),
     }

@@ -1,5 +1,5 @@
-//! Another attempt of a worker whose database was away, or whose hosts another worker has taken. The attempt begins as a
-//! restarted process does: with what was settled.
+//! Reconnection of a worker after its database was unreachable or its hosts went to another worker. The attempt
+//! begins as a restarted process does: with what was settled.
 
 use crate::place::Place;
 use crawl_engine::{

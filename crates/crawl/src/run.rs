@@ -104,7 +104,7 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
     let early = args.fresh.then(|| runtime.block_on(Metrics::open(&config.metrics))).transpose()?;
     let mut state = place.open(&config, args.fresh)?;
     state.is_temporary = temporary.is_some();
-    // without it a run of the same state is the first thing to tell
+    // without metrics, another run on the same state is reported first
     let metrics = early.map_or_else(|| runtime.block_on(Metrics::open(&config.metrics)), Ok)?;
     upkeep::remove_old(&config.state, &state.dir, args.quiet);
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());

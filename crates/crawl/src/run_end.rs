@@ -101,7 +101,7 @@ pub fn finish(
         }
         known
     } else {
-        // after an error of the store there is nothing to ask it, and the error is what matters
+        // after a store error the counts are unavailable, and the error matters more
         (context.store.counts().unwrap_or_default(), None)
     };
     let exit = exit_code_of(context, ending, &counts, damage.is_some());

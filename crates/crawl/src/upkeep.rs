@@ -15,7 +15,7 @@ use std::{
 
 /// Old state directories that one run removes at the most.
 const MOST_REMOVED: usize = 10;
-/// Files of a state directory, one of which is enough to know it by.
+/// Files that identify a state directory; one of them suffices.
 const OURS: [&str; 2] = ["crawl.sqlite", "lock"];
 
 /// Gives what a database does not use back to the disk, if that is worth the time.

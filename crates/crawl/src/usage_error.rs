@@ -42,7 +42,7 @@ pub fn shortened(error: &str, words: impl Iterator<Item = String>) -> String {
 
 /// A long word without its middle; none for a short one.
 fn without_middle(word: &str) -> Option<String> {
-    // as many bytes are at least as many characters
+    // the number of bytes bounds the number of characters
     let length = if word.len() > LONGEST { word.chars().count() } else { 0 };
     (length > LONGEST).then(|| {
         let start: String = word.chars().take(START).collect();

@@ -81,7 +81,7 @@ fn robots(args: &CheckArgs) -> Result<String, Failure> {
     Ok(out)
 }
 
-/// The canonical forms, as far as there are any; a line that is no URL to crawl fails the check when all were read.
+/// Prints canonical forms. A line that is no URL to crawl fails the check after all lines are read.
 fn urls(args: &CheckArgs) -> Result<Exit, Failure> {
     let canonicalizer = Canonicalizer::default();
     let given = match &args.url {
@@ -208,7 +208,7 @@ fn robots_line(asked: &Object) -> Result<Object, String> {
         "sitemaps": robots.sitemaps().iter().map(absolute).collect::<Vec<_>>(),
     }));
     if let Some(url) = text(asked, "url") {
-        // what is no URL is taken for a path
+        // a text that is no URL is taken as a path
         let verdict = Url::parse(url).map_or_else(|_| rules.verdict_of_path(url), |url| rules.verdict(&url));
         answer
             .extend(object(json!({"allowed": verdict.allowed, "line": verdict.line, "rule": verdict.rule})));
@@ -226,7 +226,7 @@ fn url_line(asked: &Object) -> Result<Object, String> {
         }
     };
     let idn = if text(asked, "idn") == Some("UNICODE") { IdnForm::Unicode } else { IdnForm::Ascii };
-    // what is no URL to crawl keeps its text, and says why it is none
+    // a text that is no URL to crawl is printed unchanged, with the reason
     let mut answer = object(json!({"out": canonicalizer.canonical_text(given, idn)}));
     if let Err(refusal) = canonicalizer.parse(given) {
         answer.insert("reason".into(), Value::String(refusal.to_string()));

@@ -38,7 +38,7 @@ pub fn run(args: &ClassifyArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Decides as the crawl does: extraction first, since a wall is one only where the content is missing behind it.
+/// Decides as the crawl does: extraction first, since an overlay is a wall only if the content is missing.
 fn classify(
     extractor: &PageExtractor,
     id: Value,

@@ -234,7 +234,7 @@ fn shaped(record: Record, id: Option<Value>, fields: Option<&Fields>) -> Line {
     }
 }
 
-/// Refuses a form of text beside chosen fields, which are JSON. Of many pages it is the form of `text`.
+/// Refuses a text format together with selected fields, which are JSON. Of many pages it is the form of `text`.
 fn check_format(args: &ExtractArgs, fields: Option<&Fields>) -> Result<(), Failure> {
     match args.format {
         Some(TextFormat::Markdown | TextFormat::Text) if fields.is_some() => Err(Failure::usage(

@@ -18,7 +18,7 @@ const BATCH_LINES: usize = 64;
 const BATCH_BYTES: usize = 32 << 20;
 /// Bytes of a line; a longer one is no page.
 pub(super) const MAX_LINE: usize = 64 << 20;
-/// Lines whose error is reported one by one; the others are counted.
+/// Maximum number of errors that are reported by line; further ones are only counted.
 const MAX_REPORTED: usize = 20;
 
 /// Lines of a file or of standard input.
@@ -191,7 +191,7 @@ impl<'a> Line<'a> {
                     Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
                     Cow::Owned(text) => Cow::Owned(text.into_bytes()),
                 };
-                // the line was UTF-8: whatever the page declares, its bytes are no longer in that charset
+                // the line was UTF-8: the bytes are UTF-8 now, whatever charset the page declares
                 (bytes, self.content_type.or(Some(Cow::Borrowed(crawl_engine::page_rules::HTML))))
             }
             (None, Some(text)) => match BASE64_STANDARD.decode(text.as_bytes()) {

@@ -114,7 +114,7 @@ fn rules(args: &RulesArgs) -> Result<Rules, Failure> {
     page_rules::load(args.rules.as_deref(), &args.consent_list, say)
 }
 
-/// Standard input. At a terminal a message says once that the command waits for it, unless it was named by `-`.
+/// Standard input. At a terminal a message says once that the command waits for input, unless `-` was given.
 fn stdin(is_named: bool) -> Stdin {
     static TOLD: Once = Once::new();
     let stdin = io::stdin();

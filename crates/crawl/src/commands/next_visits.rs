@@ -23,9 +23,9 @@ use std::{
 const BATCH: usize = 1000;
 const DAY_MS: i64 = 86_400_000;
 
-/// Numbers of known pages by the time when they are due, by the present mode and ages. Seeds are asked by
-/// every round, and a sitemap may wake a resting page. The rules are taken to be those of the last run, whose
-/// flags are not known here.
+/// Numbers of known pages by the time when they are due, by the present mode and ages. Seeds are asked by every
+/// round, and a sitemap may wake a resting page. The rules are assumed to be those of the last run, whose flags are
+/// unknown here.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NextVisits {

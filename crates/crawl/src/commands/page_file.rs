@@ -33,7 +33,7 @@ pub fn read_page(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     Ok(page)
 }
 
-/// The page of a file's bytes, unpacked; else the reason why it is none.
+/// The page in a file's bytes, decompressed; else the reason why it is no page.
 pub fn page_of(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     let bytes = match bytes.as_slice() {
         [0x1f, 0x8b, ..] => unpacked("gzip", MultiGzDecoder::new(bytes.as_slice()))?,

@@ -98,7 +98,7 @@ fn list(projects: &Projects, as_json: bool) -> Result<String, ProjectError> {
     Ok(out)
 }
 
-/// A project with all that can be said of it.
+/// A project with its details.
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]

@@ -119,7 +119,7 @@ fn is_unfinished(store: &dyn StateStore) -> Result<bool, StoreError> {
     Ok(store.round()? > 0 && !state::is_finished(store)?)
 }
 
-/// URLs that the error log of a directory names, all of them or those of some kinds.
+/// URLs in the error log of a directory: all of them, or those of some kinds.
 fn failed_in(dir: &Path, kinds: &[String], is_shared: bool) -> Result<Vec<UrlKey>, Failure> {
     let log = dir.join(state::ERROR_LOG);
     let fail = |e: std::io::Error| match e.kind() {

@@ -41,7 +41,7 @@ struct TemplateView {
     template: String,
     selector: String,
     pages: u64,
-    /// Words of the pages' own text, and of what the extraction took of them, not counting what repeats.
+    /// Words of the pages' own text, without repeated text. `taken_words` are those that extraction took.
     own_words: u64,
     taken_words: u64,
     /// Pages of which less than a fifth was taken.

@@ -33,7 +33,7 @@ const TAIL: u64 = 256 << 10;
 #[serde(rename_all = "camelCase")]
 struct Status {
     state_dir: PathBuf,
-    /// The process that holds the state, if there is one.
+    /// The process that holds the lock of the state, if there is one.
     running: Option<Holder>,
     /// Workers of a crawl in a database.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -52,9 +52,9 @@ struct Status {
     next_retry: Option<String>,
     /// Next visits of the pages of a finished round.
     next_visits: Option<NextVisits>,
-    /// Hosts that asked to be left alone, and until when.
+    /// Hosts that are blocked by `Retry-After`, and until when.
     left_alone: BTreeMap<String, String>,
-    /// Hosts with templates whose content the rules missed, those with most pages first.
+    /// Hosts with page templates whose content the rules missed, most pages first.
     missed_sites: Vec<MissedSite>,
     last_errors: Vec<Value>,
     bytes: u64,

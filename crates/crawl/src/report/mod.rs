@@ -136,8 +136,8 @@ struct HostReport {
 }
 
 impl Report {
-    /// The report of a run that has just ended, how in words and by its code. `dir` is its state directory, in which the
-    /// report of the run before may stand.
+    /// The report of a run that has just ended, how in words and by its code. `dir` is its state directory, which may
+    /// contain the report of the previous run.
     #[must_use]
     pub fn of(
         (context, samples, named): (&Context, &Samples, &Named),
@@ -215,7 +215,7 @@ impl Report {
         Ok(page)
     }
 
-    /// Writes the page alone.
+    /// Writes only the HTML page.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -280,8 +280,8 @@ fn totals(context: &Context, round: u32) -> Totals {
     }
 }
 
-/// Hosts with templates whose content the rules missed, those with most pages first. A state that cannot be read has none: its error
-/// ends the run elsewhere.
+/// Hosts with page templates whose content the rules missed, most pages first. A state that cannot be read has none:
+/// its error ends the run elsewhere.
 fn missed_sites(context: &Context) -> Vec<MissedSite> {
     let mut sites = site_counts::missed_sites(&*context.store).unwrap_or_default();
     sites.truncate(MISSED_SITES);

@@ -136,8 +136,8 @@ fn count(
     Ok((project, good, reports.has_any()))
 }
 
-/// The second pass: each record is cleaned and written, or what goes from it is explained. Returns how many keep the text of an
-/// earlier run.
+/// The second pass: each record is cleaned and written, or its removed parts are explained. Returns how many keep the
+/// text of an earlier run.
 fn write(
     (input, output): (&Input<'_>, &mut Output<'_>),
     project: &mut CountedProject,

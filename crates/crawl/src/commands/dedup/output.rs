@@ -11,7 +11,7 @@ use std::{
 /// Ends of names that promise another format.
 const OTHER_FORMATS: [&str; 5] = ["gz", "zst", "parquet", "csv", "md"];
 
-/// Output for records, or for what is removed from them.
+/// Output for records, or for the removed parts.
 pub(super) enum Output<'a> {
     /// A file that is replaced at the end, so that a failure leaves the old one, and the input may be the output.
     File(&'a Path, Replacement),

@@ -25,7 +25,7 @@ use url::Url;
 pub struct Record<'a> {
     /// Members as they stood, but for `content`.
     members: Members<'a>,
-    /// `content`, or `text` where there is none, as it stood.
+    /// `content`, or `text` if there is none, as it was read.
     raw: &'a str,
     pub content: Cow<'a, str>,
     pub domain: Cow<'a, str>,
@@ -84,8 +84,8 @@ impl<'p> Input<'p> {
     }
 }
 
-/// Visits lines, numbered from 1; `None` stands for one that is too long. A line that stands in the reader's buffer as a whole
-/// is not copied. `name` is that of the input.
+/// Visits lines, numbered from 1; `None` for a line that is too long. A line that stands in the reader's buffer as a
+/// whole is not copied. `name` is that of the input.
 fn each_line(
     (mut lines, name): (Box<dyn BufRead + '_>, &str),
     mut visit: impl FnMut(usize, Option<&[u8]>) -> Result<(), Failure>,

@@ -180,7 +180,7 @@ fn removed<'c>(
     })
 }
 
-/// A page in parts; the kept ones are its text. The blank lines after a removed part go with it.
+/// A page in parts; the kept ones are its text. The blank lines after a removed part belong to it.
 fn parts(content: &str, cleaned: &Cleaned) -> Vec<Part> {
     let (mut parts, mut from) = (Vec::new(), 0);
     for span in &cleaned.removed {

@@ -91,7 +91,7 @@ fn settings(section: &DuplicatesSection) -> Result<Settings, Failure> {
     })
 }
 
-/// Now, or the time that a reproducible build is said to take place at.
+/// Current time, or the time that a reproducible build sets.
 fn timestamp() -> Result<String, Failure> {
     let now = match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(seconds) => {

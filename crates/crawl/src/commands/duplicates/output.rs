@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Writes what the flags ask for.
+/// Writes the outputs that the flags request.
 pub(super) fn write(args: &DuplicatesArgs, findings: &Findings, origin: &Origin) -> Result<(), Failure> {
     if let Some(path) = &args.report {
         let mut out = create(path)?;
@@ -102,7 +102,7 @@ fn bands(findings: &Findings, out: Replacement) -> anyhow::Result<()> {
     for document in 0..findings.documents.len() {
         let id = findings.documents.id(document);
         for (band, hash) in (0..).zip(findings.bands(findings.documents.text_of(document))?) {
-            // Parquet knows signed numbers alone without more ado; a join asks for equality only
+            // the table has only signed integers; a join needs only equality
             table.push([
                 Value::Text(id.to_owned()),
                 Value::Integer(band),

@@ -1,7 +1,7 @@
 //! Explanation as one HTML page: the blocks of the source page, kept or removed, and the reasons.
 //!
-//! The page stands alone: text of the source is escaped, and none of its markup is taken over. A policy in
-//! the page's head forbids scripts and loads.
+//! The page is self-contained: text of the source is escaped, and none of its markup is taken over. A policy in the
+//! page's head forbids scripts and loads.
 
 use super::{Explained, name};
 use crawl_extract::{Candidate, Shown, Span};
@@ -244,7 +244,7 @@ pub(in crate::commands) fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // Controls of direction would reorder what stands beside the text.
+            // Direction controls would reorder the text around them.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\0' => {}
             c => out.push(c),
         }

@@ -15,7 +15,7 @@ use crawl_fetch::parse_seed_line;
 use crawl_output::Fields;
 use url::Url;
 
-/// The URL in place of a file, if there is one.
+/// The URL that is given instead of a file, if any.
 ///
 /// # Errors
 /// When the URL is faulty, or a flag needs a file.

@@ -27,7 +27,7 @@ pub(super) fn around(text: &str, bytes: &Range<usize>) -> String {
     )
 }
 
-/// A part alone, cut off where it is long.
+/// A part without context, shortened if it is long.
 pub(super) fn part(text: &str, bytes: &Range<usize>) -> String {
     let part = text.get(bytes.clone()).unwrap_or_default();
     match part.char_indices().nth(PART) {

@@ -19,8 +19,9 @@ const COARSE: usize = 40;
 /// Domains in the printed table.
 const PRINTED: usize = 20;
 
-/// Name for documents without a domain, and for those of further domains.
+/// Name for documents without a domain.
 const NONE: &str = "(none)";
+/// Name for documents of domains beyond the limit.
 const OTHERS: &str = "(others)";
 
 /// Counts of documents.
@@ -182,7 +183,7 @@ impl Distribution {
         counts.or_insert_with(|| Counts::new(checker.rules().len(), COARSE)).add(checker, judged, fails);
     }
 
-    /// Documents, and those of them that fail.
+    /// Number of documents, and number of failing ones.
     pub fn counts(&self) -> (u64, u64) {
         (self.all.documents, self.all.failing)
     }

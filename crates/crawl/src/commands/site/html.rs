@@ -1,6 +1,7 @@
 //! The templates of sites as one HTML page: for each a picture of an example page, block by block.
 //!
-//! The page stands alone: text of the sites is escaped, and a policy in the page's head forbids scripts and loads.
+//! The page is self-contained: text of the sites is escaped, and a policy in the page's head forbids scripts and
+//! loads.
 
 use super::{SiteView, TemplateView, area_name, percent};
 use crate::commands::explain::html::escape;
