@@ -12,7 +12,7 @@ use crawl_engine::{
     ending::Ending,
     pipeline,
     platform::{ChannelSizes, Platform},
-    session::{context_on, plant},
+    session::{context_on, enqueue_seeds},
 };
 use crawl_fetch::Seed;
 use crawl_model::Frontier;
@@ -106,7 +106,7 @@ async fn a_blocked_sink_holds_exactly_the_stated_number_of_pages() {
     let platform = Platform::default().with_channels(channels);
     let context = Arc::new(context_on(&platform, config, store).unwrap());
     let url = Url::parse(&server.url(&Tree::target(1))).unwrap();
-    plant(&context, &[Seed { url, bare: false }]).unwrap();
+    enqueue_seeds(&context, &[Seed { url, bare: false }]).unwrap();
 
     let gate = Gate::default();
     let run = {

@@ -190,8 +190,8 @@ impl RunStore for Watched {
 
 impl TextIndex for Watched {
     forward! {
-        texts_like(sketch: &Sketch, limit: usize) -> Vec<KnownText>;
+        similar_texts(sketch: &Sketch, limit: usize) -> Vec<KnownText>;
         settle_with_texts(batch: &[Settlement], outputs: &[OutputMark], texts: &[NewText]) -> usize;
-        keep_texts_made_as(how: &str) -> bool;
+        keep_texts_of_method(method: &str) -> bool;
     }
 }

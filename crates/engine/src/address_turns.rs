@@ -1,7 +1,7 @@
 //! Turns at addresses among the workers of a crawl. The store gives each request to an address its time.
 //!
-//! A worker keeps the pause of an address for its own hosts. Its gate admits one host at a time, and the store then gives
-//! the time at which no other worker asks the address.
+//! A worker keeps the pause of an address for its own hosts. Its gate admits one host at a time. The store then
+//! assigns the time of the request, at which no other worker uses the address.
 
 use crate::async_store::AsyncStore;
 use crawl_fetch::{AddressTurns, FetchError, Gate, LocalResource, Turn};

@@ -69,7 +69,7 @@ impl AsyncStore {
         let Some(calls) = self.calls() else { return guarded(&*self.store, work) };
         let (sender, outcome_receiver) = oneshot::channel();
         let call: Call = Box::new(move |store| {
-            // what the work holds is dropped before its caller goes on
+            // values captured by the work are dropped before its caller continues
             let outcome = guarded(store, work);
             let _ = sender.send(outcome);
         });

@@ -18,9 +18,9 @@ use std::{
 };
 use url::Url;
 
-/// Starts in a row that may fail before the browser is given up for the run.
+/// Failed starts in a row after which the run does without a browser.
 const STARTS: u32 = 3;
-/// Variables that name a proxy for everything, in the spellings that are in use.
+/// Environment variables that name a proxy.
 const PROXY_VARIABLES: [&str; 6] =
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
@@ -35,7 +35,7 @@ pub struct Unavailable {
     pub hint: String,
 }
 
-/// A browser that is started when the first page needs it, or the reason why there is none.
+/// A browser that starts when the first page needs it, or the reason why there is none.
 pub struct Browser {
     renderer: Renderer,
     sandbox: bool,
@@ -91,7 +91,7 @@ impl Browser {
         }
     }
 
-    /// Ends what browsers of crawls that were killed have left.
+    /// Ends browser processes that killed crawls left running.
     pub fn reap(&self) {
         let reaped = self.renderer.reap();
         if reaped > 0 {
@@ -99,7 +99,7 @@ impl Browser {
         }
     }
 
-    /// Returns the reason why there is no browser, as far as it is known yet.
+    /// Returns the reason why there is no browser, once it is known.
     #[must_use]
     pub fn unavailable(&self) -> Option<&Unavailable> {
         self.unavailable.get()
@@ -117,17 +117,17 @@ impl Browser {
         self.rendered.load(Relaxed)
     }
 
-    /// Gives the bytes from servers since the last call that no rendered page was charged with, see [`Renderer::take_uncharged`].
+    /// Returns the bytes received since the last call that belong to no rendered page, see
+    /// [`Renderer::take_uncharged`].
     pub fn take_uncharged(&self) -> u64 {
         self.renderer.take_uncharged()
     }
 
-    /// Renders a page. `headers` are for its origin alone, and `as_sent` also returns the document as it was
-    /// sent. `is_page` selects the documents besides the first of which the page may be made, see
-    /// [`Renderer::render_page`].
+    /// Renders a page. `headers` are sent to its origin only, and `as_sent` also returns the document as sent.
+    /// `is_page` selects further documents that may be the page, see [`Renderer::render_page`].
     ///
     /// # Errors
-    /// See [`RenderError`]. One that no other page would be spared makes the browser unavailable for the run.
+    /// See [`RenderError`]. An error that every page would have makes the browser unavailable for the run.
     pub async fn render(
         &self,
         url: &Url,
@@ -166,8 +166,8 @@ impl Browser {
     }
 }
 
-/// Proxy of the browser's connections. Fails for a configured proxy that the browser cannot use: it speaks to HTTP
-/// proxies only, and knows no exceptions.
+/// Proxy of the browser's connections. Fails for a proxy that the browser cannot use: it supports only HTTP proxies,
+/// without exceptions.
 fn proxy(choice: &ProxyChoice) -> Result<Option<ProxyUrl>, ()> {
     let named = match choice {
         ProxyChoice::Direct => return Ok(None),

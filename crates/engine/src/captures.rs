@@ -25,7 +25,7 @@ const HEAD: usize = 1024;
 pub struct Capture {
     /// Its address, if it is known.
     pub url: Option<Url>,
-    /// Its file, for one that is a file.
+    /// Path of the capture, if it is a file.
     pub path: Option<PathBuf>,
     /// Declared type, with parameters; empty for a file.
     pub content_type: String,
@@ -139,20 +139,20 @@ pub struct CaptureReader<'a> {
     base: Option<&'a Url>,
     /// Most bytes of a page or record.
     most: usize,
-    /// Hears of each part that cannot be read, and of each missing body.
+    /// Called for each unreadable part and each missing body.
     report: &'a dyn Fn(&str),
     /// Takes the pages in order.
     each: &'a mut dyn FnMut(Capture) -> Result<(), Failure>,
     tally: Tally,
-    /// Revisits whose page was not found so far.
+    /// Revisits whose page has not been found yet.
     revisits: Revisits,
     /// Archives that were read, with their names.
     archives: Vec<(ArchiveKind, Source, String)>,
 }
 
 impl<'a> CaptureReader<'a> {
-    /// A reader that passes each page to `each`, with at most `most` bytes of a page or record. `base` is the address of a
-    /// file or folder, if it is known. `report` hears of what is left out.
+    /// A reader that passes each page to `each`, with at most `most` bytes of a page or record. `base` is the URL of
+    /// a file or folder, if it is known. `report` is called for each unreadable part and each missing body.
     pub fn new(
         base: Option<&'a Url>,
         most: usize,
@@ -326,7 +326,7 @@ impl<'a> CaptureReader<'a> {
         (self.each)(Capture { url, path: Some(path.to_owned()), bytes, ..Capture::default() })
     }
 
-    /// Counts a file that is no page: as damage, if its name is that of an archive.
+    /// Counts a file that is no page: as damage, if it has the name of an archive.
     fn no_page(&mut self, path: &Path, is_empty: bool) {
         if is_empty || !is_named_as_archive(path) {
             self.tally.others += 1;
@@ -348,7 +348,7 @@ impl<'a> CaptureReader<'a> {
 /// Endings of the names of ARC files, the format before WARC.
 const ARC_ENDINGS: [&str; 2] = [".arc", ".arc.gz"];
 
-/// Returns true for a name of an archive, whatever the file has in it.
+/// Returns true for the name of an archive, regardless of the file's contents.
 #[must_use]
 pub fn is_named_as_archive(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
@@ -356,7 +356,7 @@ pub fn is_named_as_archive(path: &Path) -> bool {
     endings.iter().chain(&ARC_ENDINGS).any(|ending| name.ends_with(ending))
 }
 
-/// Returns true for a file whose name or first bytes are those of HTML.
+/// Returns true for a file with the name or the first bytes of HTML.
 fn is_page(path: &Path, bytes: &[u8]) -> bool {
     let head = bytes.get(..HEAD).unwrap_or(bytes);
     if crawl_fetch::foreign_format(head).is_some() {

@@ -30,7 +30,7 @@ use crate::{
 use crawl_corpus::Sketcher;
 use crawl_fetch::{Gate, Traps};
 use crawl_model::{HostKey, Store, StoreError, now_ms};
-use crawl_projects::Keeper;
+use crawl_projects::ProjectWriter;
 use rustc_hash::FxHashSet;
 use std::{
     collections::BTreeMap,
@@ -44,7 +44,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// The parts of a run that more than one stage needs. Immutable but for what guards itself.
+/// The parts of a run that more than one stage needs. Parts that change synchronize themselves.
 pub struct Context {
     /// Settings.
     pub config: Config,
@@ -86,9 +86,9 @@ pub struct Admission {
     pub links: LinkPolicy,
     /// Settings by site.
     pub sites: Arc<SiteSettings>,
-    /// Endless sites: the credit of each template of URLs.
+    /// Traps: the credit of each URL pattern.
     pub traps: Arc<Traps>,
-    /// Hosts of which the frontier holds as much as it may.
+    /// Hosts that have reached their bound of pending URLs.
     pub full_hosts: FullHosts,
     /// Feeds that pages have named, host by host.
     pub feeds: FeedQuota,
@@ -102,19 +102,19 @@ pub struct Admission {
 
 /// Ways to a page other than a plain request.
 pub struct StrategyParts {
-    /// Pages as a browser shows them.
+    /// Browser that renders pages.
     pub browser: Browser,
-    /// Experience with strategies, by site.
+    /// Strategies learned by site.
     pub lessons: Lessons,
 }
 
 /// Threads of a run, and the channels between them.
 pub struct Compute {
-    /// Threads for work that holds a CPU.
+    /// Threads for work that uses a CPU.
     pub cpu: CpuPool,
     /// Threads or tasks of the stages that compute or call into the store.
     pub threading: Threading,
-    /// Way of tasks to the store.
+    /// Access of asynchronous tasks to the store.
     pub storage: Arc<AsyncStore>,
     /// Sizes of the channels between the stages.
     pub channels: ChannelSizes,
@@ -122,33 +122,33 @@ pub struct Compute {
 
 /// Extraction and comparison of texts.
 pub struct Reading {
-    /// Pages to text.
+    /// Extractors by site.
     pub extractors: Extractors,
-    /// The evidence of sites, by which pages are extracted whose content the rules miss.
+    /// Evidence of sites, for pages whose content the rules miss.
     pub sites: SiteCounts,
     /// Judges texts, with `quality.enabled`.
     pub quality: Option<QualityJudge>,
-    /// Sketches by which texts are compared, if they are.
+    /// Makes the sketches for the comparison of texts, if it is enabled.
     pub sketcher: Option<Sketcher>,
 }
 
 /// Places of records besides the output.
 pub struct RecordTargets {
     /// The project of the run, if it names one.
-    pub keeper: Option<Keeper>,
+    pub project: Option<ProjectWriter>,
     /// The archive of all exchanges with the network, if the run has one.
     pub archive: Option<Archive>,
-    /// Keeps leases that run out from doubling a record.
+    /// Fence that keeps an expired lease from writing a record twice.
     pub leases: LeaseFence,
 }
 
 /// Signals to and from the stages.
 pub struct Control {
-    /// Tells the run to stop; only the scheduler and requests in flight look at it.
+    /// Stops the run; only the scheduler and requests in flight watch it.
     pub cancel: CancellationToken,
     /// Cancelled with `cancel`, and when `crawl.max_time` is over: requests in flight are given back.
     pub requests: CancellationToken,
-    /// Tells that no page waits for a browser any more: each is taken as it came.
+    /// Ends the wait for the browser: pages are taken as they were fetched.
     pub skip_render: CancellationToken,
     /// Reason why the scheduler stopped handing out work; set once, before its channel closes.
     pub ending: OnceLock<Ending>,
@@ -192,7 +192,7 @@ impl Context {
         own.unwrap_or(self.config.fetch.strategy)
     }
 
-    /// Takes the host of a URL that a seed redirected to into the scope, for this run and for those that continue its
+    /// Adds the host of a URL that a seed redirected to to the scope, for this run and for later runs of the same
     /// round.
     ///
     /// # Errors
@@ -207,8 +207,8 @@ impl Context {
         Ok(())
     }
 
-    /// Takes up what other workers added to the scope, once for each host outside of it. A target of a redirect is in the
-    /// frontier only after its host is in the stored scope.
+    /// Reads the scope extensions of other workers, once for each host outside the scope. A redirect target enters
+    /// the frontier only after its host is in the stored scope.
     ///
     /// # Errors
     /// When storage fails.
@@ -218,14 +218,14 @@ impl Context {
         }
         let Some(host) = HostKey::of(url) else { return Ok(()) };
         let is_first = self.admission.scope_asked.lock().unwrap_or_else(PoisonError::into_inner).insert(host);
-        if is_first { self.recall_scope(false) } else { Ok(()) }
+        if is_first { self.restore_scope(false) } else { Ok(()) }
     }
 
-    /// Restores the scope of an unfinished round; a new round begins with its seeds alone.
+    /// Restores the scope of an unfinished round; a new round begins with its seeds only.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn recall_scope(&self, new_round: bool) -> Result<(), StoreError> {
+    pub fn restore_scope(&self, new_round: bool) -> Result<(), StoreError> {
         let rows = self.store.entries(SCOPE_ROW)?.into_iter().filter(|(_, value)| value == EXTENDS);
         if new_round {
             for (row, _) in rows {
@@ -241,7 +241,7 @@ impl Context {
         Ok(())
     }
 
-    /// Saves each `Retry-After` when it comes, at most once a second, so that kill -9 does not forget it.
+    /// Saves each `Retry-After` on arrival, at most once a second, so that it survives kill -9.
     pub fn save_retry_after_on_change(&self) {
         // the gate may outlive the run, and must not keep its storage thread
         let (storage, kept) = (Arc::downgrade(&self.compute.storage), Arc::new(RetryAfterWrites::default()));
@@ -305,32 +305,32 @@ fn save_retry_after(gate: &Gate, store: &dyn Store) -> Result<(), StoreError> {
         now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
     };
     let deadlines = gate.retry_after_deadlines();
-    let rest = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
-    let rests: Vec<(HostKey, Duration)> =
-        deadlines.iter().map(|(host, deadline)| (host.clone(), rest(*deadline))).collect();
+    let wait = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+    let pauses: Vec<(HostKey, Duration)> =
+        deadlines.iter().map(|(host, deadline)| (host.clone(), wait(*deadline))).collect();
     let deadlines: BTreeMap<String, i64> =
         deadlines.into_iter().map(|(host, deadline)| (host.to_string(), until(deadline))).collect();
     let text = serde_json::to_string(&deadlines).map_err(|e| StoreError::Other(e.to_string()))?;
     store.put(RETRY_AFTER_KEY, &text)?;
-    store.rest(&rests)
+    store.pause_hosts(&pauses)
 }
 
 /// Minimum time between two writes of the deadlines, since each writes all of them.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Time of the last write of the hosts' requests.
+/// Throttle for the writes of `Retry-After` deadlines.
 #[derive(Default)]
 struct RetryAfterWrites(Mutex<Written>);
 
 #[derive(Default)]
 struct Written {
     at: Option<Instant>,
-    /// A write is waiting for its time.
+    /// True if a write is scheduled.
     waits: bool,
 }
 
 impl RetryAfterWrites {
-    /// Writes at once, or a second after the last time where many hosts ask at once.
+    /// Writes at once, or one second after the last write.
     fn keep(self: &Arc<Self>, gate: &Gate, storage: &Weak<AsyncStore>) {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pause = written.at.and_then(|at| SAVE_INTERVAL.checked_sub(at.elapsed()));
@@ -353,8 +353,8 @@ impl RetryAfterWrites {
     }
 }
 
-/// Writes before any later call of a task: the lease of the same request ends after that. An error of the store ends
-/// the run there.
+/// Posts the write before any later call of a task, so the lease of the same request ends after it. If the store
+/// fails, that later call ends the run.
 fn write(gate: &Gate, storage: &Weak<AsyncStore>) {
     let (Some(storage), gate) = (storage.upgrade(), gate.clone()) else { return };
     storage.post(move |store| {

@@ -6,7 +6,7 @@ use crate::{
     ending::Ending,
     exit::Failure,
     pipeline,
-    session::{context, plant},
+    session::{context, enqueue_seeds},
 };
 use crawl_fetch::Seed;
 use crawl_model::{Frontier, RunStore, Store};
@@ -67,7 +67,7 @@ impl Crawl {
             context.control.cancel = cancel;
         }
         duplicates::open(&context)?;
-        plant(&context, &self.seeds)?;
+        enqueue_seeds(&context, &self.seeds)?;
         let context = Arc::new(context);
         pipeline::run(Arc::clone(&context), records, errors).await?;
         Ok(context.control.ending.get().copied().unwrap_or(Ending::Interrupted))

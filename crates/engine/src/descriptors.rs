@@ -33,9 +33,9 @@ pub fn limit() -> usize {
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
-/// Descriptors that are open now; a guess where the system does not say.
+/// Number of open descriptors; a guess if the system does not list them.
 fn open() -> usize {
-    // one of them reads the folder
+    // the listing itself uses one descriptor
     std::fs::read_dir("/dev/fd").map_or(16, |open| open.count().saturating_sub(1))
 }
 

@@ -9,10 +9,10 @@ use crawl_model::{
     CleanPage, ContentHash, Duplicate, FailedPage, KnownText, NewText, Sketch, Stage, StoreError, UrlKey,
     Warning, now_ms, rfc3339,
 };
-use crawl_projects::KeepError;
+use crawl_projects::SaveError;
 use std::{mem, sync::Arc};
 
-/// Texts that a page is compared with at the most: those that share the most bands with it.
+/// Texts that a page is compared with at the most: the texts that share the most bands with it.
 const COMPARED: usize = 32;
 
 /// Values of a signature by which pages are compared. A crawl keeps one for each page, so it has fewer than a
@@ -59,7 +59,7 @@ pub struct Duplicates {
 #[derive(Clone, Copy)]
 struct SimilarText {
     page: UrlKey,
-    /// Its place in the order of texts; none for one of this batch, which comes last.
+    /// Position in the order of texts; `None` for a text of this batch, which comes last.
     place: Option<i64>,
     this_round: bool,
     similarity: f64,
@@ -79,8 +79,8 @@ impl Duplicates {
         Self { context, new: Vec::new() }
     }
 
-    /// Compares a page with earlier records. Returns true if it is left out. Otherwise the page names the one that it repeats, and
-    /// others are compared with it.
+    /// Compares a page with earlier records. Returns true if it is left out. Otherwise the page names the page that
+    /// it repeats, and later pages are compared with it.
     ///
     /// # Errors
     /// When storage fails.
@@ -163,7 +163,7 @@ impl Duplicates {
     /// that two pages do not name each other in the next round. If repeated pages are left out, only texts of
     /// this round's records count, since an older page may be gone.
     fn counts(&self, known: &SimilarText, own: Option<i64>) -> bool {
-        if self.context.config.near_duplicates.drop && self.context.records.keeper.is_none() {
+        if self.context.config.near_duplicates.drop && self.context.records.project.is_none() {
             return known.this_round;
         }
         own.is_none_or(|own| known.order() < own)
@@ -195,11 +195,11 @@ impl Duplicates {
 
     /// Returns similar texts of the run's project, if it has one, else of its state directory.
     fn known_like(&self, sketch: &Sketch) -> Result<Vec<KnownText>, StageError> {
-        let Some(keeper) = &self.context.records.keeper else {
-            return Ok(self.context.store.texts_like(sketch, COMPARED)?);
+        let Some(project) = &self.context.records.project else {
+            return Ok(self.context.store.similar_texts(sketch, COMPARED)?);
         };
-        let at = |e| StageError::Project { name: keeper.name.clone(), source: KeepError::Store(e) };
-        keeper.texts_like(sketch, COMPARED).map_err(at)
+        let at = |e| StageError::Project { name: project.name.clone(), source: SaveError::Store(e) };
+        project.similar_texts(sketch, COMPARED).map_err(at)
     }
 }
 
@@ -246,9 +246,9 @@ pub fn line(page: &CleanPage) -> FailedPage {
 /// When storage fails.
 pub fn open(context: &Context) -> Result<(), StoreError> {
     let made_as = context.reading.sketcher.as_ref().map_or_else(|| "contents".to_owned(), Sketcher::name);
-    let forgotten = match &context.records.keeper {
-        Some(keeper) => keeper.keep_texts_made_as(&made_as)?,
-        None => context.store.keep_texts_made_as(&made_as)?,
+    let forgotten = match &context.records.project {
+        Some(project) => project.keep_texts_of_method(&made_as)?,
+        None => context.store.keep_texts_of_method(&made_as)?,
     };
     if forgotten {
         tracing::warn!(

@@ -10,7 +10,7 @@ use crawl_archive::ArchiveError;
 use crawl_corpus::CorpusError;
 use crawl_model::{FrontierCounts, StoreError};
 use crawl_output::{OutputError, WRITE_ADVICE};
-use crawl_projects::{DatabaseError, KeepError, ProjectError};
+use crawl_projects::{DatabaseError, ProjectError, SaveError};
 use std::{io, path::Path};
 
 /// Exit code of a process.
@@ -65,7 +65,7 @@ impl Exit {
     #[must_use]
     pub const fn of(error: &StageError) -> Self {
         match error {
-            StageError::Project { source: KeepError::Store(StoreError::Corrupt(_)), .. }
+            StageError::Project { source: SaveError::Store(StoreError::Corrupt(_)), .. }
             | StageError::Output(OutputError::Damaged { .. }) => Self::Damaged,
             StageError::Output(OutputError::Write { .. })
             | StageError::Project { .. }
@@ -246,7 +246,7 @@ impl From<StageError> for Failure {
     fn from(error: StageError) -> Self {
         match error {
             StageError::Store(error) => error.into(),
-            StageError::Project { name, source: KeepError::Store(error) } => {
+            StageError::Project { name, source: SaveError::Store(error) } => {
                 DatabaseError::Store { path: name.into(), error }.into()
             }
             error => Self { exit: Exit::of(&error), error: error.into() },

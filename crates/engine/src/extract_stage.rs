@@ -13,7 +13,7 @@ use crate::{
     finished::{Finished, Share, seed_of},
     links::Discovered,
     memory::{self, LargePagePermit},
-    messages::{Arrival, ShardMessage, shard_of},
+    messages::{ExtractJob, ShardMessage, shard_of},
     opt_outs, recrawl, revisit, soft404,
     stage_error::StageError,
     strategies::{self, Next, PartialResult},
@@ -36,11 +36,10 @@ use tokio::{
 };
 use url::Url;
 
-/// Bytes of bodies that are parsed at the same time. A tree takes several times its page, and its text and
-/// links take more memory on their way. A page of this size or more is processed alone, so that the peak is
-/// that of the largest page.
+/// Maximum bytes of bodies that are parsed at the same time. A tree takes several times the memory of its page. A
+/// page of this size or more is processed alone, so the peak is that of the largest page.
 const PARSED_AT_ONCE: usize = 4 << 20;
-/// Weights are counted in these, since a semaphore's permits are not many.
+/// Bytes per permit of the semaphore, whose number of permits is limited.
 const WEIGHT_UNIT: usize = 1 << 10;
 
 /// Minimum bytes of a page that keeps its share of the budget until it is written or held in the store.
@@ -63,7 +62,7 @@ impl From<Next> for End {
     }
 }
 
-/// A page after extraction, with the links of it that were left out as traps.
+/// A page after extraction, with error lines for its links that were left out as traps.
 struct Extracted {
     end: End,
     trapped: Vec<FailedPage>,
@@ -76,30 +75,30 @@ impl Extracted {
     }
 }
 
-/// Runs until the fetch stage has dropped its senders and every page has been handed on.
+/// Runs until the fetch stage has dropped its senders and every page has been sent to the next stage.
 pub async fn run(
     context: Arc<Context>,
-    mut pages: Receiver<Arrival>,
+    mut pages: Receiver<ExtractJob>,
     shards: Vec<Sender<ShardMessage>>,
     finished: Sender<Finished>,
 ) -> Result<(), StageError> {
     let mut in_hand = JoinSet::new();
     let parsed = Arc::new(Semaphore::new(PARSED_AT_ONCE / WEIGHT_UNIT));
     loop {
-        // a thread first, a page second: a page that waits, waits in the channel
+        // takes a thread before a page, so that waiting pages stay in the channel
         let Some(permit) = context.compute.cpu.ready().await else { break };
         let page = loop {
             tokio::select! {
                 biased;
-                // an error must not wait for the next page, of which there may be none
+                // an error must not wait for the next page, which may never come
                 Some(done) = in_hand.join_next() => outcome_of_task(done)?,
                 page = pages.recv() => break page,
             }
         };
         let Some(page) = page else { break };
         let page = match page {
-            Arrival::Page(page) => *page,
-            Arrival::Kept(page) => {
+            ExtractJob::Page(page) => *page,
+            ExtractJob::Earlier(page) => {
                 let kept = Extracted { end: End::Page(page), trapped: Vec::new() };
                 send_onward(kept, None, &shards, &finished).await?;
                 continue;
@@ -108,7 +107,7 @@ pub async fn run(
         let weight = page.body.bytes.len().clamp(WEIGHT_UNIT, PARSED_AT_ONCE) / WEIGHT_UNIT;
         let taken = Arc::clone(&parsed).acquire_many_owned(u32::try_from(weight).unwrap_or(1)).await.ok();
         let large = page.body.bytes.len() >= LARGE;
-        // a page of usual size gives its share back when it is parsed
+        // a page below `LARGE` frees its memory share once it is parsed
         let (usual, share) = if large { (None, taken.map(LargePagePermit::new)) } else { (taken, None) };
         let (shared, shards, finished) = (Arc::clone(&context), shards.clone(), finished.clone());
         let work = async move {
@@ -153,7 +152,8 @@ async fn send_onward(
     }
 }
 
-/// One page on the pool. A panic is a failed page, not the end of the run: a hostile page must not stop the others.
+/// Extracts a page on the CPU pool. A panic fails the page and does not end the run: a hostile page must not stop the
+/// others.
 async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, StageError> {
     let (request, history) = (page.request.clone(), history_of(&page));
     let shared = Arc::clone(context);
@@ -161,7 +161,7 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
     let work = move || {
         let extracted = extract(&shared, page);
         if large {
-            memory::give_back();
+            memory::return_freed_memory();
         }
         extracted
     };
@@ -176,7 +176,7 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
             }
             let failed = failed_page(&request, Stage::Extract, "internal", history.status, message);
             let end = Finished::Failed(Box::new(failed), history);
-            let partial = strategies::kept(context, &request).await?;
+            let partial = strategies::partial_result_in_storage(context, &request).await?;
             let end = match strategies::on_failure_in_storage(context, &request, partial, end).await? {
                 Ok(next) => next.into(),
                 Err(end) => End::Finished(end),
@@ -186,8 +186,8 @@ async fn one(context: &Arc<Context>, page: FetchedPage) -> Result<Extracted, Sta
     }
 }
 
-/// History of a page that does not become a record. Without its validators: the known ones belong to the
-/// known content.
+/// History of a page that does not become a record. It has no validators: the stored ones belong to the stored
+/// content.
 fn history_of(page: &FetchedPage) -> Box<PageHistory> {
     Box::new(PageHistory {
         status: Some(page.status),
@@ -197,7 +197,7 @@ fn history_of(page: &FetchedPage) -> Box<PageHistory> {
     })
 }
 
-/// Puts a page's links into the frontier, as far as they may be followed.
+/// Adds those links of a page to the frontier that may be followed.
 fn follow(
     context: &Context,
     request: &CrawlRequest,
@@ -214,7 +214,7 @@ fn follow(
     if let Some(target) = &leads_to {
         refresh::keep_depth(context, request, target, &mut found);
     }
-    // before the links, one of which may name the feed too
+    // feeds come before the links, one of which may name the feed too
     if follow {
         feeds::follow(context, request, &extraction.feeds)?;
     }
@@ -226,7 +226,7 @@ fn follow(
     Ok(found)
 }
 
-/// Returns the reason for which a page that was fetched is not written, by the name that it is counted by.
+/// Returns the counted kind of a page that is not written, such as `noindex`; `None` for a page to write.
 fn unwanted(context: &Context, directives: Directives, ai_opt_out: &[String]) -> Option<&'static str> {
     let settings = &context.config.crawl;
     let obeyed = settings.respect_ai_optout && !ai_opt_out.is_empty();
@@ -238,7 +238,7 @@ fn unwanted(context: &Context, directives: Directives, ai_opt_out: &[String]) ->
     }
 }
 
-/// Returns the end of such a page. An unknown opt-out is a failure; a known one is none.
+/// Returns the end of a page that is not written. An unknown opt-out is a failure; the other kinds are skipped pages.
 fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     let (history, lease) = (history_of(page), LeaseRef::from(&page.request));
     if kind != opt_outs::UNKNOWN_KIND {
@@ -250,8 +250,8 @@ fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     Finished::Failed(Box::new(failed), history)
 }
 
-/// Canonical URL that identifies a page. A page of a browser or AMP has the requested URL; its
-/// own address is only the base of its links.
+/// Canonical URL that identifies a page. A rendered page or an AMP page has the requested URL; its own URL is only
+/// the base of its links.
 fn known_as(context: &Context, page: &FetchedPage) -> Url {
     let known = match page.strategy {
         Strategy::Amp | Strategy::Chrome => &page.request.url,
@@ -314,8 +314,8 @@ fn read(
     context.stats.body_bytes.add(page.body.bytes.len() as u64);
     let ai_opt_out = opt_outs::of_page(&page, directives);
     if let Some(kind) = unwanted(context, directives, &ai_opt_out).filter(|_| !probe) {
-        // it may lead to pages that are wanted, so its words count; what it says is not compared
-        let worth = traps::worth(&context.admission.traps, &known_as, &extraction, found.leads_on);
+        // it may link to wanted pages, so its words count for its pattern; its content is not compared
+        let worth = traps::worth(&context.admission.traps, &known_as, &extraction, found.links_new_pattern);
         traps::learn(&context.admission.traps, &page.request, &known_as, worth);
         strategies::refund(context, &page.request, partial.as_ref());
         return Ok(Extracted { end: End::Finished(left_out(&page, kind)), trapped });
@@ -329,7 +329,7 @@ fn read(
     if probe {
         return Ok(Extracted { end: End::Page(extracted), trapped });
     }
-    // the body is dropped after that, and with it what keeps other pages of the form waiting for what this one teaches
+    // the body is dropped after this, and with it the guard that makes other pages of the pattern wait
     let end = strategies::on_page(context, extracted, directives, partial)?.into();
     Ok(Extracted { end, trapped })
 }
@@ -403,7 +403,8 @@ mod tests {
             let second = extract(&context, page).unwrap();
             assert!(matches!(second.end, End::Finished(Finished::Other { kind: "noindex", .. })));
         }
-        let left = (0..1_000).take_while(|n| context.admission.traps.begin(&at(format!("list/{n}"))).is_ok());
+        let left =
+            (0..1_000).take_while(|n| context.admission.traps.charge_fetch(&at(format!("list/{n}"))).is_ok());
         assert_eq!(left.count(), 100, "only fetches are paid");
     }
 }

@@ -21,8 +21,7 @@ impl FeedQuota {
         Self { limit, taken: Mutex::default() }
     }
 
-    /// Returns true if the feed is one of the first of its host that are named, and takes it if there is
-    /// room.
+    /// Counts a feed. Returns true if it is within the limit of its host.
     pub fn takes(&self, host: &HostKey, feed: UrlKey) -> bool {
         // the frontier knows which URLs it has
         let Some(limit) = self.limit.0 else { return true };

@@ -1,10 +1,10 @@
-//! The fetch stage: leased requests in, pages out. One lease is one request to the host, so that politeness, which is
-//! settled before the lease, holds for redirects and robots.txt too.
+//! The fetch stage: leased requests in, pages out. One lease is one request to the host. The scheduler takes the
+//! host's slot before the lease, so politeness also holds for redirects and robots.txt.
 
 mod alternative;
 mod ends;
+mod fetch_charge;
 mod known;
-mod payment;
 mod permission;
 mod probe;
 mod redirects;
@@ -16,7 +16,7 @@ use crate::{
     context::Context,
     finished::Finished,
     lessons::TrialGuard,
-    messages::{Arrival, Job},
+    messages::{ExtractJob, Job},
     slow_lane::{SLOW_AFTER, SlowPermit},
     soft404,
     stage_error::StageError,
@@ -29,7 +29,7 @@ use crawl_model::{
     CrawlRequest, Discovery, ExtractedPage, FetchedPage, HostKey, Lane, LeasePermit, LeaseRef, Outcome,
     Stage, StoreError, Strategy, now_ms,
 };
-use payment::Payment;
+use fetch_charge::FetchCharge;
 use std::{
     future::{pending, poll_fn},
     sync::Arc,
@@ -47,8 +47,8 @@ const MAX_REDIRECTS: usize = 10;
 /// Result of one job.
 enum Answer {
     Page(Box<FetchedPage>),
-    /// Result of an earlier strategy, since this one brought nothing.
-    Kept(Box<ExtractedPage>),
+    /// Result of an earlier strategy, because this one brought nothing.
+    Earlier(Box<ExtractedPage>),
     Finished(Finished),
     /// The lease has been given back.
     Requeued,
@@ -59,16 +59,16 @@ pub async fn worker(
     context: Arc<Context>,
     lane: Lane,
     jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
-    pages: mpsc::Sender<Arrival>,
+    pages: mpsc::Sender<ExtractJob>,
     finished: mpsc::Sender<Finished>,
 ) -> Result<(), StageError> {
-    let permit = context.store.lease_permit();
+    let lease_permit = context.store.lease_permit();
     loop {
         let job = jobs.lock().await.recv().await;
-        let Some(Job { request, slot, place, mut slow }) = job else { return Ok(()) };
+        let Some(Job { request, slot, permit, mut slow }) = job else { return Ok(()) };
         let (lease, host) = (LeaseRef::from(&request), HostKey::of(&request.url));
         let (attempt, strategy) = (request.attempt, request.strategy);
-        let (payment, calls) = (Payment::new(&context.admission.traps), OpenCalls::default());
+        let (charge, calls) = (FetchCharge::new(&context.admission.traps), OpenCalls::default());
         let visit = Visit {
             context: &context,
             finished: &finished,
@@ -78,23 +78,23 @@ pub async fn worker(
             opt_outs: None,
             alternative_opt_outs: None,
             was_tried: false,
-            payment: &payment,
+            charge: &charge,
             calls: &calls,
             on_trial: None,
         };
         let watch = SlowWatch::new(SLOW_AFTER);
         let answer = tokio::select! {
             biased;
-            () = lease_expired(&permit) => return Err(lease_is_over().into()),
+            () = lease_expired(&lease_permit) => return Err(lease_over_error().into()),
             () = calls.after(context.control.requests.cancelled()) => None,
             answer = watch.over(visit.run()) => Some(answer?),
             () = calls.after(until_displaced(&context, &watch, host.as_ref(), &mut slow)), if lane == Lane::Plain => None,
         };
-        drop(payment);
+        drop(charge);
         let answer = match answer {
             Some(answer) => answer,
             None => {
-                // state is saved: the URL is pending again, the attempt does not count
+                // the URL becomes pending again; the attempt does not count
                 requeue(&context, lease, now_ms(), attempt, strategy).await?;
                 Answer::Requeued
             }
@@ -103,36 +103,47 @@ pub async fn worker(
         if let Some(host) = host.filter(|_| watch.was_quick()) {
             context.network.slow.was_quick(&host);
         }
-        // a page that the archive lacks must not be held: the next run fetches it again
+        // a page that the archive lacks must not reach the next stage: the next run fetches it again
         if let Some(archive) = &context.records.archive {
             archive.check()?;
         }
-        match answer {
-            Answer::Page(page) => {
-                pages.send(Arrival::Page(page)).await.map_err(|_| StageError::Downstream)?;
-            }
-            Answer::Kept(page) => {
-                pages.send(Arrival::Kept(page)).await.map_err(|_| StageError::Downstream)?;
-            }
-            Answer::Finished(end) => finished.send(end).await.map_err(|_| StageError::Downstream)?,
-            Answer::Requeued => context.stats.changed.notify_one(),
-        }
-        drop(place);
+        send(&context, answer, &pages, &finished).await?;
+        drop(permit);
     }
 }
 
-/// Completes once the lease of the hosts is over. It is polled before each step of a visit, so that a process that was stopped
-/// makes no request of an earlier lease.
+/// Sends the result of a job to the next stage.
+async fn send(
+    context: &Context,
+    answer: Answer,
+    pages: &mpsc::Sender<ExtractJob>,
+    finished: &mpsc::Sender<Finished>,
+) -> Result<(), StageError> {
+    match answer {
+        Answer::Page(page) => pages.send(ExtractJob::Page(page)).await.map_err(|_| StageError::Downstream),
+        Answer::Earlier(page) => {
+            pages.send(ExtractJob::Earlier(page)).await.map_err(|_| StageError::Downstream)
+        }
+        Answer::Finished(end) => finished.send(end).await.map_err(|_| StageError::Downstream),
+        Answer::Requeued => {
+            context.stats.changed.notify_one();
+            Ok(())
+        }
+    }
+}
+
+/// Completes once the lease of the hosts is over. It is polled before each step of a visit, so that a suspended
+/// process makes no request after its lease.
 fn lease_expired(permit: &LeasePermit) -> impl Future<Output = ()> {
     poll_fn(|_| if permit.is_valid() { Poll::Pending } else { Poll::Ready(()) })
 }
 
-/// Ends the session: other workers may have asked its hosts.
-fn lease_is_over() -> StoreError {
+/// Error that ends the session: other workers may have sent requests to its hosts.
+fn lease_over_error() -> StoreError {
     StoreError::Busy("the lease of the hosts was over before a request".into())
 }
 
-/// Gives a lease back. A lease that has run out was counted then.
+/// Returns a lease to the frontier. An expired lease was counted when it expired.
 async fn requeue(
     context: &Arc<Context>,
     lease: LeaseRef,
@@ -159,7 +170,7 @@ async fn until_displaced(
         context.network.slow.was_slow(host);
     } else {
         match context.network.slow.admit_slow(host) {
-            Ok(place) => *slow = Some(place),
+            Ok(permit) => *slow = Some(permit),
             Err(_) => {
                 tracing::info!(%host, "the host is slow, and all slots for slow hosts are in use; its URL is fetched later");
                 return;
@@ -171,29 +182,29 @@ async fn until_displaced(
 
 struct Visit<'a> {
     context: &'a Arc<Context>,
-    /// Channel for lines of the error log besides the request's own.
+    /// Channel for further lines of the error log, besides the line of the request.
     finished: &'a mpsc::Sender<Finished>,
     /// Lane of the worker.
     lane: Lane,
     request: CrawlRequest,
-    /// Leave to make one request; gone once it is made.
+    /// Permission for one request; `None` after it.
     slot: Option<HostSlot>,
     /// Reservations of the origin's opt-out files, once they were requested.
     opt_outs: Option<Arc<OriginOptOuts>>,
-    /// The same of the origin that another form of the page is on.
+    /// The same of the origin of the AMP or mobile page.
     alternative_opt_outs: Option<Arc<OriginOptOuts>>,
-    /// Another strategy has been tried before.
+    /// True if another strategy was tried before.
     was_tried: bool,
     /// Charge of the URL's pattern for this visit.
-    payment: &'a Payment<'a>,
-    /// Storage calls of the visit, which is not cancelled during one.
+    charge: &'a FetchCharge<'a>,
+    /// Open storage calls. The visit is not cancelled during one.
     calls: &'a OpenCalls,
-    /// Pages of the URL's form wait for this one.
+    /// Set while other pages of the URL pattern wait for the result of this one.
     on_trial: Option<TrialGuard>,
 }
 
 impl Visit<'_> {
-    /// Runs the visit. If it brings no page, the earlier result is written, or another strategy tried.
+    /// Runs the visit. If it brings no page, takes the earlier result or another strategy.
     async fn run(mut self) -> Result<Answer, StageError> {
         if self.is_excluded() {
             return Ok(self.leave_out());
@@ -201,19 +212,19 @@ impl Visit<'_> {
         let (context, request) = (self.context, self.request.clone());
         let partial = self.partial_result().await?;
         self.was_tried = partial.is_some();
-        // an end before the strategy's own request is no result of that strategy
+        // an end before the strategy's own request says nothing about the strategy
         let mut chosen = request.strategy.filter(|_| self.was_tried);
-        let (payment, calls) = (self.payment, self.calls);
+        let (charge, calls) = (self.charge, self.calls);
         let answer = self.visit(partial.as_ref(), &mut chosen).await?;
         if !matches!(answer, Answer::Requeued) {
-            payment.commit();
+            charge.commit();
         }
         match answer {
             Answer::Finished(end) => {
                 let request = CrawlRequest { strategy: chosen, ..request };
                 let _call = calls.begin();
                 Ok(match strategies::on_failure_in_storage(context, &request, partial, end).await? {
-                    Ok(Next::Write(page)) => Answer::Kept(page),
+                    Ok(Next::Write(page)) => Answer::Earlier(page),
                     Ok(Next::Requeued) => Answer::Requeued,
                     Err(end) => Answer::Finished(end),
                 })
@@ -233,10 +244,11 @@ impl Visit<'_> {
 
     async fn partial_result(&self) -> Result<Option<PartialResult>, StoreError> {
         let _call = self.calls.begin();
-        strategies::kept(self.context, &self.request).await
+        strategies::partial_result_in_storage(self.context, &self.request).await
     }
 
-    /// One strategy; `chosen` is set to which, once nothing but the strategy itself is left to fail.
+    /// Tries one strategy. Sets `chosen` just before the request, so that an earlier failure does not count against
+    /// the strategy.
     async fn visit(
         mut self,
         partial: Option<&PartialResult>,
@@ -265,18 +277,18 @@ impl Visit<'_> {
             return Ok(answer);
         }
         let (context, host) = (self.context, HostKey::of(&self.request.url));
-        // another strategy is for the same page
+        // another strategy fetches the same page, which has its claim
         let host = host.filter(|_| !self.was_tried);
         let claim = match host.as_ref().map(|host| context.admission.sites.claim_page(host)).transpose() {
             Ok(claim) => claim,
-            Err(refusal) => return self.end_without_claim(refusal).await,
+            Err(refusal) => return self.end_at_site_limit(refusal).await,
         };
         if let Some(answer) = self.choose().await? {
             return Ok(answer);
         }
-        // a URL pays once, for all its strategies
+        // a URL is charged once, for all its strategies
         if !self.was_tried
-            && let Some(answer) = self.pay()
+            && let Some(answer) = self.charge_pattern()
         {
             return Ok(answer);
         }
@@ -287,7 +299,7 @@ impl Visit<'_> {
             Some(Strategy::Amp | Strategy::Mobile) if self.was_tried => self.alternative(partial).await,
             _ => self.plain().await,
         };
-        if matches!(answer, Ok(Answer::Page(_) | Answer::Kept(_)))
+        if matches!(answer, Ok(Answer::Page(_) | Answer::Earlier(_)))
             && let Some(claim) = claim
         {
             claim.keep();
@@ -295,12 +307,12 @@ impl Visit<'_> {
         answer
     }
 
-    /// A page with what the files of its origin reserve of it, and those of where another form of it was had.
+    /// Adds the reservation of the opt-out files: those of the page's origin and those of its AMP or mobile page.
     fn reserved(&self, mut page: Box<FetchedPage>) -> Box<FetchedPage> {
         let header = tdm_header(&page.headers);
         let there =
             self.alternative_opt_outs.as_ref().and_then(|files| files.reserves(&page.final_url, header));
-        // the response frees the slot of its address, not that of the requested page
+        // the header counts for its own address, not for that of the requested page
         let here = header.filter(|reserved| *reserved || self.alternative_opt_outs.is_none());
         let of_page = self.opt_outs.as_ref().and_then(|files| files.reserves(&page.request.url, here));
         let found = match (of_page, there) {
@@ -311,7 +323,7 @@ impl Visit<'_> {
         page
     }
 
-    /// One plain request, and what its answer means for the URL.
+    /// Makes one plain request and interprets its answer.
     async fn plain(mut self) -> Result<Answer, StageError> {
         loop {
             let (to, status) = match self.fetch().await {
@@ -340,24 +352,24 @@ impl Visit<'_> {
             if let Some(answer) = self.redirected(to, status).await? {
                 return Ok(answer);
             }
-            if let Some(answer) = self.forbidden_here().await? {
+            if let Some(answer) = self.forbidden_after_redirect().await? {
                 return Ok(answer);
             }
         }
     }
 
-    /// Takes the fetch from the account of the URL's template. Seeds are the user's word, and what was a page before is no
-    /// trap now.
-    fn pay(&mut self) -> Option<Answer> {
+    /// Charges the fetch to the credit of the URL's pattern. Seeds and known pages are free: the user named the
+    /// former, and a known page is no trap.
+    fn charge_pattern(&mut self) -> Option<Answer> {
         if self.request.discovery.is_seed() || self.request.before.is_some() {
             return None;
         }
-        let trap = self.payment.charge(&self.request.url).err()?;
+        let trap = self.charge.charge(&self.request.url).err()?;
         self.give_back_slot();
         Some(self.fail(Stage::Fetch, trap.kind(), None, trap.to_string()))
     }
 
-    /// One request for the URL, by which the host's slot is used up.
+    /// Makes one request for the URL. It uses up the host's slot.
     async fn fetch(&mut self) -> Fetched {
         let slot = match self.take_slot().await {
             Ok(slot) => slot,
@@ -376,8 +388,8 @@ impl Visit<'_> {
         fetched
     }
 
-    /// The slot of the lease for the first request; for the rare redirect that stays on the page another one. That is not
-    /// waited for long: the host may have asked for hours, and the URL can come again.
+    /// The slot of the lease for the first request. A redirect to the same page needs a second slot. The wait for it
+    /// is short: the host may have asked for a pause of hours, and the URL can be requeued.
     async fn take_slot(&mut self) -> Result<HostSlot, FetchError> {
         if let Some(slot) = self.slot.take() {
             return Ok(slot);

@@ -123,7 +123,7 @@ mod tests {
         for error in errors {
             assert_eq!(plain(documented(error.kind())), error.hint());
         }
-        for reason in ["", "InvalidContentType", "its certificate is that of an authority (CA:TRUE)"] {
+        for reason in ["", "InvalidContentType", "its certificate belongs to an authority (CA:TRUE)"] {
             let hint = FetchError::Tls { host: host(), reason: reason.to_owned() }.hint();
             assert!(plain(documented("tls")).contains(&hint), "{hint}");
         }
@@ -162,7 +162,7 @@ mod tests {
             Trap::RepeatedSegment(text()),
             Trap::Parameters(1),
             Trap::Calendar(1),
-            Trap::Template(text()),
+            Trap::Pattern(text()),
             Trap::Hosts(text()),
             Trap::Links(1),
         ] {

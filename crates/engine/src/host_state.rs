@@ -5,7 +5,7 @@
 //! bytes, little endian). The profile and the fingerprint follow. The fingerprint is empty while the host is
 //! not settled. Earlier versions wrote only the bytes behind the fifth.
 //!
-//! A host that is not settled has a state of its own, beside its held pages. It consists of the length of
+//! The state of an unsettled host is stored separately, next to its held pages. It consists of the length of
 //! [`Unsettled`] as JSON, that, and the fingerprint.
 
 use crate::soft404::ErrorPageProfile;

@@ -1,7 +1,7 @@
-//! Learned strategies of a host by URL pattern. A [`Lesson`] is the knowledge about one pattern.
+//! Strategies learned per host and URL pattern. A [`Lesson`] is the knowledge about one pattern.
 //!
-//! Pages of one pattern usually come from one program. If the first few pages of a pattern all need a browser
-//! (or a mobile user agent), the next ones use it at once. Now and then one page gets a plain request first.
+//! Pages of one pattern usually come from one program. If the first few pages of a pattern all need a browser (or a
+//! mobile user agent), the next ones use it at once. At intervals one page gets a plain request first.
 //!
 //! A static page with its text resets its pattern. The pattern then needs many pages without text before the
 //! browser is its first choice again. For a rendered page the original document of the server decides: if it
@@ -14,7 +14,7 @@ mod marks;
 pub use marks::Marks;
 
 use crate::async_store::AsyncStore;
-use crawl_fetch::url_template;
+use crawl_fetch::url_pattern;
 use crawl_model::{HostKey, Store, StoreError, Strategy};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -25,27 +25,27 @@ use std::{
 use tokio::sync::{Notify, futures::Notified};
 use url::Url;
 
-/// Hosts whose lessons are in memory; the store has all.
+/// Maximum number of hosts whose lessons are in memory; the store has all.
 const MAX_HOSTS: usize = 1_024;
-/// Patterns of one host that are remembered. A further one evicts the least recently used, one without a strategy first.
+/// Maximum patterns per host. A further one evicts the least recently used pattern, those without a strategy first.
 const MAX_PATTERNS: usize = 128;
-/// Further pages in a row that must need a strategy, for each page of the pattern that did not.
+/// Additional pages in a row that must need a strategy, for each page of the pattern that had its text.
 const PER_COMPLETE: u32 = 16;
-/// Static pages with their text that are counted.
+/// Maximum count of static pages with their text.
 const MAX_COMPLETE: u32 = 4;
-/// Factor by which the first static fetch after the trial is earlier than the next ones: four shells in a row may be chance.
-/// Two hundred shells still cost five static fetches in all.
+/// Factor by which the first recheck comes earlier than the later ones, since four shells in a row may be chance. Two
+/// hundred shells still cost only five static fetches.
 const FIRST_CHECK_SPEEDUP: u32 = 10;
 /// Minimum pages that a strategy improved, before their common marks count as those of the pattern's shells.
 const MIN_BETTER_PAGES: u32 = 2;
 /// Minimum confidence for trying a strategy first.
 const FIRST_CONFIDENCE: f32 = 0.5;
-/// Share of the missing confidence that a static page adds if it needs the strategy.
+/// Share of the missing confidence that is added by a static page that needs the strategy.
 const NEEDED_WEIGHT: f32 = 0.2;
-/// Share of the missing confidence that a page adds if the strategy improved it.
+/// Share of the missing confidence that is added by a page that the strategy improved.
 const BETTER_WEIGHT: f32 = 0.3;
 /// Factor of the confidence for a page that the strategy did not improve.
-const MISSED_FACTOR: f32 = 0.6;
+const UNIMPROVED_FACTOR: f32 = 0.6;
 /// Pages in a row that gained nothing by a strategy, after which only one page in `PAGES_PER_ATTEMPT` tries it.
 const MAX_USELESS_PAGES: [(Strategy, u32); 2] = [(Strategy::Mobile, 3), (Strategy::Chrome, 16)];
 /// Pages for each further attempt with such a strategy.
@@ -59,35 +59,38 @@ struct Lesson {
     strategy: Option<Strategy>,
     /// 0 to 1.
     confidence: f32,
-    /// Static pages that needed it, one after the other.
+    /// Static pages in a row that needed the strategy.
     needed: u32,
     /// Static pages that had their text, counted up to a few.
     complete: u32,
     /// Pages that the strategy improved.
-    paid: u32,
+    #[serde(rename = "paid")]
+    improved: u32,
     /// Pages in a row that the strategy did not improve.
-    missed: u32,
+    #[serde(rename = "missed")]
+    unimproved: u32,
     /// Pages since the last static fetch, or since the last attempt with the strategy.
     since: u32,
-    /// Static fetches since the strategy comes first.
-    looks: u32,
-    /// Marks that all pages have that the strategy improved.
+    /// Rechecks since the strategy comes first.
+    #[serde(rename = "looks")]
+    rechecks: u32,
+    /// Marks that all improved pages have.
     marks: Marks,
     /// Static pages in flight.
     #[serde(skip)]
-    out: u32,
-    /// Time of its last use, by the clock of all lessons.
+    in_flight: u32,
+    /// Time of its last use, on a logical clock.
     #[serde(skip)]
     used: u64,
 }
 
 impl Lesson {
     fn is_first(&self, strategy: Strategy, trial: u32) -> bool {
-        // a browser is believed to help before the first result is in, which takes seconds; a request is waited for
-        let pays = strategy == Strategy::Chrome || self.paid > 0;
+        // a render takes seconds, so a browser is assumed to help before its first result
+        let may_help = strategy == Strategy::Chrome || self.improved > 0;
         let enough = trial + PER_COMPLETE * self.complete;
         self.strategy == Some(strategy)
-            && pays
+            && may_help
             && self.needed >= enough
             && self.confidence >= FIRST_CONFIDENCE
     }
@@ -96,29 +99,29 @@ impl Lesson {
         self.strategy.filter(|&strategy| self.is_first(strategy, trial))
     }
 
-    /// Returns true if this page, due for the strategy at once, is fetched statically to verify the lesson.
-    const fn is_looked_at(&mut self, reexamine: u32) -> bool {
+    /// Returns true if this page gets a plain request first, to recheck the lesson.
+    const fn starts_recheck(&mut self, reexamine: u32) -> bool {
         let first = reexamine.div_ceil(FIRST_CHECK_SPEEDUP);
         self.since = self.since.saturating_add(1);
-        if self.since <= (if self.looks == 0 { first } else { reexamine }) {
+        if self.since <= (if self.rechecks == 0 { first } else { reexamine }) {
             return false;
         }
         self.since = 0;
-        self.looks = self.looks.saturating_add(1);
+        self.rechecks = self.rechecks.saturating_add(1);
         true
     }
 
-    fn static_page(&mut self, wanted: Option<Strategy>) {
-        let (complete, out, used) = (self.complete, self.out, self.used);
+    fn learn_static_page(&mut self, wanted: Option<Strategy>) {
+        let (complete, in_flight, used) = (self.complete, self.in_flight, self.used);
         match wanted {
             Some(_) if wanted == self.strategy => self.need(),
             Some(_) => {
-                *self = Self { strategy: wanted, complete, out, used, ..Self::default() };
+                *self = Self { strategy: wanted, complete, in_flight, used, ..Self::default() };
                 self.need();
             }
             None => {
                 let complete = (complete + 1).min(MAX_COMPLETE);
-                *self = Self { complete, out, used, ..Self::default() };
+                *self = Self { complete, in_flight, used, ..Self::default() };
             }
         }
     }
@@ -128,22 +131,22 @@ impl Lesson {
         self.confidence += (1.0 - self.confidence) * NEEDED_WEIGHT;
     }
 
-    fn outcome(&mut self, paid: Gain) {
-        match paid {
+    fn learn_outcome(&mut self, gain: Gain) {
+        match gain {
             Gain::Yes(marks) => {
-                self.paid = self.paid.saturating_add(1);
-                self.missed = 0;
+                self.improved = self.improved.saturating_add(1);
+                self.unimproved = 0;
                 self.confidence += (1.0 - self.confidence) * BETTER_WEIGHT;
                 self.marks = self.marks.and(marks);
             }
             Gain::No => {
-                self.missed = self.missed.saturating_add(1);
-                self.confidence *= MISSED_FACTOR;
+                self.unimproved = self.unimproved.saturating_add(1);
+                self.confidence *= UNIMPROVED_FACTOR;
             }
-            Gain::Unknown(marks) if self.paid >= MIN_BETTER_PAGES && !marks.has_all(self.marks) => {
-                self.static_page(None);
+            Gain::Unknown(marks) if self.improved >= MIN_BETTER_PAGES && !marks.has_all(self.marks) => {
+                self.learn_static_page(None);
             }
-            Gain::Unknown(_) => self.missed = 0,
+            Gain::Unknown(_) => self.unimproved = 0,
         }
     }
 }
@@ -153,25 +156,25 @@ impl Lesson {
 pub enum Gain {
     /// The page was better than the result before; its marks.
     Yes(Marks),
-    /// The page was no better, or none came.
+    /// The page was no better, or the strategy brought none.
     No,
-    /// The page has words, but came by the strategy at once: there is nothing to compare it with.
+    /// The page has words, but no earlier result to compare it with, since the strategy came first.
     Unknown(Marks),
 }
 
 /// First step of a page.
 pub enum FirstStep {
-    /// A plain request; the guard is held until the page has taught, if others wait for that.
+    /// A plain request. The guard is held until the page has been classified, if others wait for it.
     Static(Option<TrialGuard>),
-    /// The strategy that its pattern has taught.
+    /// The strategy learned for its pattern.
     Learned(Strategy),
-    /// A wait for pages of its pattern that are in flight and will teach.
+    /// A wait for pages of its pattern in flight.
     Wait,
 }
 
 #[derive(Default)]
 struct Host {
-    forms: BTreeMap<String, Lesson>,
+    patterns: BTreeMap<String, Lesson>,
     used: u64,
 }
 
@@ -179,7 +182,7 @@ struct Host {
 struct State {
     hosts: FxHashMap<HostKey, Host>,
     clock: u64,
-    /// Times that hosts were evicted.
+    /// Number of evictions.
     evictions: u64,
 }
 
@@ -190,23 +193,23 @@ struct Shared {
     reexamine: u32,
 }
 
-/// Lessons of all hosts. Cheap to clone; all clones are one.
+/// Lessons of all hosts. Clones share them and are cheap.
 #[derive(Clone)]
 pub struct Lessons(Arc<Shared>);
 
-/// A static page on its way that others of its form wait for. Dropped, it no longer is.
+/// A static page in flight for which others of its pattern wait, until this guard is dropped.
 pub struct TrialGuard {
     shared: Arc<Shared>,
     host: HostKey,
-    form: String,
+    pattern: String,
 }
 
 impl Drop for TrialGuard {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         let host = state.hosts.get_mut(&self.host);
-        if let Some(lesson) = host.and_then(|host| host.forms.get_mut(&self.form)) {
-            lesson.out = lesson.out.saturating_sub(1);
+        if let Some(lesson) = host.and_then(|host| host.patterns.get_mut(&self.pattern)) {
+            lesson.in_flight = lesson.in_flight.saturating_sub(1);
         }
         drop(state);
         self.shared.changed.notify_waiters();
@@ -215,7 +218,7 @@ impl Drop for TrialGuard {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // counts stay usable whatever panicked while it held them
+        // a panic cannot leave the counts inconsistent
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -224,19 +227,19 @@ impl Shared {
 /// it. Fewer would judge a pattern by chance.
 pub const TRIAL_PAGES: u32 = 4;
 
-/// Pages of a pattern by a learned strategy after which one is fetched statically first again. The browser
-/// costs some hundred times a request, so one page in 200 adds little.
+/// Pages with a learned strategy after which one gets a plain request first. A render costs about a hundred requests,
+/// so one in 200 adds little.
 pub const REEXAMINE_PAGES: u32 = 200;
 
 impl Lessons {
-    /// Knows nothing yet. A strategy comes first after `trial` static pages of a pattern that all need it.
-    /// After `reexamine` pages by it one is fetched statically again, and once after a tenth as many.
+    /// Creates empty lessons. A strategy comes first after `trial` static pages of a pattern that all need it. A page
+    /// is rechecked with a plain request every `reexamine` pages, the first time after a tenth of that.
     #[must_use]
     pub fn new(trial: u32, reexamine: u32) -> Self {
         Self(Arc::new(Shared { state: Mutex::default(), changed: Notify::new(), trial, reexamine }))
     }
 
-    /// Ends when something has been learnt. Make it before [`Lessons::begin`].
+    /// Completes when a lesson changes. Create it before [`Lessons::begin`].
     pub fn changed(&self) -> Notified<'_> {
         self.0.changed.notified()
     }
@@ -264,21 +267,21 @@ impl Lessons {
         if !state.hosts.contains_key(host) {
             return None;
         }
-        let begin = state.with(host, url, |lesson, host, form| {
+        let begin = state.with(host, url, |lesson, host, pattern| {
             if let Some(first) = lesson.first(shared.trial) {
-                if !lesson.is_looked_at(shared.reexamine) {
+                if !lesson.starts_recheck(shared.reexamine) {
                     return FirstStep::Learned(first);
                 }
             } else if lesson.complete > 0 {
                 return FirstStep::Static(None);
-            } else if lesson.out > 0 && lesson.needed + lesson.out >= shared.trial {
+            } else if lesson.in_flight > 0 && lesson.needed + lesson.in_flight >= shared.trial {
                 return FirstStep::Wait;
             }
-            lesson.out += 1;
+            lesson.in_flight += 1;
             FirstStep::Static(Some(TrialGuard {
                 shared: Arc::clone(shared),
                 host: host.clone(),
-                form: form.to_owned(),
+                pattern: pattern.to_owned(),
             }))
         });
         Some(begin.unwrap_or(FirstStep::Static(None)))
@@ -293,8 +296,7 @@ impl Lessons {
         self.with(store, url, |lesson, _, _| lesson.is_first(strategy, trial)).map(Option::unwrap_or_default)
     }
 
-    /// Returns the number of the pattern's last pages that gained nothing by a strategy, if a page that needs
-    /// the attempt must be spared.
+    /// Returns the number of pages in a row that a strategy did not improve, if this page should not try it.
     ///
     /// # Errors
     /// When storage fails.
@@ -309,11 +311,11 @@ impl Lessons {
             .find(|(other, _)| *other == strategy)
             .map_or(u32::MAX, |(_, most)| *most);
         self.with(store, url, |lesson, _, _| {
-            if lesson.strategy != Some(strategy) || lesson.missed < most {
+            if lesson.strategy != Some(strategy) || lesson.unimproved < most {
                 return None;
             }
             lesson.since += 1;
-            (!lesson.since.is_multiple_of(PAGES_PER_ATTEMPT)).then_some(lesson.missed)
+            (!lesson.since.is_multiple_of(PAGES_PER_ATTEMPT)).then_some(lesson.unimproved)
         })
         .map(Option::flatten)
     }
@@ -322,35 +324,35 @@ impl Lessons {
     ///
     /// # Errors
     /// When storage fails.
-    pub fn static_page(
+    pub fn learn_static_page(
         &self,
         store: &dyn Store,
         url: &Url,
         wanted: Option<Strategy>,
     ) -> Result<(), StoreError> {
-        self.learn(store, url, |lesson| lesson.static_page(wanted))
+        self.learn(store, url, |lesson| lesson.learn_static_page(wanted))
     }
 
-    /// Learns from a page on which a strategy was tried; `paid` is its gain.
+    /// Learns from a page on which a strategy was tried; `gain` is the result.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn outcome(
+    pub fn learn_outcome(
         &self,
         store: &dyn Store,
         url: &Url,
         strategy: Strategy,
-        paid: Gain,
+        gain: Gain,
     ) -> Result<(), StoreError> {
         self.learn(store, url, |lesson| {
             if lesson.strategy == Some(strategy) {
-                lesson.outcome(paid);
+                lesson.learn_outcome(gain);
             }
         })
     }
 
-    /// Changes a lesson; what has changed is saved. On a host of more forms than are remembered only what concerns a strategy is:
-    /// each save is of the whole table.
+    /// Changes a lesson and saves it if it differs. On a host with the maximum of patterns, only lessons with a
+    /// strategy are saved, since each save writes the whole table.
     fn learn(
         &self,
         store: &dyn Store,
@@ -368,8 +370,8 @@ impl Lessons {
         let text = {
             let state = self.0.lock();
             let Some(host) = state.hosts.get(&key) else { return Ok(()) };
-            let saved = taught || host.forms.len() < MAX_PATTERNS;
-            let text = saved.then(|| serde_json::to_vec(&host.forms)).transpose();
+            let saved = taught || host.patterns.len() < MAX_PATTERNS;
+            let text = saved.then(|| serde_json::to_vec(&host.patterns)).transpose();
             text.map_err(|e| StoreError::Other(e.to_string()))?
         };
         if let Some(text) = text {
@@ -390,7 +392,8 @@ impl Lessons {
         Ok(self.loaded(store, &host)?.with(&host, url, work))
     }
 
-    /// Locks the lessons with those of a host in memory. The store is called without the lock, which tasks wait for.
+    /// Loads the lessons of a host and returns the locked state. The store is called without the lock, since tasks
+    /// wait for it.
     fn loaded(&self, store: &dyn Store, host: &HostKey) -> Result<MutexGuard<'_, State>, StoreError> {
         loop {
             let state = self.0.lock();
@@ -399,15 +402,15 @@ impl Lessons {
             }
             let evictions = state.evictions;
             drop(state);
-            let forms = store.load_lessons(host)?;
+            let patterns = store.load_lessons(host)?;
             // a lesson of another version is learned again
-            let forms = forms.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+            let patterns = patterns.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
             let mut state = self.0.lock();
-            // another thread may have loaded the host, taught it and evicted it meanwhile
+            // another thread may have loaded, changed and evicted the host meanwhile
             if state.evictions == evictions {
                 if !state.hosts.contains_key(host) {
                     state.make_room();
-                    state.hosts.insert(host.clone(), Host { forms, used: 0 });
+                    state.hosts.insert(host.clone(), Host { patterns, used: 0 });
                 }
                 return Ok(state);
             }
@@ -419,14 +422,14 @@ impl Host {
     /// Returns true if there is room for another pattern, after evicting the least recently used one if
     /// necessary.
     fn make_room(&mut self) -> bool {
-        if self.forms.len() < MAX_PATTERNS {
+        if self.patterns.len() < MAX_PATTERNS {
             return true;
         }
-        // a page on its way will want to take itself off the count of its form
-        let idle = self.forms.iter().filter(|(_, lesson)| lesson.out == 0);
+        // a pattern with pages in flight stays, since they decrement its count
+        let idle = self.patterns.iter().filter(|(_, lesson)| lesson.in_flight == 0);
         let least = idle.min_by_key(|(_, lesson)| (lesson.strategy.is_some(), lesson.used));
-        let Some(form) = least.map(|(form, _)| form.clone()) else { return false };
-        self.forms.remove(&form);
+        let Some(pattern) = least.map(|(pattern, _)| pattern.clone()) else { return false };
+        self.patterns.remove(&pattern);
         true
     }
 }
@@ -444,16 +447,16 @@ impl State {
         let clock = self.clock;
         let host = self.hosts.get_mut(key)?;
         host.used = clock;
-        let form = url_template(url);
-        if !host.forms.contains_key(&form) && !host.make_room() {
+        let pattern = url_pattern(url);
+        if !host.patterns.contains_key(&pattern) && !host.make_room() {
             return None;
         }
-        let lesson = host.forms.entry(form.clone()).or_default();
+        let lesson = host.patterns.entry(pattern.clone()).or_default();
         lesson.used = clock;
-        Some(work(lesson, key, &form))
+        Some(work(lesson, key, &pattern))
     }
 
-    /// Forgets the quarter of the hosts that were idle longest, when there are many. The store has what they taught.
+    /// Evicts the longest idle quarter of the hosts once the limit is reached. The store has their lessons.
     fn make_room(&mut self) {
         if self.hosts.len() < MAX_HOSTS {
             return;

@@ -1,7 +1,7 @@
 //! Conversion of a page's links to URLs for the frontier.
 
 use crate::{site_settings::SiteSettings, traps::LINES_A_PAGE};
-use crawl_fetch::{Canonicalizer, Judgement, ScopeSet, Trap, Traps, UrlFilter};
+use crawl_fetch::{Canonicalizer, FilterDecision, ScopeSet, Trap, Traps, UrlFilter};
 use crawl_model::{
     CrawlRequest, Discovery, HostKey, Link, LinkKind, NewUrl, Refused, RequestId, Store, StoreError, UrlKey,
 };
@@ -22,29 +22,29 @@ pub struct LinkPolicy {
     traps: Arc<Traps>,
     sites: Arc<SiteSettings>,
     seen: Mutex<SeenCache>,
-    /// Random, so that a page cannot make two URLs meet.
+    /// Random keys, so that a page cannot construct URLs with equal hashes.
     keys: RandomState,
 }
 
-/// Links of a page, sorted by their treatment.
+/// Links of a page by their treatment.
 #[derive(Debug, Default)]
 pub struct Discovered {
     /// Canonical outgoing links, each once, up to the limit of a page.
     pub outgoing: Vec<String>,
-    /// Those that may be new to the frontier.
+    /// Links that may be new to the frontier.
     pub candidates: Vec<NewUrl>,
-    /// New ones that are left out as traps, for the error log; at most [`LINES_A_PAGE`].
+    /// New links that are left out as traps, for the error log; at most [`LINES_A_PAGE`].
     pub trapped: Vec<(String, Trap)>,
-    /// Those beyond, by kind.
+    /// Number of further traps, by kind.
     pub trapped_more: BTreeMap<&'static str, u64>,
-    /// Candidates that the frontier had no room for.
+    /// Candidates that the frontier refused.
     pub refused: Vec<Refused>,
-    /// One of the candidates has another form than the page itself.
-    pub leads_on: bool,
+    /// True if one of the candidates has another URL pattern than the page.
+    pub links_new_pattern: bool,
 }
 
 impl Discovered {
-    /// Notes a link that is not followed, with an error line for each of the first `lines` of its kind.
+    /// Adds a link that is not followed. The first `lines` of a kind get an error line each.
     pub(crate) fn leave_out(&mut self, url: Url, trap: Trap, lines: usize) {
         let of_kind = self.trapped.iter().filter(|(_, other)| other.kind() == trap.kind()).count();
         if of_kind < lines && self.trapped.len() < LINES_A_PAGE {
@@ -90,19 +90,18 @@ impl LinkPolicy {
         &self.canonicalizer
     }
 
-    /// Takes the host of a URL into the scope: a seed's, or that of a seed's redirect.
+    /// Adds the host of a seed, or of a seed's redirect, to the scope.
     pub fn extend_scope(&self, url: &Url) {
         self.scope.write().unwrap_or_else(PoisonError::into_inner).add(url);
     }
 
-    /// Returns true if a canonical URL that a page or file names may be fetched. The user's seeds need no such
-    /// permission.
+    /// Returns true if a canonical URL that a page or file names may be fetched. Seeds are not checked.
     #[must_use]
     pub fn admits(&self, url: &Url) -> bool {
-        self.in_scope(url) && !matches!(self.filter_of(url).classify(url), Judgement::Exclude { .. })
+        self.in_scope(url) && !matches!(self.filter_of(url).classify(url), FilterDecision::Exclude { .. })
     }
 
-    /// Returns true if `exclude` names a URL. That binds seeds and URLs of the queue too.
+    /// Returns true if `exclude` matches a URL. It applies to seeds and queued URLs too.
     #[must_use]
     pub fn is_excluded(&self, url: &Url) -> bool {
         self.filter_of(url).is_excluded_by_user(url)
@@ -120,7 +119,7 @@ impl LinkPolicy {
             && self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
     }
 
-    /// Links from the nearest seed that are followed on the host of a URL.
+    /// Maximum depth of links on the host of a URL.
     #[must_use]
     pub fn depth_of(&self, url: &Url) -> u64 {
         HostKey::of(url).and_then(|host| self.sites.depth(&host)).unwrap_or(self.max_depth)
@@ -133,7 +132,7 @@ impl LinkPolicy {
         self.traps.classify(url).or_else(|| self.traps.classify_host(url))
     }
 
-    /// The links of a page: those that lead somewhere, and those that the frontier may not know yet.
+    /// Sorts the links of a page into outgoing links, candidates for the frontier, and traps.
     #[must_use]
     pub fn discover(
         &self,
@@ -147,7 +146,7 @@ impl LinkPolicy {
         let mut once = FxHashSet::default();
         for link in links {
             let may_follow = follow && deeper && !(obey_nofollow && link.nofollow);
-            if may_follow && self.pass_known(link, page.depth + 1, &mut once, &mut found) {
+            if may_follow && self.add_if_seen(link, page.depth + 1, &mut once, &mut found) {
                 continue;
             }
             let Ok(url) = Url::parse(&link.url) else { continue };
@@ -167,9 +166,10 @@ impl LinkPolicy {
             }
             match self.trap(&url) {
                 None => {
-                    // a page of a trap has translations and clicks as well
+                    // pages of a trap have translations and clicks too
                     let counts = !matches!(link.kind, LinkKind::Translation | LinkKind::Click);
-                    found.leads_on |= counts && !found.leads_on && self.traps.differ(&page.url, &url);
+                    found.links_new_pattern |=
+                        counts && !found.links_new_pattern && self.traps.differ(&page.url, &url);
                     found.candidates.push(new_url(url, host, page.depth + 1, Discovery::Link));
                 }
                 Some(trap) => found.leave_out(url, trap, LINES_A_PAGE),
@@ -178,9 +178,15 @@ impl LinkPolicy {
         found
     }
 
-    /// Adds a link to the outgoing ones if it went to the frontier lately, and returns true. Such a URL is
-    /// canonical and admitted, so it is not parsed: most links of a page are those of a menu.
-    fn pass_known(&self, link: &Link, depth: u32, once: &mut FxHashSet<u64>, found: &mut Discovered) -> bool {
+    /// Adds a recently enqueued link to the outgoing ones and returns true. Its URL is canonical and admitted, so it
+    /// need not be parsed. Most links of a page belong to menus.
+    fn add_if_seen(
+        &self,
+        link: &Link,
+        depth: u32,
+        once: &mut FxHashSet<u64>,
+        found: &mut Discovered,
+    ) -> bool {
         let hash = self.keys.hash_one(link.url.as_str());
         let is_known = self.traps.classify_count(found.outgoing.len()).is_none()
             && self.is_noted(self.seen_hash(hash, depth));
@@ -190,8 +196,8 @@ impl LinkPolicy {
         is_known
     }
 
-    /// Adds candidates, which `page` names, to the frontier. Forgets those that the frontier refuses, so that the next page with the same link
-    /// offers them again. Returns the refused URLs.
+    /// Adds the candidates of a page to the frontier. Removes refused ones from the cache, so that the next page with
+    /// the same link offers them again. Returns the refused URLs.
     ///
     /// # Errors
     /// When storage fails.
@@ -219,7 +225,8 @@ impl LinkPolicy {
         }
     }
 
-    /// Key of a URL in the cache. Under a limit of the depth a URL counts anew at each depth, since the frontier keeps the least.
+    /// Key of a URL in the cache. With a depth limit, a URL has one key per depth, since the frontier keeps the
+    /// lowest depth.
     fn seen_hash(&self, url_hash: u64, depth: u32) -> u64 {
         if self.max_depth == u64::MAX && !self.sites.has_depths() {
             url_hash
@@ -241,26 +248,26 @@ impl LinkPolicy {
     }
 }
 
-/// A URL for the frontier, canonical already.
+/// Makes a [`NewUrl`] from a canonical URL.
 #[must_use]
 pub fn new_url(url: Url, host: HostKey, depth: u32, discovery: Discovery) -> NewUrl {
     let key = UrlKey::of(url.as_str());
     NewUrl { key, url: url.into(), host, depth, discovery, redirects: Vec::new(), sitemap_lastmod: None }
 }
 
-/// URLs that went to the frontier lately, so that a menu's links are not offered to the store by every page. Two
-/// generations of keyed 64-bit hashes, 8 MB at most; a URL that was forgotten costs one look-up in the store.
+/// Cache of recently enqueued URLs, so that the links of a menu are not sent to the store for every page. Two
+/// generations of keyed 64-bit hashes, at most 8 MB. An evicted URL costs one look-up in the store.
 #[derive(Default)]
 struct SeenCache {
     young: FxHashSet<u64>,
     old: FxHashSet<u64>,
 }
 
-/// URLs of one generation.
+/// Maximum URLs per generation.
 const GENERATION: usize = 200_000;
 
 impl SeenCache {
-    /// True when the URL was not in the cache; it is now.
+    /// Adds a URL. Returns true if it was not in the cache.
     fn note(&mut self, hash: u64) -> bool {
         if self.young.contains(&hash) {
             return false;
@@ -341,13 +348,13 @@ mod tests {
 
     /// Pages of a trap have such links as well, so they earn nothing by them.
     #[test]
-    fn translations_and_clicks_do_not_lead_on() {
-        for (kind, leads_on) in
+    fn translations_and_clicks_are_no_new_pattern() {
+        for (kind, links_new_pattern) in
             [(LinkKind::Anchor, true), (LinkKind::Translation, false), (LinkKind::Click, false)]
         {
             let found =
                 policy(9).discover(&page(0), &[Link { kind, ..link("http://a.test/x/7") }], true, true);
-            assert_eq!((found.leads_on, found.candidates.len()), (leads_on, 1), "{kind:?}");
+            assert_eq!((found.links_new_pattern, found.candidates.len()), (links_new_pattern, 1), "{kind:?}");
         }
     }
 
@@ -392,15 +399,15 @@ mod tests {
         let (known, limit) = (link("http://a.test/x"), TrapSettings::default().links_per_page.unwrap());
         assert_eq!(policy.discover(&page(0), std::slice::from_ref(&known), true, true).candidates.len(), 1);
         let (mut once, mut found) = (FxHashSet::default(), Discovered::default());
-        assert!(policy.pass_known(&known, 1, &mut once, &mut found));
-        assert!(!policy.pass_known(&link("http://a.test/y"), 1, &mut once, &mut found), "a new one");
-        assert!(!policy.pass_known(&link("http://a.test/x#top"), 1, &mut once, &mut found), "not canonical");
+        assert!(policy.add_if_seen(&known, 1, &mut once, &mut found));
+        assert!(!policy.add_if_seen(&link("http://a.test/y"), 1, &mut once, &mut found), "a new one");
+        assert!(!policy.add_if_seen(&link("http://a.test/x#top"), 1, &mut once, &mut found), "not canonical");
         assert_eq!(found.outgoing, ["http://a.test/x"]);
         let nofollow = Link { nofollow: true, ..known.clone() };
         let again = policy.discover(&page(0), &[nofollow], true, true);
         assert_eq!((again.outgoing.len(), again.candidates.len()), (1, 0));
         found.outgoing.resize(limit, String::new());
-        assert!(!policy.pass_known(&known, 1, &mut once, &mut found), "the page is full");
+        assert!(!policy.add_if_seen(&known, 1, &mut once, &mut found), "the page is full");
     }
 
     #[test]

@@ -11,12 +11,12 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// Address space that a crawl needs besides that of its threads: the binary, the arenas of the allocator, the database.
 const ADDRESSES: u64 = 400 << 20;
-/// Address space for each thread: the allocator reserves aligned segments of 32 MiB.
+/// Address space per thread: the allocator reserves aligned segments of 32 MiB.
 const ADDRESSES_A_THREAD: u64 = 100 << 20;
 
-/// Fails if the address space of the process is limited (`ulimit -v`) to less than a crawl needs.
-/// `extract_threads` is the number of threads of extraction, 0 for one a core. The allocator would end the
-/// process in the middle of a page.
+/// Fails if the address space of the process is limited (`ulimit -v`) to less than a crawl needs. `extract_threads`
+/// is the number of threads of extraction, 0 for one a core. Otherwise the allocator would abort the process in the
+/// middle of a page.
 ///
 /// # Errors
 /// A usage error that names the limit.
@@ -40,20 +40,18 @@ fn missing_addresses(limit: Option<u64>, cores: usize, extract_threads: usize) -
     limit.filter(|limit| *limit < needed).map(|limit| (limit, needed))
 }
 
-/// Returns to the system what this thread has freed. The allocator does so only after a while, and only when
-/// the thread allocates again. Until then the buffers of a large page would stay on each thread that it
-/// passes, and the next such page would add its own.
+/// Returns the freed memory of this thread to the system. By itself the allocator does so late, and only when the
+/// thread allocates again. Until then each thread that handled a large page would keep its buffers.
 #[expect(unsafe_code, reason = "the allocator's own function, which the crate mimalloc does not wrap")]
-pub fn give_back() {
-    // SAFETY: takes no pointers and may be called at any time; in a program that runs on another allocator it finds
-    // nothing to give back.
+pub fn return_freed_memory() {
+    // SAFETY: takes no pointers and may be called at any time; in a program with another allocator it has no effect.
     unsafe { libmimalloc_sys::mi_collect(true) }
 }
 
-/// A large page's share of the memory for large pages, given back when the page has been written or put
-/// aside. While there is one, freed memory returns to the system at once. A page of 8 MiB passes through half
-/// a dozen buffers of its size, and each would otherwise stay for some time beside the next. That costs 5 %
-/// of the CPU if it is always so, and nothing if large pages are rare.
+/// Share of a large page in the memory budget, held until the page is written or held in the store. While one exists,
+/// freed memory returns to the system at once. A page of 8 MiB passes through about six buffers of its size, which
+/// would otherwise exist at the same time. This costs 5 % of the CPU if every page is large, and nothing if large
+/// pages are rare.
 #[derive(Debug)]
 pub struct LargePagePermit {
     _permit: OwnedSemaphorePermit,

@@ -9,20 +9,20 @@ use tokio::sync::OwnedSemaphorePermit;
 pub struct Job {
     /// Request to fetch.
     pub request: CrawlRequest,
-    /// The host's slot, given back when the answer has come; `None` for a host that has been given up.
+    /// The host's slot, given back after the answer; `None` for a host that has been given up.
     pub slot: Option<HostSlot>,
-    /// One of the places of the job's lane; given back when the page has been handed on.
-    pub place: OwnedSemaphorePermit,
-    /// A place of the slow lane, for a host that is known to be slow.
+    /// Permit of the job's lane; dropped when the page has reached the next stage.
+    pub permit: OwnedSemaphorePermit,
+    /// Permit of the slow lane, for a host that is known to be slow.
     pub slow: Option<SlowPermit>,
 }
 
 /// Input of the extraction stage.
-pub enum Arrival {
+pub enum ExtractJob {
     /// A page to be parsed.
     Page(Box<FetchedPage>),
-    /// A page of an earlier strategy, which is written since another one brought nothing.
-    Kept(Box<ExtractedPage>),
+    /// Result of an earlier strategy, used because the last strategy brought nothing.
+    Earlier(Box<ExtractedPage>),
 }
 
 /// Message to a shard.
@@ -31,7 +31,7 @@ pub enum ShardMessage {
     Page(Box<ExtractedPage>, Share),
     /// The host has no pending or leased URL any more: its fingerprint can settle.
     Drained(HostKey),
-    /// Another process has the host: what is known of it here is no longer true.
+    /// Another process has taken over the host: the shard drops its state of it.
     HandedOver(HostKey),
 }
 

@@ -11,7 +11,7 @@ pub struct Network {
     pub gate: Gate,
     /// Memory of bodies between the network and extraction.
     pub budget: ByteBudget,
-    /// Places of hosts that answer slowly.
+    /// Permits for hosts that answer slowly.
     pub slow: SlowLane,
     /// Retries of failed requests.
     pub retry: RetryPolicy,

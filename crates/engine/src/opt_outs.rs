@@ -1,7 +1,6 @@
-//! Opt-outs of sites from mining and machine learning, joined for a page: its own directives, the response's
-//! headers, and the origin's two files. The files are fetched once for each origin and kept for the run. An
-//! unreachable file does not count as missing: as with robots.txt (RFC 9309 §2.3.1.4) it is requested again,
-//! and then counts as unknown.
+//! Opt-outs of sites from mining and machine learning. A page combines its own directives, the headers of its
+//! response, and the two files of its origin. The files are fetched once per origin and kept for the run. An
+//! unreachable file is retried, as robots.txt is (RFC 9309 §2.3.1.4), and then counts as unknown, not as missing.
 
 use crate::{network::Network, origin_cache::OriginCache};
 use crawl_fetch::{
@@ -13,12 +12,11 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::Mutex, time::Instant};
 use url::Url;
 
-/// Bytes of parsed files that are kept in memory. Dropped ones are fetched again for the next page of the
-/// origin.
+/// Maximum bytes of parsed files in memory. Evicted files are fetched again for the next page of their origin.
 const MAX_IN_MEMORY: usize = 32 << 20;
-/// Redirects that are followed for a file, all on its host.
+/// Maximum redirects of a file, all on its host.
 const MAX_HOPS: usize = 5;
-/// Maximum wait of a request for its turn with a place that other hosts could use.
+/// Maximum wait for a slot while the page holds a permit that other hosts could use.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
@@ -38,7 +36,7 @@ struct State {
     again: Option<Instant>,
 }
 
-/// One file: the answer, or where the next request for it goes.
+/// State of one file: its answer, or the target of the next request.
 #[derive(Default)]
 struct Progress {
     answer: Answer,
@@ -78,14 +76,14 @@ enum FileFailure {
     /// No answer, or one that does not show if the file exists.
     Failed { error: FetchError, retry_after: Option<Duration> },
     /// The host allows no request now.
-    NoTurn(Option<Instant>),
+    NoSlot(Option<Instant>),
 }
 
 /// Reasons for which the files of an origin are not known yet.
 pub enum OptOutsUnknown {
-    /// The page asks again after this time: zero for the host's next turn.
+    /// The page is requeued for this time: zero for the host's next slot.
     Wait(Duration),
-    /// This machine kept the request from being made.
+    /// A failure of this machine prevented the request.
     Local(FetchError),
 }
 
@@ -94,10 +92,10 @@ struct OptOutRequests<'a> {
     network: &'a Network,
     origin: &'a Origin,
     robots: Option<&'a RobotsPolicy>,
-    /// The turn of the first request.
+    /// Slot for the first request.
     slot: &'a mut Option<HostSlot>,
-    /// No request waits for its turn here: the URL gives its place back for that.
-    gives_way: bool,
+    /// True if the URL is requeued instead of waiting for a slot here.
+    requeues: bool,
 }
 
 /// The files of the origins of a run.
@@ -112,15 +110,14 @@ impl Default for OptOutCache {
 }
 
 impl OptOutCache {
-    /// Returns an origin's files, which are fetched once for all pages that ask. `slot` is the turn of one
-    /// request; for the next one the page waits its turn again, unless the host has no pause. A page that
-    /// comes without a slot waits for the turns here. A missing file, or one that robots.txt forbids,
-    /// reserves nothing. An unreachable one is retried like a page and then counts as
-    /// unknown.
+    /// Returns an origin's files, fetching them once for all its pages. `slot` allows one request. For the next one
+    /// the page is requeued, unless the host has no pause. A page without a slot waits for slots here. A missing
+    /// file, or one that robots.txt forbids, reserves nothing. An unreachable one is retried like a page and then
+    /// counts as unknown.
     ///
     /// # Errors
     /// [`OptOutsUnknown`] when the page has to ask again later.
-    pub async fn learn(
+    pub async fn files(
         &self,
         network: &Network,
         origin: &Origin,
@@ -129,11 +126,11 @@ impl OptOutCache {
     ) -> Result<Arc<OriginOptOuts>, OptOutsUnknown> {
         let entry = self.entries.get(origin, |_| false);
         let host = slot.as_ref().and_then(HostSlot::host);
-        let gives_way = host.is_some_and(|host| !network.gate.delay(host).is_zero());
+        let requeues = host.is_some_and(|host| !network.gate.delay(host).is_zero());
         let mut state = match entry.state.try_lock() {
             Ok(state) => state,
             Err(_) => {
-                // whoever asks needs the host's turns
+                // the page that fetches the files needs the host's slots
                 if let Some(slot) = slot.take() {
                     slot.give_back();
                 }
@@ -144,14 +141,14 @@ impl OptOutCache {
             return Ok(Arc::clone(files));
         }
         let left = state.again.map(|at| at.saturating_duration_since(Instant::now())).unwrap_or_default();
-        let mut requests = OptOutRequests { network, origin, robots, slot, gives_way };
-        if !left.is_zero() || requests.turn_is_used() {
+        let mut requests = OptOutRequests { network, origin, robots, slot, requeues };
+        if !left.is_zero() || requests.must_requeue() {
             return Err(OptOutsUnknown::Wait(left));
         }
-        let waits = match requests.ask(&mut state).await {
+        let waits = match requests.request_missing(&mut state).await {
             Ok(true) => None,
             Ok(false) => Some(Duration::ZERO),
-            // all requests of the run meet it
+            // all requests of the run pause for it
             Err(FileFailure::Failed { error, .. }) if error.is_local() => {
                 return Err(OptOutsUnknown::Local(error));
             }
@@ -171,10 +168,10 @@ impl OptOutCache {
 }
 
 impl State {
-    /// Returns the time to wait; `None` if waiting longer is useless.
+    /// Returns the time until the next try; `None` after the last one.
     fn wait(&mut self, network: &Network, origin: &Origin, failure: FileFailure) -> Option<Duration> {
         let (error, retry_after) = match failure {
-            FileFailure::NoTurn(at) => {
+            FileFailure::NoSlot(at) => {
                 let until = at.map(|at| at.saturating_duration_since(Instant::now()));
                 return Some(until.unwrap_or_default().max(network.retry.backoff));
             }
@@ -190,16 +187,16 @@ impl State {
 }
 
 impl OptOutRequests<'_> {
-    /// Requests the files that are not known yet. Returns true if both files are known, and false if the next
-    /// request has to wait for its turn.
-    async fn ask(&mut self, state: &mut State) -> Result<bool, FileFailure> {
+    /// Requests the files that are not known yet. Returns true once both files are known, and false if the next
+    /// request has to wait for a slot.
+    async fn request_missing(&mut self, state: &mut State) -> Result<bool, FileFailure> {
         for (path, file) in [(TDMREP_PATH, &mut state.tdm), (AI_TXT_PATH, &mut state.ai)] {
             while matches!(file.answer, Answer::None) {
                 let Some((url, host)) = self.next_request(path, file) else {
                     file.answer = Answer::Missing;
                     break;
                 };
-                if self.turn_is_used() {
+                if self.must_requeue() {
                     return Ok(false);
                 }
                 self.request(&url, &host, file).await?;
@@ -208,11 +205,11 @@ impl OptOutRequests<'_> {
         Ok(true)
     }
 
-    fn turn_is_used(&self) -> bool {
-        self.gives_way && self.slot.is_none()
+    fn must_requeue(&self) -> bool {
+        self.requeues && self.slot.is_none()
     }
 
-    /// Target of the next request for a file; `None` if it may not be requested, or if redirects do not end.
+    /// Target of the next request for a file; `None` if it is not allowed, or after too many redirects.
     fn next_request(&self, path: &str, file: &Progress) -> Option<(Url, HostKey)> {
         let first = || Url::parse(&format!("{}{path}", self.origin)).ok();
         let url = file.redirected.clone().or_else(first)?;
@@ -223,19 +220,19 @@ impl OptOutRequests<'_> {
 
     async fn request(&mut self, url: &Url, host: &HostKey, file: &mut Progress) -> Result<(), FileFailure> {
         let Network { gate, client, .. } = self.network;
-        let turn = match self.slot.take() {
+        let slot = match self.slot.take() {
             Some(slot) => slot,
-            None => gate.acquire_within(host, MAX_TURN_WAIT).await.map_err(failure_without_turn)?,
+            None => gate.acquire_within(host, MAX_TURN_WAIT).await.map_err(failure_without_slot)?,
         };
         let answer = client.fetch_resource(url, OPT_OUT_MAX_BYTES).await;
-        turn.finish(SlotOutcome::of_resource(&answer));
+        slot.finish(SlotOutcome::of_resource(&answer));
         // the next attempt after a failure begins at the file's first URL
         file.redirected = None;
         let hops = std::mem::take(&mut file.hops);
         match answer {
             Err(error) => return Err(FileFailure::Failed { error, retry_after: None }),
             Ok(Resource { status: 200, body, .. }) => file.answer = Answer::Found(body),
-            Ok(Resource { status, retry_after, .. }) if says_nothing(status) => {
+            Ok(Resource { status, retry_after, .. }) if is_inconclusive(status) => {
                 return Err(FileFailure::Failed { error: FetchError::Status(status), retry_after });
             }
             Ok(Resource { redirect: Some(to), .. }) if HostKey::of(&to).as_ref() == Some(host) => {
@@ -247,13 +244,13 @@ impl OptOutRequests<'_> {
     }
 }
 
-/// The failure of a file whose host grants no slot. The pages of a host that is given up fail at their next lease.
-fn failure_without_turn(not_yet: GateRefusal) -> FileFailure {
-    FileFailure::NoTurn(not_yet.at.filter(|_| !not_yet.dead))
+/// The failure of a file whose host grants no slot. Pages of a given-up host fail at their next lease.
+fn failure_without_slot(not_yet: GateRefusal) -> FileFailure {
+    FileFailure::NoSlot(not_yet.at.filter(|_| !not_yet.dead))
 }
 
-/// Statuses that say nothing about the file, as of robots.txt: the server's own trouble, and that it wants fewer requests.
-const fn says_nothing(status: u16) -> bool {
+/// Returns true for statuses that say nothing about the file: server errors, and requests to slow down.
+const fn is_inconclusive(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500..=599)
 }
 
@@ -275,10 +272,10 @@ pub fn of_document(directives: Directives) -> Vec<String> {
     [by_word, by_tdm].into_iter().flatten().map(str::to_owned).collect()
 }
 
-/// The kind of failure of a page that is left out since its opt-out is unknown.
+/// Kind of failure of a page that is not written because its opt-out is unknown.
 pub const UNKNOWN_KIND: &str = "ai_optout_unknown";
 
-/// Returns true if [`of_page`] found a reservation, and not merely an unknown one.
+/// Returns true if [`of_page`] found a known reservation.
 #[must_use]
 pub fn is_reserved(found: &[String]) -> bool {
     found.iter().any(|name| name != OptOut::Unknown.name())

@@ -1,5 +1,5 @@
-//! A lack of this machine for requests: file descriptors, memory, a name resolver. No host is charged for it. All requests
-//! pause for a while, and a run that has made none for long ends.
+//! Lack of a resource of this machine: file descriptors, memory, a name resolver. No host is blamed for it. All
+//! requests pause, and the run ends if the lack lasts for too long.
 
 use crate::{descriptors, stage_error::StageError};
 use crawl_fetch::{FetchError, LocalResource};
@@ -12,16 +12,16 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The first pause, and the longest; each is twice the one before.
+/// First and longest pause; each pause is twice the previous one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), LONGEST_PAUSE);
 /// The longest pause of all requests.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Least time between two warnings.
+/// Minimum time between two warnings.
 const WARNING: Duration = Duration::from_secs(60);
 /// Time without an error after a pause, after which the outage has ended.
 const OVER: Duration = Duration::from_secs(120);
 
-/// The present trouble of a run. An answer of any host ends it.
+/// The present outage of a run. An answer of any host ends it.
 pub struct Outage {
     patience: Duration,
     is_on: AtomicBool,
@@ -38,7 +38,7 @@ struct Interruption {
 }
 
 impl Outage {
-    /// No trouble yet. A run ends that has had one for `patience`.
+    /// Creates the state without an outage. An outage of `patience` ends the run.
     #[must_use]
     pub fn new(patience: Duration) -> Self {
         Self {
@@ -49,17 +49,17 @@ impl Outage {
         }
     }
 
-    /// A host has answered.
+    /// Ends the outage after an answer of a host.
     pub fn answered(&self) {
         if self.is_on.swap(false, Relaxed) {
             *self.interruption.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
 
-    /// Notes a request that this machine kept from being made. Returns how long all requests should pause.
+    /// Handles a request that failed on this machine. Returns the pause for all requests.
     ///
     /// # Errors
-    /// [`StageError::Outage`] when the trouble lasts for too long.
+    /// [`StageError::Outage`] when the outage lasts for too long.
     pub fn on_error(&self, error: &FetchError) -> Result<Duration, StageError> {
         self.on_error_at(error, Instant::now())
     }
@@ -70,7 +70,7 @@ impl Outage {
         self.is_on.store(true, Relaxed);
         let known = interruption.filter(|known| now < known.until + OVER);
         let next = match known {
-            // requests of one pause fail together
+            // requests before the end of the pause fail together
             Some(known) if now < known.until => known,
             Some(Interruption { since, pause, .. }) => {
                 let lasting = now - since;

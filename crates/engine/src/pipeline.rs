@@ -6,15 +6,16 @@
 //!     enqueue, requeue, escalate, hold, settle: calls into the store, never a channel back
 //! ```
 //!
-//! Requests and a browser's pages are two lanes with places of their own, so that a page of seconds holds up none of
-//! milliseconds. A page that needs another strategy returns to the frontier with its partial result.
+//! Plain requests and rendered pages are two lanes with their own permits. So a page that takes seconds does not
+//! delay pages that take milliseconds. A page that needs another strategy returns to the frontier with its partial
+//! result.
 //!
-//! All channels are bounded, and none leads back, so a full one can only slow down the stages before it.
-//! Memory is bounded while the sink is blocked. Bodies: one for each of the N fetch places and T tabs,
+//! All channels are bounded, and none leads back, so a full one can only slow down the stages before it. Memory is
+//! bounded while the sink is blocked. Bodies: one for each of the N fetch workers and T tabs,
 //! [`ChannelSizes::fetched`], and one for each extract thread while it parses. Pages without body: one for each
-//! extract thread and each shard, [`ChannelSizes::extracted`] for each shard, [`ChannelSizes::cleaned`], and
-//! a batch of the sink. Only the scheduler and requests in flight see the cancellation; the rest ends because its senders
-//! are dropped.
+//! extract thread and each shard, [`ChannelSizes::extracted`] for each shard, [`ChannelSizes::cleaned`], and a batch
+//! of the sink. Only the scheduler and requests in flight see the cancellation; the other stages end because their
+//! senders are dropped.
 
 #[cfg(doc)]
 use crate::platform::ChannelSizes;
@@ -58,9 +59,9 @@ pub async fn run(
         (Lane::Plain, "fetch", fetch.concurrency, job_queue),
         (Lane::Browser, "render", context.config.chrome.tabs, render_queue),
     ];
-    for (lane, name, places, queue) in lanes {
+    for (lane, name, workers, queue) in lanes {
         let queue = Arc::new(Mutex::new(queue));
-        for _ in 0..places {
+        for _ in 0..workers {
             let worker = fetch_stage::worker(
                 Arc::clone(&context),
                 lane,

@@ -143,7 +143,7 @@ impl Platform {
         }
     }
 
-    /// The rules of extraction: those that were loaded before, or those that the settings name.
+    /// The rules of extraction: the preloaded rules, or those that the settings name.
     pub(crate) fn rules(&self, settings: &ExtractSection) -> Result<Arc<Rules>, Failure> {
         if let Some(rules) = &self.rules {
             return Ok(Arc::clone(rules));

@@ -17,11 +17,11 @@ pub struct Limits {
     /// The settings, with this process's part of each limit.
     pub settings: CrawlSection,
     /// Time before which no block is reserved.
-    rests_until: Option<Instant>,
+    next_try: Option<Instant>,
 }
 
 impl Limits {
-    /// The settings of one process, or nothing yet of what workers share.
+    /// The settings of one process. For a shared crawl, the worker has no share yet.
     #[must_use]
     pub fn new(context: &Context) -> Self {
         let mut settings = context.config.crawl.clone();
@@ -29,7 +29,7 @@ impl Limits {
             settings.limit = Limit(settings.limit.0.map(|_| 0));
             settings.max_bytes = settings.max_bytes.map(|_| ByteSize(0));
         }
-        Self { settings, rests_until: None }
+        Self { settings, next_try: None }
     }
 
     /// Asks for the next blocks of limits whose part is used.
@@ -38,7 +38,7 @@ impl Limits {
     /// When storage fails.
     pub fn refresh(&mut self, context: &Context) -> Result<(), StoreError> {
         let now = Instant::now();
-        if !context.config.state.is_shared() || self.rests_until.is_some_and(|until| now < until) {
+        if !context.config.state.is_shared() || self.next_try.is_some_and(|until| now < until) {
             return Ok(());
         }
         let (crawl, stats) = (&context.config.crawl, &context.stats);
@@ -65,7 +65,7 @@ impl Limits {
         }
         let next = context.store.take_quota(quota, limit, used)?;
         if next <= used {
-            self.rests_until = Some(Instant::now() + PAUSE);
+            self.next_try = Some(Instant::now() + PAUSE);
         }
         Ok(next)
     }

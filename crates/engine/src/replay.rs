@@ -189,7 +189,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Begins a page's extraction; none of one that came again later, or that the archive has lost.
+    /// Begins a page's extraction; `None` for a page that has a later capture or is missing in the archive.
     fn extract(&self, mut page: Decided) -> io::Result<Option<Step>> {
         if self.archive.pages.get(&key_of(&self.archive.canonicalizer, &page.request.url))
             != Some(&page.capture)

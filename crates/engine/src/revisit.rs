@@ -1,5 +1,4 @@
-//! Known URLs in the flow of a round. Those that are due enter the frontier, and an unchanged page ends
-//! without a record of its own.
+//! Known URLs in a round. Due URLs enter the frontier, and an unchanged page ends without a record of its own.
 
 use crate::{
     context::Context,
@@ -12,12 +11,12 @@ use crawl_model::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Known URLs that are read from the store at a time.
+/// Number of known URLs per query of the store.
 const BATCH: usize = 1_000;
 /// Name in the store of the round whose due URLs are all in the frontier.
 const DUE_ENQUEUED_KEY: &str = "recrawl:planted";
 
-/// Adds the due known URLs to the frontier, which has the seeds already. A process that resumes the round may call this again.
+/// Adds the due known URLs to the frontier, after the seeds. A process that resumes the round may call this again.
 ///
 /// # Errors
 /// When storage fails.
@@ -102,8 +101,8 @@ pub fn unchanged(context: &Context, request: CrawlRequest, history: PageHistory)
     Finished::Known(Box::new(KnownPageEnd { request, outcome: Outcome::Unchanged, history }))
 }
 
-/// Returns the end of a page with the same body as before, if its rules and strategy are the same, too. If a
-/// header or a file of its origin may say something new, the page is read.
+/// Returns the end of a page with the same body, rules and strategy as before. A page whose headers or opt-out files
+/// have a directive is read.
 #[must_use]
 pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) -> Option<Finished> {
     let before = page.request.before.as_deref()?;
@@ -133,14 +132,13 @@ pub fn same_body(context: &Context, page: &FetchedPage, hash: Option<BodyHash>) 
     Some(unchanged(context, page.request.clone(), history))
 }
 
-/// Returns true if one of our limits ended the body of a page, or its extraction, before its end.
+/// Returns true if a limit truncated the body of a page or its extraction.
 fn is_truncated(page: &ExtractedPage) -> bool {
     let warnings = &page.extraction.warnings;
     [Warning::BodyTruncated, Warning::DeadlineExceeded].iter().any(|limit| warnings.contains(limit))
 }
 
-/// History of a page that was read. A page that a limit has cut leaves no validators: they hold for the whole page,
-/// whose rest is not known.
+/// History of a page that was read. A truncated page has no validators, since they stand for the whole page.
 #[must_use]
 pub fn history(
     context: &Context,

@@ -100,7 +100,7 @@ impl RobotsCache {
         self.cells.get(origin, |cell| cell.robots.get().is_some_and(|robots| robots.expires_ms <= now_ms))
     }
 
-    /// Rules whose time is over, for a little longer; `None` for those that are too old.
+    /// Expired rules, used a little longer; `None` if they are too old.
     fn prolonged(&self, cached: &CachedRobots, now_ms: i64) -> Option<Arc<Robots>> {
         let oldest = now_ms.saturating_sub(millis(self.max_age.saturating_add(MAX_STALE)));
         let policy = RobotsPolicy::from_cached(cached, &self.product_token);
@@ -116,8 +116,8 @@ impl RobotsCache {
         Arc::new(Robots { policy, error, expires_ms })
     }
 
-    /// The rules of an origin: from memory, from the store, or by a request, for which `slot` is used up. However many
-    /// ask at once, one request is made; the others wait without their slots, since each redirect takes one.
+    /// The rules of an origin: from memory, from the store, or by a request, which uses up `slot`. Concurrent callers
+    /// share one request. The waiting ones give their slots back, since each redirect needs one.
     ///
     /// # Errors
     /// When storage fails.

@@ -123,7 +123,7 @@ impl RotatingOutput {
         state::output_closed(store, &ended)?;
         store.sync()?;
         (self.output, self.length) = (opened.output, opened.offset);
-        // its output has given up its lock
+        // its output has released its lock
         let complete = std::mem::replace(&mut self.place, place);
         complete.tidy(&mut |offset| {
             store.settle(&[], &[OutputMark { name: complete.name(), offset }])?;

@@ -38,7 +38,7 @@ impl Readings {
         Self { whole, cut: RulesVersion::new(parts.number(), following) }
     }
 
-    /// The numbers for a page whose links are followed, or none of them.
+    /// The versions for a page whose links are all followed or all ignored.
     #[must_use]
     pub const fn of_page(self, followed: bool) -> Self {
         Self { whole: self.whole.of_page(followed), cut: self.cut.of_page(followed) }
@@ -120,7 +120,7 @@ fn following(config: &Config) -> u32 {
         parts.add(&(patterns.len() as u64).to_le_bytes());
         patterns.iter().for_each(|pattern| parts.add(pattern.as_str().as_bytes()));
     }
-    // without sites the number is that of the versions that did not have them
+    // without sites the number equals that of earlier versions
     for site in &config.site {
         let lists =
             [&site.include, &site.exclude].map(|list| list.as_deref().map(|list| format!("{list:?}")));
@@ -149,13 +149,13 @@ fn reading(config: &Config) -> u32 {
     }
     let how = (extract.favor, extract.links, extract.images, extract.tables, extract.comments);
     add(format!("{how:?}").as_bytes());
-    // off, the number is that of the versions that did not have it
+    // without the setting the number equals that of earlier versions
     if extract.raw_metadata {
         add(b"raw_metadata");
     }
     let cleaning = (dedup.enabled, dedup.mode, dedup.threshold_pct, dedup.min_pages, dedup.min_block_chars);
     add(format!("{cleaning:?} {}", dedup.settle_pages).as_bytes());
-    // without such sites the number is that of the versions that did not have them
+    // without such sites the number equals that of earlier versions
     for site in config.site.iter().filter(|site| site.links.is_some() || site.rules.is_some()) {
         parts.add(format!("{:?} {:?}", site.patterns, site.links).as_bytes());
         for file in site.rules.iter().flat_map(|dir| files_in(Path::new(dir))) {

@@ -1,5 +1,5 @@
-//! The scheduler: leases URLs of hosts that are due and hands them to the fetch stage. It alone decides when a
-//! run has ended.
+//! The scheduler: leases URLs of hosts that are due and sends them to the fetch stage. Only the scheduler decides
+//! when a run has ended.
 //!
 //! A host that the gate refuses is suspended in the store until its time comes. So waiting hosts do not hide
 //! hosts that are ready, and a pass does not ask them again.
@@ -27,23 +27,22 @@ use tokio::{
 };
 use waiting::WaitingHosts;
 
-/// Hosts of one query of the store.
+/// Maximum number of hosts per query of the store.
 const HOSTS_AT_A_TIME: usize = 64;
-/// The longest pause between two looks at the frontier; events end it early.
-const IDLE: Duration = Duration::from_millis(250);
-/// The longest such pause while all places for requests are taken. Cancellation and a free place end it early. Other events wait at
-/// most this long.
-const FULL: Duration = Duration::from_millis(20);
+/// Maximum pause between two queries of the frontier; events end it early.
+const IDLE_PAUSE: Duration = Duration::from_millis(250);
+/// Maximum pause while all permits for requests are taken. Only cancellation and a free permit end it early.
+const FULL_PAUSE: Duration = Duration::from_millis(20);
 /// Idle time after which the politeness gate forgets a host, and the interval of that check.
-const FORGET_HOSTS: Duration = Duration::from_secs(600);
-/// Time of a lease beyond that of a request: for extraction, cleaning and writing.
+const HOST_IDLE_TIME: Duration = Duration::from_secs(600);
+/// Part of a lease's time after the request: for extraction, cleaning and writing.
 const LEASE_MARGIN: Duration = Duration::from_secs(600);
 /// Time after `crawl.max_time` until requests in flight are cancelled.
 const GRACE_AFTER_LIMIT: Duration = Duration::from_secs(2);
 /// Interval of the check for expired leases.
-const EXPIRE_LEASES: Duration = Duration::from_secs(60);
+const EXPIRE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// A host's permission for one request.
+/// Permission for one request to a host.
 struct Turn {
     /// `None` for a host that has been given up.
     slot: Option<HostSlot>,
@@ -64,24 +63,24 @@ pub struct Scheduler {
     /// Channels by lane.
     jobs: [Sender<Job>; 2],
     shards: Vec<Sender<ShardMessage>>,
-    /// Places by lane.
-    places: [Arc<Semaphore>; 2],
-    /// The lane whose hosts are looked at first: they take turns, since both need the turns of a host.
-    leads: Lane,
+    /// Permits by lane.
+    permits: [Arc<Semaphore>; 2],
+    /// The lane that is served first. The lanes alternate, since both use the slots of a host.
+    first_lane: Lane,
     /// Hosts that are suspended in the store.
     waiting: WaitingHosts,
     /// Time of a lease, by lane.
     lease_ms: [i64; 2],
     hosts_forgotten: Instant,
     leases_expired: Instant,
-    /// The clock of leases, by which they expire: it runs evenly, independent of the machine's clock.
+    /// Start of the clock by which leases expire. It is monotonic, independent of the system clock.
     started: (i64, Instant),
     limits: Limits,
 }
 
 impl Scheduler {
-    /// A scheduler that gives out at most `fetch.concurrency` places for requests and `chrome.tabs` for a
-    /// browser. `jobs` are the two lanes in that order.
+    /// A scheduler with `fetch.concurrency` permits for requests and `chrome.tabs` for the browser. `jobs` are the
+    /// two lanes in that order.
     #[must_use]
     pub fn new(context: Arc<Context>, jobs: [Sender<Job>; 2], shards: Vec<Sender<ShardMessage>>) -> Self {
         let (fetch, chrome) = (&context.config.fetch, &context.config.chrome);
@@ -90,8 +89,8 @@ impl Scheduler {
         Self {
             jobs,
             shards,
-            places: [fetch.concurrency, chrome.tabs].map(|places| Arc::new(Semaphore::new(places))),
-            leads: Lane::Plain,
+            permits: [fetch.concurrency, chrome.tabs].map(|permits| Arc::new(Semaphore::new(permits))),
+            first_lane: Lane::Plain,
             waiting: WaitingHosts::default(),
             hosts_forgotten: Instant::now(),
             leases_expired: Instant::now(),
@@ -102,8 +101,8 @@ impl Scheduler {
         }
     }
 
-    /// Runs until the frontier is drained, a limit is reached or the run is cancelled; says which in the context before
-    /// it drops its senders.
+    /// Runs until the frontier is drained, a limit is reached or the run is cancelled. Stores the reason in
+    /// [`Control::ending`](crate::context::Control::ending) before it drops its senders.
     ///
     /// # Errors
     /// When storage fails.
@@ -114,7 +113,7 @@ impl Scheduler {
             outcome = self.schedule() => outcome,
             () = end_requests(&context) => Ok(Ending::Interrupted),
         };
-        // after an error the rest must drain as after an interruption: held pages stay held
+        // after an error the other stages drain as after an interruption: held pages stay held
         let ending = outcome.as_ref().copied().unwrap_or(Ending::Interrupted);
         let _ = self.context.control.ending.set(ending);
         outcome.map(drop)
@@ -122,7 +121,7 @@ impl Scheduler {
 
     async fn schedule(&mut self) -> Result<Ending, StageError> {
         let context = Arc::clone(&self.context);
-        // an earlier scheduler of this process may have left them
+        // an earlier scheduler of this process may have left hosts suspended
         context.store.resume_all()?;
         let held = context.store.hosts_with_held()?;
         self.settle_drained(held.into_iter().map(|load| load.host)).await?;
@@ -131,20 +130,20 @@ impl Scheduler {
                 return Ok(Ending::Interrupted);
             }
             self.upkeep()?;
-            let Some(places) = self.free_places().await else { continue };
-            // made before the pass, so that a slot freed meanwhile ends the wait after it
+            let Some(permits) = self.free_permits().await else { continue };
+            // created before the pass, so that a slot freed meanwhile ends the following wait
             let freed = context.network.gate.next_free_slot();
             let stats = &context.stats;
             self.limits.refresh(&context)?;
             let limits = &self.limits.settings;
             let bound = || Bound::reached(limits, stats);
             if bound().is_some() {
-                drop(places);
+                drop(permits);
                 if stats.in_flight() == 0 {
                     // a fetch that was in flight at the first check may have requeued its URL
                     let Some(bound) = bound() else { continue };
                     context.store.resume_all()?;
-                    return Ok(if soft404::drained(&context)? {
+                    return Ok(if soft404::end_if_only_probes_left(&context)? {
                         Ending::Drained
                     } else {
                         Ending::Limit(bound)
@@ -154,8 +153,8 @@ impl Scheduler {
                 continue;
             }
             let mut full: Vec<Lane> = Lane::ALL.to_vec();
-            full.retain(|lane| places.iter().all(|(free, _)| free != lane));
-            let leased = self.passes(places).await?;
+            full.retain(|lane| permits.iter().all(|(free, _)| free != lane));
+            let leased = self.passes(permits).await?;
             self.forget_handed_over().await?;
             let drained = context.store.newly_drained()?;
             self.settle_drained(drained.into_iter()).await?;
@@ -170,16 +169,16 @@ impl Scheduler {
         }
     }
 
-    /// Forgets idle hosts and takes back leases that have run out, now and then.
+    /// Evicts idle hosts and expires leases, each at its interval.
     fn upkeep(&mut self) -> Result<(), StageError> {
-        if self.hosts_forgotten.elapsed() > FORGET_HOSTS {
-            self.context.network.gate.evict_idle(FORGET_HOSTS);
+        if self.hosts_forgotten.elapsed() > HOST_IDLE_TIME {
+            self.context.network.gate.evict_idle(HOST_IDLE_TIME);
             self.context.save_retry_after()?;
             self.hosts_forgotten = Instant::now();
         }
-        if self.leases_expired.elapsed() > EXPIRE_LEASES {
+        if self.leases_expired.elapsed() > EXPIRE_INTERVAL {
             let (context, now) = (&self.context, self.lease_clock());
-            // while the sink is at a batch, the next look is soon
+            // the sink is writing a batch: the next pass tries again
             let Some(expired) = context.records.leases.try_expire(|| context.store.expire_leases(now))?
             else {
                 return Ok(());
@@ -201,34 +200,34 @@ impl Scheduler {
         started_ms.saturating_add(i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// A free place in each lane that has one, in the order in which the lanes are looked at. Returns `None`
-    /// if the run is cancelled before there is any.
-    async fn free_places(&self) -> Option<Vec<(Lane, OwnedSemaphorePermit)>> {
-        let places = |lane: Lane| Arc::clone(&self.places[lane as usize]);
+    /// A free permit of each lane that has one, in the order in which the lanes are served. Waits for the first;
+    /// returns `None` if the run is cancelled before that.
+    async fn free_permits(&self) -> Option<Vec<(Lane, OwnedSemaphorePermit)>> {
+        let permits = |lane: Lane| Arc::clone(&self.permits[lane as usize]);
         let mut free: Vec<_> = Lane::ALL
             .into_iter()
-            .filter_map(|lane| Some((lane, places(lane).try_acquire_owned().ok()?)))
+            .filter_map(|lane| Some((lane, permits(lane).try_acquire_owned().ok()?)))
             .collect();
         if free.is_empty() {
             free.push(tokio::select! {
                 biased;
                 () = self.context.control.cancel.cancelled() => return None,
-                place = places(Lane::Plain).acquire_owned() => (Lane::Plain, place.ok()?),
-                place = places(Lane::Browser).acquire_owned() => (Lane::Browser, place.ok()?),
+                permit = permits(Lane::Plain).acquire_owned() => (Lane::Plain, permit.ok()?),
+                permit = permits(Lane::Browser).acquire_owned() => (Lane::Browser, permit.ok()?),
             });
         }
-        free.sort_by_key(|(lane, _)| *lane != self.leads);
+        free.sort_by_key(|(lane, _)| *lane != self.first_lane);
         Some(free)
     }
 
-    /// A pass over the hosts of each lane that has a place. Returns the number of leases.
-    async fn passes(&mut self, places: Vec<(Lane, OwnedSemaphorePermit)>) -> Result<usize, StageError> {
+    /// Makes a pass over the hosts of each lane that has a permit. Returns the number of leases.
+    async fn passes(&mut self, permits: Vec<(Lane, OwnedSemaphorePermit)>) -> Result<usize, StageError> {
         self.resume_hosts()?;
         let mut both = 0;
-        for (lane, place) in places {
-            let leased = self.pass(lane, place).await?;
+        for (lane, permit) in permits {
+            let leased = self.pass(lane, permit).await?;
             if leased > 0 {
-                self.leads = if lane == Lane::Plain { Lane::Browser } else { Lane::Plain };
+                self.first_lane = if lane == Lane::Plain { Lane::Browser } else { Lane::Plain };
             }
             both += leased;
         }
@@ -249,23 +248,24 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Makes one pass over the hosts with pending URLs in a lane, as long as there are places. Each host is
-    /// leased from, or suspended, so the store names other hosts next.
+    /// Makes one pass over the hosts with pending URLs in a lane, as long as there are permits. Each host gives a
+    /// lease or is suspended, so the next query returns other hosts.
     async fn pass(&mut self, lane: Lane, first: OwnedSemaphorePermit) -> Result<usize, StageError> {
         let now = now_ms();
-        let (mut leased, mut places) = (0, vec![first]);
+        let (mut leased, mut permits) = (0, vec![first]);
         loop {
             let hosts = self.context.store.hosts_with_pending(lane, now, HOSTS_AT_A_TIME)?;
             let mut moved = false;
             for host in &hosts {
-                self.more_places(lane, &mut places, host.pending);
-                if places.is_empty() {
+                self.take_free_permits(lane, &mut permits, host.pending);
+                if permits.is_empty() {
                     return Ok(leased);
                 }
-                let (turns, suspended) = self.turns(host, lane, places.len())?;
-                // a host whose URLs are all behind its level leaves the order, although nothing is leased from it
+                let (turns, suspended) = self.turns(host, lane, permits.len())?;
+                // a host whose URLs are all behind its level leaves the query's result, although nothing is leased
+                // from it
                 moved |= suspended || !turns.is_empty();
-                leased += self.lease((&host.host, lane), turns, &mut places, now).await?;
+                leased += self.lease((&host.host, lane), turns, &mut permits, now).await?;
             }
             if !moved || hosts.len() < HOSTS_AT_A_TIME {
                 return Ok(leased);
@@ -273,8 +273,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns turns of a host for as many URLs as it has, `most` at most. Returns true with them if the host
-    /// gives none further for now; it is suspended then.
+    /// Takes a turn for each pending URL of a host, `most` at most. The flag is true if the host refused further
+    /// turns; it is suspended then.
     fn turns(&mut self, host: &ReadyHost, lane: Lane, most: usize) -> Result<(Vec<Turn>, bool), StageError> {
         let mut turns: Vec<Turn> = Vec::new();
         while turns.len() < host.pending.min(most) {
@@ -298,7 +298,7 @@ impl Scheduler {
     fn turn(&self, host: &HostKey, lane: Lane) -> Result<Turn, Refusal> {
         let slow = match lane {
             Lane::Plain => match self.context.network.slow.admit(host) {
-                Ok(place) => place,
+                Ok(permit) => permit,
                 Err(_) if self.context.network.gate.is_given_up(host) => None,
                 Err(Full::Lane) => return Err(Refusal::SlowLane),
                 Err(Full::Address) => {
@@ -310,24 +310,24 @@ impl Scheduler {
         };
         match self.context.network.gate.try_acquire_watched(host) {
             Ok(slot) => Ok(Turn { slot: Some(slot), slow }),
-            // a host that has been given up needs no leave: its URLs are failed
+            // a given-up host needs no slot: its URLs fail without a request
             Err(GateRefusal { dead: true, .. }) => Ok(Turn { slot: None, slow: None }),
             Err(refused) => Err(Refusal::Gate(refused)),
         }
     }
 
-    /// Takes places that are free right now, as many as the host and the limit have use for.
-    fn more_places(&self, lane: Lane, places: &mut Vec<OwnedSemaphorePermit>, wanted: usize) {
+    /// Takes the permits that are free now, as many as the host and the page limit can use.
+    fn take_free_permits(&self, lane: Lane, permits: &mut Vec<OwnedSemaphorePermit>, wanted: usize) {
         let claimed = self.context.stats.claimed();
         let left = self.limits.settings.limit.or_max().saturating_sub(claimed);
         let wanted = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
-        places.truncate(wanted.max(1));
+        permits.truncate(wanted.max(1));
         if left == 0 {
-            places.clear();
+            permits.clear();
         }
-        while places.len() < wanted {
-            match Arc::clone(&self.places[lane as usize]).try_acquire_owned() {
-                Ok(place) => places.push(place),
+        while permits.len() < wanted {
+            match Arc::clone(&self.permits[lane as usize]).try_acquire_owned() {
+                Ok(permit) => permits.push(permit),
                 Err(_) => break,
             }
         }
@@ -337,7 +337,7 @@ impl Scheduler {
         &mut self,
         (host, lane): (&HostKey, Lane),
         turns: Vec<Turn>,
-        places: &mut Vec<OwnedSemaphorePermit>,
+        permits: &mut Vec<OwnedSemaphorePermit>,
         now: i64,
     ) -> Result<usize, StageError> {
         if turns.is_empty() {
@@ -359,16 +359,16 @@ impl Scheduler {
         context.stats.leased.add(leased as u64);
         let mut turns = turns.into_iter();
         for request in requests {
-            let (Some(place), Some(Turn { slot, slow })) = (places.pop(), turns.next()) else { break };
+            let (Some(permit), Some(Turn { slot, slow })) = (permits.pop(), turns.next()) else { break };
             context.update_scope(&request.url)?;
-            let job = Job { request: unconditional(request), slot, place, slow };
+            let job = Job { request: unconditional(request), slot, permit, slow };
             self.jobs[lane as usize].send(job).await.map_err(|_| StageError::Downstream)?;
         }
         turns.filter_map(|turn| turn.slot).for_each(HostSlot::give_back);
         Ok(leased)
     }
 
-    /// Forgets hosts that another process has. Their held pages are pending there.
+    /// Drops the state of hosts that another process has taken over. Their held pages are pending there.
     async fn forget_handed_over(&self) -> Result<(), StageError> {
         for load in self.context.store.handed_over()? {
             let (stats, pages) = (&self.context.stats, load.pending as u64);
@@ -402,33 +402,33 @@ impl Scheduler {
         Ok(due.and_then(|due| Instant::now().checked_add(wait(due))))
     }
 
-    /// Waits until something has changed, a host's time has come, a lane that was full has a place, or the pause is over. While the
-    /// lane of requests is full, only a place ends the wait before [`FULL`].
+    /// Waits until something has changed, a host is due, a full lane has a permit, or the pause is over. While the
+    /// lane of requests is full, only a permit ends the wait before [`FULL_PAUSE`].
     async fn wait(&self, next: Option<Instant>, full: &[Lane], freed: Notified<'_>) {
-        let place = |lane| async move {
+        let permit = |lane| async move {
             if full.contains(&lane) {
-                drop(self.places[lane as usize].acquire().await);
+                drop(self.permits[lane as usize].acquire().await);
             } else {
                 std::future::pending::<()>().await;
             }
         };
         let is_full = full.contains(&Lane::Plain);
-        let until_next = |at: Instant| at.saturating_duration_since(Instant::now()).min(IDLE);
-        let pause = if is_full { FULL } else { next.map_or(IDLE, until_next) };
+        let until_next = |at: Instant| at.saturating_duration_since(Instant::now()).min(IDLE_PAUSE);
+        let pause = if is_full { FULL_PAUSE } else { next.map_or(IDLE_PAUSE, until_next) };
         tokio::select! {
-            // the same order each time, for a simulation that is repeated
+            // a fixed order makes simulations repeatable
             biased;
             () = self.context.control.cancel.cancelled() => {}
-            // each page is such an event, several times
+            // each page causes several such events
             () = self.context.stats.changed.notified(), if !is_full => {}
             () = freed, if !is_full => {}
-            () = place(Lane::Plain) => {
-                // a page that came sooner would only wait for a thread
+            () = permit(Lane::Plain) => {
+                // a page fetched sooner would only wait for a CPU thread
                 if self.context.compute.cpu.is_busy() {
                     self.context.compute.threading.gather();
                 }
             }
-            () = place(Lane::Browser) => {}
+            () = permit(Lane::Browser) => {}
             () = tokio::time::sleep(pause) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Temporary folders of a process, and the removal of those that killed processes have left.
+//! Temporary folders of a process, and the removal of folders that killed processes left behind.
 
 use std::{
     fs::{self, File, TryLockError},

@@ -25,10 +25,10 @@ use crate::{
 };
 use crawl_fetch::Seed;
 use crawl_model::{Discovery, HostKey, NewUrl, Store, UrlKey};
-use crawl_projects::Keeper;
+use crawl_projects::ProjectWriter;
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// Seeds are enqueued in transactions of this many.
+/// Number of seeds per transaction.
 const SEED_BATCH: usize = 1_000;
 
 /// Takes the state directory of a crawl; `fresh` forgets its contents.
@@ -40,7 +40,7 @@ pub fn open_state(config: &Config, dir: &Path, fresh: bool) -> Result<State, Fai
     State::open(dir, fresh, config)
 }
 
-/// A run that is ready to begin: the state is recalled, the seeds are planted, the outputs are open.
+/// A run that is ready to begin: its state is restored, its seeds are enqueued, its outputs are open.
 pub struct Session {
     /// The parts that the stages share.
     pub context: Arc<Context>,
@@ -48,8 +48,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Prepares a run on a platform. Calls `on_recalled` when the state is recalled and the seeds are planted, before the outputs
-    /// are opened.
+    /// Prepares a run on a platform. Calls `on_restored` after the state is restored and the seeds are enqueued,
+    /// before the outputs are opened.
     ///
     /// # Errors
     /// When a setting cannot be used, or the state or an output cannot be read or written.
@@ -58,7 +58,7 @@ impl Session {
         seeds: &[Seed],
         state: &State,
         platform: &Platform,
-        on_recalled: impl FnOnce(&Context),
+        on_restored: impl FnOnce(&Context),
     ) -> Result<Self, Failure> {
         check_browser(&config)?;
         if let Some(pattern) = config.output.path() {
@@ -68,8 +68,8 @@ impl Session {
         let context = Arc::new(full_context(config, state, platform)?);
         context.strategies.browser.reap();
         restore_earlier_runs(&context, state)?;
-        plant(&context, seeds)?;
-        on_recalled(&context);
+        enqueue_seeds(&context, seeds)?;
+        on_restored(&context);
         let outputs = outputs::open(&context, state)?;
         Ok(Self { context, outputs })
     }
@@ -90,7 +90,7 @@ impl Session {
         let outcome = pipeline::run(Arc::clone(&context), records, errors).await;
         let saved = context.in_storage(|context| context.reading.sites.save(&*context.store)).await;
         let outcome = outcome.and(saved.map_err(StageError::Store));
-        // the archive holds whole records even after an error
+        // the archive contains only whole records, even after an error
         let shared = Arc::clone(&context);
         let ended = context.compute.cpu.run(move || end_archive(&shared)).await;
         let ended =
@@ -110,40 +110,39 @@ fn end_archive(context: &Context) -> Result<(), StageError> {
 fn restore_earlier_runs(context: &Context, state: &State) -> Result<(), Failure> {
     duplicates::open(context)?;
     bring_forward(context, state)?;
-    // what seeds redirected to is known, as the pages there are
-    context.recall_scope(state.new_round && !context.recrawl.on)?;
+    // a recrawl keeps the scope extensions, since the pages there are known
+    context.restore_scope(state.new_round && !context.recrawl.on)?;
     context.restore_retry_after()?;
-    rest_after_restart(context, state)?;
-    shard::put_back_unreadable(context)?;
+    pause_after_restart(context, state)?;
+    shard::refetch_unreadable(context)?;
     state::note_emit(&*context.store, context.config.output.emit)?;
     context.save_retry_after_on_change();
-    // those of this worker alone: counts are of all workers
+    // `counts` would include the held pages of other workers
     let held: u64 = context.store.hosts_with_held()?.iter().map(|load| load.pending as u64).sum();
     context.stats.inherited.add(held);
     Ok(())
 }
 
 /// Pauses all hosts after a restart of a worker: the time of the last request of its earlier process is unknown.
-fn rest_after_restart(context: &Context, state: &State) -> Result<(), Failure> {
+fn pause_after_restart(context: &Context, state: &State) -> Result<(), Failure> {
     if state.store.worker()?.is_some_and(|start| start.epoch > 1) {
         let gate = &context.network.gate;
         gate.pause(context.config.politeness.delay);
         for (host, pause) in context.store.resumed_pauses()? {
-            gate.rest(&host, pause);
+            gate.pause_host(&host, pause);
         }
     }
     Ok(())
 }
 
-/// Longest time for which a run puts a URL off. A `Retry-After` is kept for the host, which is not asked before, however early
-/// its URLs are due.
+/// Maximum time by which a run postpones a URL. A `Retry-After` does not count: it is stored for the host.
 fn longest_wait(config: &Config) -> Duration {
-    // pauses are spread over up to a quarter more than their time
+    // `spread` lengthens a pause by up to a quarter
     let longest = config.fetch.max_backoff.max(config.recrawl.confirm_gone).max(outage::LONGEST_PAUSE);
     longest.saturating_mul(5) / 4
 }
 
-/// Takes care that no URL waits longer than a run puts one off, though the clock may have been wrong when it was put off.
+/// Makes URLs due that wait longer than a run ever postpones one: the clock was wrong when they were postponed.
 fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
     let longest_ms = i64::try_from(longest_wait(&context.config).as_millis()).unwrap_or(i64::MAX);
     let now = crawl_model::now_ms();
@@ -154,7 +153,7 @@ fn bring_forward(context: &Context, state: &State) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets the workers of a crawl take turns at addresses.
+/// Lets all workers of a shared crawl take turns at addresses.
 fn share_addresses(context: &mut Context) {
     let gate = &context.network.gate;
     if context.config.state.is_shared() && !gate.address_pause().is_zero() {
@@ -165,9 +164,9 @@ fn share_addresses(context: &mut Context) {
 
 /// Builds the context of a crawl: the shared state with a project and an archive.
 fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Context, Failure> {
-    let keeper = Keeper::open(&config.crawl.project, &config.projects.database)?;
+    let project = ProjectWriter::open(&config.crawl.project, &config.projects.database)?;
     let mut context = context_on(platform, config, Arc::clone(&state.store) as Arc<dyn Store>)?;
-    context.records.keeper = keeper;
+    context.records.project = project;
     share_addresses(&mut context);
     if let Some(earlier) = &state.earlier {
         context.stats = earlier.for_next_session();
@@ -203,8 +202,8 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
 ///
 /// # Errors
 /// When storage fails.
-pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
-    let planted: Vec<NewUrl> = seeds
+pub fn enqueue_seeds(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
+    let urls: Vec<NewUrl> = seeds
         .iter()
         .filter_map(|seed| {
             let url = context.admission.links.canonical(&seed.url);
@@ -213,15 +212,15 @@ pub fn plant(context: &Context, seeds: &[Seed]) -> Result<(), Failure> {
             HostKey::of(&url).map(|host| new_url(url, host, 0, discovery))
         })
         .collect();
-    context.stats.seeds.add(planted.len() as u64);
-    for batch in planted.chunks(SEED_BATCH) {
+    context.stats.seeds.add(urls.len() as u64);
+    for batch in urls.chunks(SEED_BATCH) {
         if context.recrawl.revisits_seeds() {
             context.store.revisit(batch)?;
         } else {
             context.store.enqueue(batch)?;
         }
     }
-    let keys = planted.iter().map(|seed| seed.key).collect();
+    let keys = urls.iter().map(|seed| seed.key).collect();
     Ok(revisit::enqueue_due(context, &keys)?)
 }
 

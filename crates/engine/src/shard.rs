@@ -1,10 +1,11 @@
-//! A dedup shard: owns the fingerprints of its hosts, holds their pages until a fingerprint is settled, cleans the rest.
+//! A dedup shard. It owns the fingerprints of its hosts, holds their pages until the fingerprint is settled, and
+//! cleans the pages of settled hosts.
 
 mod held;
 mod hosts;
 mod kept;
-mod mend;
 mod ready;
+mod second_extraction;
 #[cfg(test)]
 mod tests;
 
@@ -23,14 +24,14 @@ use crawl_model::{
     BoilerplateStatus, CleanPage, ExtractedPage, Extractor, HostKey, LeaseRef, Stage, StoreError,
 };
 use held::Held;
-pub use held::put_back_unreadable;
-use hosts::{Host, save, save_news};
+pub use held::refetch_unreadable;
+use hosts::{Host, save, save_if_changed};
 use ready::Claim;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tokio::sync::mpsc::{Receiver, Sender};
 
-/// Held pages read back at a time: they are in memory then.
+/// Number of held pages that are read into memory at a time.
 const RELEASE_BATCH: usize = 4;
 
 /// One shard of the dedup stage.
@@ -40,19 +41,19 @@ pub struct Shard {
     mode: Mode,
     settings: FingerprintSettings,
     hosts: FxHashMap<HostKey, Host>,
-    /// Bytes of their fingerprints.
+    /// Bytes of the hosts' fingerprints.
     host_bytes: usize,
     clock: u64,
     finished: Sender<Finished>,
-    /// Held pages that have failed, by the number of their URL: the sink has not settled all of them yet.
+    /// Held pages that have failed, by request id; the sink may not have settled them yet.
     failed: FxHashSet<i64>,
-    /// Ends of such pages that are not sent yet.
+    /// Ends of failed held pages that are not sent yet.
     ends: Vec<Finished>,
-    /// Held pages that were read back.
+    /// Number of held pages that were read.
     read_back: u64,
 }
 
-/// Runs shard `index` until the extract stage has dropped its senders; then every host settles, unless the run was
+/// Runs shard `index` until the extract stage has dropped its senders. Then every host settles, unless the run was
 /// interrupted.
 pub async fn run(
     context: Arc<Context>,
@@ -65,7 +66,7 @@ pub async fn run(
         .map_err(|e| StoreError::Other(e.to_string()))?;
     let (mode, mut gathering) = (dedup.mode, Gathering::new(context.compute.threading));
     let mut shard = Shard::new(context, index, (mode, settings), finished);
-    shard.release_leftovers().await?;
+    shard.release_held_of_settled_hosts().await?;
     shard.send_ends().await?;
     while let Some(message) = pages.recv().await {
         shard.make_room().await?;
@@ -74,7 +75,7 @@ pub async fn run(
                 let large = share.is_some();
                 shard.page(*page, share).await?;
                 if large {
-                    memory::give_back();
+                    memory::return_freed_memory();
                 }
             }
             ShardMessage::Drained(host) => {
@@ -91,13 +92,13 @@ pub async fn run(
     shard.end().await
 }
 
-/// The next step of a page that has come.
+/// Next step of a page that arrived.
 enum Step {
     /// The page has the same content as before.
     Unchanged(Claim),
     /// The page is sent to the sink.
     Send(Cleaned, Claim),
-    /// The page waits in the store, or its lease had run out.
+    /// The page waits in the store, or its lease has expired.
     Held,
 }
 
@@ -142,8 +143,8 @@ impl Shard {
             .collect())
     }
 
-    /// Lets go what an earlier process held of hosts that it had settled already.
-    async fn release_leftovers(&mut self) -> Result<(), StageError> {
+    /// Releases the pages that an earlier process held, of hosts that it had already settled.
+    async fn release_held_of_settled_hosts(&mut self) -> Result<(), StageError> {
         for host in self.hosts_with_held()? {
             self.make_room().await?;
             let settled = self.host(&host)?.stream.fingerprint().state().is_settled();
@@ -171,11 +172,11 @@ impl Shard {
             let end = soft404::end(&page.request, Some(page.status));
             return self.finished.send(end).await.map_err(|_| StageError::Downstream);
         }
-        // read back first: what they do is their own
+        // loads the state first: failures of held pages must not count for this page
         self.host(&host)?;
         let is_unjudged = self.is_unjudged(&host, &page)?;
         if !is_unjudged {
-            self.mend(&host, &mut page)?;
+            self.extract_if_missed(&host, &mut page)?;
         }
         let waits = is_unjudged && page.kept_body.as_ref().is_some_and(|kept| kept.is_doubtful);
         match page_work::guarded(Stage::Dedup, &page.request, || self.step(&host, &page, waits)) {
@@ -200,15 +201,15 @@ impl Shard {
         if self.context.config.dedup.enabled { self.release_due(&host).await } else { Ok(()) }
     }
 
-    /// Counts a page and decides what becomes of it. It may have to wait for its site to be known.
+    /// Counts a page and chooses its next step. It may have to wait until more of its site is known.
     fn step(
         &mut self,
         host: &HostKey,
         page: &ExtractedPage,
         waits_for_site: bool,
     ) -> Result<Step, StageError> {
-        let claim = self.arrived(host, page)?;
-        if self.says_the_same(page, claim) {
+        let claim = self.claim_on_arrival(host, page)?;
+        if self.is_unchanged(page, claim) {
             return Ok(Step::Unchanged(claim));
         }
         if !self.context.config.dedup.enabled {
@@ -217,7 +218,7 @@ impl Shard {
         }
         let context = Arc::clone(&self.context);
         let state = self.loaded(host)?;
-        let counted = state.judges_only(&context, page);
+        let counted = state.cleans_without_counting(&context, page);
         let stream = &mut state.stream;
         let read = stream.fingerprint().read(&text_of(page));
         let waits = !counted && stream.observe(&text_of(page), &read);
@@ -228,7 +229,7 @@ impl Shard {
             self.note_bytes(host);
             return Ok(Step::Send(cleaned, claim));
         }
-        // a buffer that grows by doubling would take a large page's memory three times
+        // a buffer that grows by doubling would need three times the memory of a large page
         let mut stored = Vec::with_capacity(page.extraction.content.len() / 16 * 17 + 4096);
         serde_json::to_writer(&mut stored, page).map_err(|e| StoreError::Other(e.to_string()))?;
         if let Some(order) = self.context.store.hold((&page.request).into(), host, &stored)? {
@@ -238,20 +239,20 @@ impl Shard {
             state.changed += u64::from(kept::is_counted(&context, page));
             self.context.stats.held.add(1);
         }
-        // otherwise the lease has run out, and the URL is pending again
+        // else the lease has expired, and the URL is pending again
         self.note_bytes(host);
         self.context.stats.changed.notify_one();
         Ok(Step::Held)
     }
 
-    /// Handles a host without further pages: its present counts decide.
+    /// Settles a host without further pages by its present counts.
     async fn drained(&mut self, host: &HostKey) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
         context.reading.sites.complete(&*context.store, host)?;
         self.settle(host).await
     }
 
-    /// Fixes the fingerprint of a host and lets its held pages go.
+    /// Settles the fingerprint of a host and releases its held pages.
     async fn settle(&mut self, host: &HostKey) -> Result<(), StageError> {
         if !self.context.config.dedup.enabled {
             return Ok(());
@@ -262,12 +263,12 @@ impl Shard {
         self.release(host, settled, &due).await
     }
 
-    /// Lets go what has waited long enough.
+    /// Releases the pages of a host that have waited long enough.
     async fn release_due(&mut self, host: &HostKey) -> Result<(), StageError> {
-        // a page that failed may have dropped the state
+        // a failed page may have dropped the state
         self.host(host)?;
         let settled = self.is_settled(host)?;
-        let chosen = self.choose_early(host)?;
+        let chosen = self.choose_at_early_release(host)?;
         self.release(host, settled, &chosen).await?;
         let settled = self.is_settled(host)?;
         let due = self.loaded(host)?.stream.due();
@@ -278,7 +279,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Lets a held page go if the next pages of its host are unlikely to change its judgement.
+    /// Releases a held page if further pages of its host are unlikely to change its cleaned text.
     async fn examine(&mut self, host: &HostKey, order: i64) -> Result<(), StageError> {
         let Some(held) = self.held_at(host, order)? else { return Ok(()) };
         if self.waits_for_site(host, &held.page)? {
@@ -292,7 +293,7 @@ impl Shard {
             !state.waits_for_probe(&context, &held.page)
                 && stream.is_stable(&text, &stream.fingerprint().read(&text))
         };
-        // a page that panics here fails where it is judged
+        // a page that panics here fails when it is cleaned
         if page_work::guarded(Stage::Dedup, &held.page.request, work).unwrap_or(true) {
             let settled = self.is_settled(host)?;
             self.loaded(host)?.stream.release(&order);
@@ -302,12 +303,12 @@ impl Shard {
         Ok(())
     }
 
-    /// Returns true if pages of a host that is in memory are judged.
+    /// Returns true if the fingerprint of a loaded host is settled.
     fn is_settled(&mut self, host: &HostKey) -> Result<bool, StageError> {
         Ok(self.loaded(host)?.stream.fingerprint().state().is_settled())
     }
 
-    /// Lets held pages go, by their orders. A host that was not settled until now is saved first.
+    /// Releases held pages, by their orders. A host that has just settled is saved first.
     async fn release(&mut self, host: &HostKey, was_settled: bool, due: &[i64]) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
         let mut due = due.to_vec();
@@ -323,19 +324,19 @@ impl Shard {
         Ok(())
     }
 
-    /// Cleans a held page of a settled host and sends it on.
+    /// Cleans a held page of a settled host and sends it to the sink.
     async fn send_cleaned(&mut self, host: &HostKey, held: Held) -> Result<(), StageError> {
         let mut page = held.page;
         self.context.stats.released.add(1);
-        self.mend(host, &mut page)?;
+        self.extract_if_missed(host, &mut page)?;
         let work = || {
             let stream = self.hosts.get(host).map(|state| &state.stream);
             let cleaned = match stream.filter(|_| self.context.config.dedup.enabled) {
                 Some(stream) => stream.clean(&text_of(&page), &stream.fingerprint().read(&text_of(&page))),
-                // held by a run that had it on
+                // held by an earlier run with `dedup.enabled`
                 None => Cleaned::untouched(page.extraction.content.clone(), BoilerplateStatus::Off),
             };
-            // made on arrival; a second claim returns the same
+            // the claim was made on arrival; a second call returns the same
             Ok((cleaned, self.claim(&page)?))
         };
         let done: Result<Result<_, StageError>, _> = page_work::guarded(Stage::Dedup, &page.request, work);
@@ -353,8 +354,8 @@ impl Shard {
         }
     }
 
-    /// Ends the shard after its input. Held pages are released, but kept when the run was interrupted: the
-    /// next one goes on.
+    /// Ends the shard after its input. Releases held pages, except after an interruption: the next run continues with
+    /// them.
     async fn end(mut self) -> Result<(), StageError> {
         if matches!(self.context.control.ending.get(), Some(Ending::Drained | Ending::Limit(_))) {
             let mut waiting: Vec<HostKey> = self
@@ -373,7 +374,7 @@ impl Shard {
             }
         }
         for (host, state) in &mut self.hosts {
-            save_news(&self.context, host, state)?;
+            save_if_changed(&self.context, host, state)?;
         }
         tracing::debug!(shard = self.index, pages = self.read_back, "held pages were read back");
         Ok(())
@@ -383,7 +384,7 @@ impl Shard {
 /// Returns the text for a fingerprint.
 fn text_of(page: &ExtractedPage) -> PageText<'_> {
     let title = page.extraction.metadata.title.as_deref();
-    // plain text comes without a frame
+    // plain text has no page frame
     let extracted = page.extraction.extractor != Extractor::BodyFallback;
     PageText { content: &page.extraction.content, url: page.final_url.as_str(), title, extracted }
 }

@@ -1,7 +1,6 @@
-//! The sink: writes a batch, makes it durable, and keeps its pages in the project of the run. Then it settles
-//! its leases and the outputs' lengths in one transaction. A process killed between the two leaves lines
-//! behind the settled length. The next run cuts them off and writes them again, since their leases were not
-//! settled: each record once.
+//! The sink writes a batch, syncs it, and saves its pages in the project of the run. Then it settles the leases and
+//! stores the lengths of the outputs in one transaction. If the process is killed in between, lines remain after the
+//! stored length. The next run truncates them and writes them again, so each record is written once.
 
 #[cfg(test)]
 mod tests;
@@ -42,30 +41,29 @@ pub struct Sink {
     settlements: Vec<Settlement>,
     /// Pages of this batch for the project of the run.
     sources: Vec<NewSource>,
-    /// Shares of the large pages in this batch.
+    /// Memory permits of the large pages in this batch.
     shares: Vec<LargePagePermit>,
     duplicates: Duplicates,
     counts: BatchCounts,
-    /// The file of the archive that the store knows to be written.
+    /// Archive file of the last stored mark.
     archived: String,
 }
 
-/// A page that has been judged.
+/// A page before it enters the batch.
 enum Prepared {
     /// The page repeats a record and is not written.
     LeftOut(Box<CleanPage>),
-    /// Its history, its record and its figures.
+    /// The page's history, record and figures.
     Record(Box<PageHistory>, Box<Record>, Box<PageFigures>),
 }
 
-/// Time for which a batch waits for its next page. Making a batch durable costs as much as some pages do,
-/// however few it has.
+/// Maximum wait of a batch for its next page. Syncing has a fixed cost per batch.
 const MAX_PAGE_DELAY: Duration = Duration::from_millis(25);
-/// Time for which a batch waits for more pages after its first.
+/// Maximum time of a batch after its first page.
 const MAX_BATCH_DELAY: Duration = Duration::from_millis(100);
-/// Bytes that the line buffer keeps from batch to batch.
+/// Maximum capacity that the line buffer keeps between batches.
 const KEEP_BUFFER: usize = 2 << 20;
-/// A batch ends early at this size, so that a batch of large pages does not fill memory.
+/// Size at which a batch ends early, so that large pages do not fill memory.
 const MAX_BATCH_BYTES: usize = 2 << 20;
 
 impl Sink {
@@ -89,7 +87,7 @@ impl Sink {
     /// Runs until every stage before it has dropped its sender.
     ///
     /// # Errors
-    /// When output or storage fails. What was not settled stays leased or held.
+    /// When output or storage fails. Unsettled URLs stay leased or held.
     pub async fn run(mut self, mut finished: Receiver<Finished>) -> Result<(), StageError> {
         let context = Arc::clone(&self.context);
         let mut gathering = Gathering::new(context.compute.threading);
@@ -138,7 +136,7 @@ impl Sink {
         }
     }
 
-    /// Returns true if the lease has run out and the URL was given back to the frontier.
+    /// Returns true if the lease has expired and the URL returned to the frontier.
     fn is_late(&self, finished: &Finished) -> Result<bool, StageError> {
         let lease = match finished {
             _ if !self.context.records.leases.has_expired() => None,
@@ -177,13 +175,13 @@ impl Sink {
         self.counts.records += 1;
         self.counts.pages.push(*figures);
         self.records.push(&record)?;
-        if self.context.records.keeper.is_some() {
+        if self.context.records.project.is_some() {
             self.sources.push(source_of(*record)?);
         }
         Ok(())
     }
 
-    /// Judges a page and makes its record. Nothing of it is in the batch yet.
+    /// Compares a page with earlier ones and makes its record. The batch is not changed.
     fn prepare(&mut self, mut page: CleanPage) -> Result<Prepared, StageError> {
         if self.duplicates.compare(&mut page)? {
             return Ok(Prepared::LeftOut(Box::new(page)));
@@ -205,7 +203,7 @@ impl Sink {
         tracing::info!(url = line.url, kind = line.kind, "{}", line.message);
         self.counts.add_kind(line.kind);
         self.counts.add_seed(&line);
-        // without a hash of its content, so that the next visit compares it again
+        // the history has no content hash, so that the next visit compares the page again
         let history = PageHistory {
             status: Some(page.page.status),
             fetched_at_ms: Some(page.page.timings.started_at_ms),
@@ -215,7 +213,8 @@ impl Sink {
         Ok(())
     }
 
-    /// A page of an earlier round. One that is gone is written, one that is unchanged if all are.
+    /// Ends a page of an earlier round. A gone page is written; an unchanged one only with `output.emit = "all"`, and
+    /// if the output does not hold the state.
     fn known(&mut self, end: KnownPageEnd) -> Result<(), StageError> {
         let gone = end.outcome == Outcome::Gone;
         if gone {
@@ -223,7 +222,7 @@ impl Sink {
         } else {
             self.counts.unchanged += 1;
         }
-        // an output that holds the state keeps the record with the text
+        // an output that holds the state already has the record with the text
         let output = &self.context.config.output;
         if gone || (output.emit == Emit::All && !output.holds_state()) {
             self.records.push(&known_record(&end))?;
@@ -283,13 +282,13 @@ impl Sink {
         }
         self.counts.written_bytes += written as u64 + self.records.take_file_bytes();
         let mut texts = self.duplicates.take();
-        if let Some(keeper) = &self.context.records.keeper {
-            // before the leases end: after a crash, storing the source again replaces it
-            keeper
-                .keep(&self.sources, &texts)
-                .map_err(|source| StageError::Project { name: keeper.name.clone(), source })?;
+        if let Some(project) = &self.context.records.project {
+            // saved before the leases end: after a crash the source is saved again and replaces this one
+            project
+                .save(&self.sources, &texts)
+                .map_err(|source| StageError::Project { name: project.name.clone(), source })?;
             self.sources.clear();
-            // the counts belong to the project
+            // the project has its own index of texts
             texts.clear();
         }
         let stale = self.context.store.settle_with_texts(&self.settlements, &marks, &texts)?;
@@ -299,7 +298,7 @@ impl Sink {
         self.settlements.clear();
         if !self.shares.is_empty() {
             self.shares.clear();
-            memory::give_back();
+            memory::return_freed_memory();
         }
         self.context.stats.settled(std::mem::take(&mut self.counts));
         Ok(())

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// Settings of all sites. The first entry whose pattern matches a host holds for it.
+/// Settings of all sites. The first entry whose pattern matches a host applies to it.
 #[derive(Default)]
 pub struct SiteSettings {
     entries: Vec<Site>,
@@ -28,7 +28,7 @@ pub struct SiteSettings {
 /// Settings of one entry, with the pages that it has had.
 struct Site {
     section: SiteSection,
-    /// Filter in place of that of the run.
+    /// Filter that replaces that of the run.
     filter: Option<UrlFilter>,
     tags: Option<String>,
     /// Pages that were fetched or are being fetched.
@@ -37,7 +37,7 @@ struct Site {
     kept: AtomicU64,
 }
 
-/// Right to fetch one page of a site with a limit. It is given back unless it is used.
+/// Right to fetch one page of a site with a limit. It is returned on drop unless it is used.
 #[must_use]
 pub struct PageClaim<'s>(Option<&'s Site>);
 

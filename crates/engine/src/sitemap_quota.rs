@@ -1,5 +1,5 @@
-//! Quota of the sitemap files to which the robots.txt of a host leads (`crawl.sitemap_files`). An index of
-//! indexes costs a site nothing, and each file may be on another host, so a limit is needed.
+//! Quota of the sitemap files of a robots.txt, named by it or by its sitemap indexes (`crawl.sitemap_files`). A site
+//! can generate endless indexes, and each file may be on another host, so a limit is needed.
 
 use crate::config::Limit;
 use crawl_model::{CrawlRequest, HostKey, UrlKey};
@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Maximum remembered files. Beyond that the counts start again from zero.
 const MAX_FILES: usize = 200_000;
 
-/// Files outside of the scope that the hosts of one site may lead to.
+/// Maximum files outside of the scope for the hosts of one site.
 const MAX_FILES_OUTSIDE: u64 = 100;
 
 /// Result of [`SitemapQuota::take`].
@@ -17,23 +17,23 @@ const MAX_FILES_OUTSIDE: u64 = 100;
 pub enum SitemapAdmission {
     /// The file may be fetched.
     Yes,
-    /// The limit leaves no room for the file.
+    /// The limit of files is reached.
     Full {
-        /// True for the first file without room of the same robots.txt.
+        /// True for the first refused file of the same robots.txt.
         first: bool,
     },
-    /// The file is on a host outside of the scope, and the limit leaves no room for those.
+    /// The file is on a host outside of the scope, and the limit of those is reached.
     OutsideLimit {
-        /// True for the site's first file without room.
+        /// True for the first refused file of the site.
         first: bool,
     },
 }
 
-/// A file to which robots.txt, or a file that it names, leads.
+/// A sitemap that robots.txt, or one of its sitemaps, names.
 pub struct SitemapReference<'a> {
     /// The file.
     pub file: UrlKey,
-    /// The host whose robots.txt leads there.
+    /// The host of that robots.txt.
     pub robots_host: &'a HostKey,
     /// The registrable domain of that host.
     pub site: &'a str,
@@ -43,10 +43,10 @@ pub struct SitemapReference<'a> {
     pub elsewhere: Option<&'a HostKey>,
 }
 
-/// Sitemaps of a run, with the hosts whose robots.txt led to them (planters). Only in memory: a resumed run counts anew.
+/// Sitemaps of a run, each with the host of its robots.txt. Kept in memory only: a resumed run counts from zero.
 pub struct SitemapQuota {
     limit: Limit,
-    /// Hosts outside of the scope that the hosts of one site may lead to.
+    /// Maximum hosts outside of the scope for the hosts of one site.
     hosts: Limit,
     planted: Mutex<FilesOfRobots>,
 }
@@ -55,7 +55,7 @@ pub struct SitemapQuota {
 struct FilesOfRobots {
     files: FxHashMap<UrlKey, File>,
     robots_hosts: FxHashMap<HostKey, Share>,
-    /// Counts by registrable domain, so that a site gains nothing by hosts without end.
+    /// Counts by registrable domain, so that endless hosts do not multiply a site's quota.
     sites: FxHashMap<String, OutsideFiles>,
 }
 
@@ -67,7 +67,7 @@ struct OutsideFiles {
 }
 
 impl OutsideFiles {
-    /// Returns true if there is room for a file on a host, which takes it.
+    /// Adds a file on a host. Returns false if a limit is reached.
     fn take(&mut self, host: &HostKey, most: Limit) -> bool {
         let is_known = self.hosts.contains(host);
         if self.files >= MAX_FILES_OUTSIDE || !(is_known || most.allows(self.hosts.len() as u64)) {
@@ -92,13 +92,13 @@ struct Share {
 }
 
 impl SitemapQuota {
-    /// A quota of files for each planter, and of hosts outside of the scope for each site.
+    /// A quota of files for each robots.txt, and of hosts outside of the scope for each site.
     #[must_use]
     pub fn new(limit: Limit, hosts: Limit) -> Self {
         Self { limit, hosts, planted: Mutex::default() }
     }
 
-    /// Takes a file into the planter's share, if there is room; one that was taken before takes none.
+    /// Counts a file for its robots.txt, unless a limit is reached. A known file is not counted again.
     #[must_use]
     pub fn take(&self, reference: &SitemapReference<'_>) -> SitemapAdmission {
         let mut planted = self.lock();
@@ -130,8 +130,8 @@ impl SitemapQuota {
         SitemapAdmission::Yes
     }
 
-    /// Returns the planter of a file, and true if robots.txt names it. A feed has no planter, and the
-    /// planters of an earlier process are not known. Such a file's own host answers for the URLs it leads to.
+    /// Returns the host whose robots.txt led to a file, and true if that robots.txt names it. For feeds and for files
+    /// of an earlier process it is the host of the file.
     #[must_use]
     pub fn origin(&self, file: &CrawlRequest) -> (HostKey, bool) {
         let planted = self.lock();

@@ -1,6 +1,6 @@
-//! Sitemaps in the flow: each file is a URL of the frontier, so that politeness, retries and resumption hold for it as
-//! for a page. Which sitemaps there are is said by robots.txt (sitemaps.org protocol, "Specifying the Sitemap location
-//! in your robots.txt file").
+//! Sitemaps in the pipeline. Each file is a URL of the frontier, so that it gets politeness, retries and resumption
+//! like a page. The first ones come from robots.txt (sitemaps.org protocol, "Specifying the Sitemap location in your
+//! robots.txt file").
 
 use crate::{
     context::Context,
@@ -17,25 +17,29 @@ use crawl_model::{CrawlRequest, Discovery, FailedPage, HostKey, NewUrl, RequestI
 use std::sync::Arc;
 use url::Url;
 
-/// An index may name indexes, though the protocol does not allow it; deeper than this they are not followed.
+/// Maximum depth of nested indexes. The protocol does not allow them, but sites use them.
 const MAX_INDEX_DEPTH: u32 = 3;
-/// Entries are enqueued in transactions of this many.
+/// Number of entries per transaction.
 const BATCH: usize = 1_000;
 
-/// The name that sitemaps beyond the limit are counted by.
+/// Kind that counts sitemaps beyond the limit.
 const TOO_MANY: &str = "trap_sitemaps";
 
-/// The name that sitemaps on too many hosts outside of the scope are counted by.
+/// Kind that counts sitemaps on too many hosts outside of the scope.
 const TOO_MANY_HOSTS: &str = "trap_sitemap_hosts";
 
-/// Puts the sitemaps of an origin's robots.txt into the frontier, up to a limit. A sitemap may lie on a host
-/// outside of the scope if robots.txt names it (sitemaps.org protocol, "Sitemaps & Cross Submits"). Those
-/// hosts are few, and the URLs in such a file are still held to the scope. Returns lines of the error log for
-/// those that are left out.
+/// Puts the sitemaps of an origin's robots.txt into the frontier, up to a limit. A sitemap may lie on a host outside
+/// of the scope if robots.txt names it (sitemaps.org protocol, "Sitemaps & Cross Submits"). The number of such hosts
+/// is limited, and the URLs in such a file must still be within the scope. Returns lines of the error log for omitted
+/// files.
 ///
 /// # Errors
 /// When storage fails.
-pub fn plant(context: &Context, sitemaps: &[String], base: &Url) -> Result<Vec<FailedPage>, StoreError> {
+pub fn enqueue_of_robots(
+    context: &Context,
+    sitemaps: &[String],
+    base: &Url,
+) -> Result<Vec<FailedPage>, StoreError> {
     let Some(robots_host) = HostKey::of(base).filter(|_| context.config.crawl.depth.or_max() > 0) else {
         return Ok(Vec::new());
     };
@@ -139,7 +143,7 @@ pub async fn read(
     answer: Resource,
 ) -> Result<Result<Vec<FailedPage>, String>, StageError> {
     let (shared, request) = (Arc::clone(context), request.clone());
-    // tens of thousands of URLs are parsed and stored: too long for a thread of the network's
+    // parsing and storing tens of thousands of URLs takes too long for a network thread
     let done = context.compute.cpu.run(move || read_now(&shared, &request, answer)).await;
     let done = done.map_err(|p| StageError::Panicked { stage: "sitemap", words: p.0 })??;
     context.stats.changed.notify_one();
@@ -173,7 +177,7 @@ fn read_now(
     Ok(Ok(lines))
 }
 
-/// Unpacks and reads a body. Unpacked bytes count against the byte budget as the body does, until both are
+/// Unpacks and parses a body. The unpacked bytes count against the byte budget, like the body, until both are
 /// dropped.
 fn parsed(
     answer: Resource,
@@ -206,12 +210,12 @@ fn children(context: &Context, request: &CrawlRequest, index: Sitemap) -> (Vec<N
 /// The pages of a sitemap or feed, without traps.
 fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<NewUrl>, Vec<FailedPage>) {
     let depth = match sitemap.kind {
-        // an entry of a feed is as far from the seed as a link of the page that names the feed
+        // an entry of a feed has the depth of a link on the page that names the feed
         SitemapKind::Rss | SitemapKind::Atom | SitemapKind::Json => {
             let max = u32::try_from(context.config.crawl.depth.or_max()).unwrap_or(u32::MAX);
             request.depth.saturating_add(1).min(max)
         }
-        // a page of a sitemap is as far as a link of the seed would be
+        // a page of a sitemap has the depth of a link on the seed
         _ => 1,
     };
     let mut found = Discovered::default();
@@ -224,7 +228,7 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
             context.stats.sitemap_urls_left_out.add(1);
             continue;
         };
-        // a template whose pages have had nothing new to say would fill the frontier with what is never fetched
+        // URLs of a pattern without credit would fill the frontier and never be fetched
         let trap =
             context.admission.links.trap(&url).or_else(|| context.admission.traps.exhausted_pattern(&url));
         match trap {

@@ -1,6 +1,5 @@
-//! Places for slow hosts. A slow request keeps its fetch place only with a place of this lane. A host that is known to be slow
-//! is leased from only with a place of this lane. The places are fewer than all fetch places, so that
-//! hosts that answer at once find some, however many slow ones there are.
+//! Permits for slow hosts. A slow request, and each further request to a slow host, needs a permit of this lane
+//! besides its fetch permit. The lane has fewer permits than the fetch stage, so slow hosts never take them all.
 
 use crawl_fetch::AddressBook;
 use crawl_model::HostKey;
@@ -13,14 +12,14 @@ use std::{
 
 /// Time that a request may wait for its host before it counts as slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(3);
-/// Pause before the next check of a slow host whose address has no free place.
+/// Pause before the next check of a slow host whose address has no free permit.
 pub const SLOW_PAUSE: Duration = Duration::from_millis(250);
-/// Slow hosts that are known; beyond that those without a place are forgotten.
+/// Maximum remembered slow hosts. Beyond it those without a permit are dropped.
 const MAX_HOSTS: usize = 100_000;
-/// Upper bound of strikes. A host with n strikes needs 2ⁿ quick answers.
+/// Maximum count of slow answers. A host with n of them needs 2ⁿ quick answers to leave the lane.
 const MAX_STRIKES: u32 = 6;
 
-/// Places for slow hosts, and the hosts known to be slow.
+/// Permits for slow hosts, and the hosts known to be slow.
 pub struct SlowLane {
     shared: Arc<Shared>,
     /// Addresses of hosts, if those on one address share a limit.
@@ -28,7 +27,7 @@ pub struct SlowLane {
 }
 
 struct Shared {
-    places: usize,
+    permits: usize,
     at_address: usize,
     state: Mutex<State>,
 }
@@ -37,57 +36,57 @@ struct Shared {
 struct State {
     taken: usize,
     hosts: FxHashMap<HostKey, SlowHost>,
-    /// Places that are taken by hosts at an address.
+    /// Permits taken by hosts at an address.
     addresses: FxHashMap<IpAddr, usize>,
 }
 
 #[derive(Default)]
 struct SlowHost {
-    places: usize,
+    permits: usize,
     slow_answers: u32,
     /// Quick answers since the last slow one.
     quick: u32,
 }
 
-/// One place of the lane, until it is dropped.
+/// One permit of the lane, until it is dropped.
 pub struct SlowPermit {
     shared: Arc<Shared>,
     host: HostKey,
     address: Option<IpAddr>,
 }
 
-/// Reason why a host has no place of the lane.
+/// Reason why a host has no permit of the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
-    /// All places are taken.
+    /// All permits are taken.
     Lane,
     /// The share of the host's address is taken.
     Address,
 }
 
 impl SlowLane {
-    /// Three quarters of `concurrency` places, and a quarter of those for each address.
+    /// Creates a lane with three quarters of `concurrency` permits. Each address may take a quarter of them.
     #[must_use]
     pub fn new(concurrency: usize, addresses: Option<AddressBook>) -> Self {
-        let places = concurrency.saturating_sub((concurrency / 4).max(1)).max(1);
-        let shared = Shared { places, at_address: (places / 4).max(1), state: Mutex::default() };
+        let permits = concurrency.saturating_sub((concurrency / 4).max(1)).max(1);
+        let shared = Shared { permits, at_address: (permits / 4).max(1), state: Mutex::default() };
         Self { shared: Arc::new(shared), addresses }
     }
 
-    /// A place for the next request to a host that is known to be slow; `None` for a host that is not.
+    /// A permit for the next request to a host that is known to be slow; `None` for a host that is not.
     ///
     /// # Errors
-    /// If there is no room for a slow host.
+    /// If no permit is free for a slow host.
     pub fn admit(&self, host: &HostKey) -> Result<Option<SlowPermit>, Full> {
         let address = self.address_of(host);
         let mut state = self.shared.lock();
         if state.hosts.contains_key(host) { self.take(&mut state, host, address).map(Some) } else { Ok(None) }
     }
 
-    /// Marks a host as slow, and takes a place for its current request.
+    /// Marks a host as slow, and takes a permit for its current request.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// If no permit is free.
     pub fn admit_slow(&self, host: &HostKey) -> Result<SlowPermit, Full> {
         let address = self.address_of(host);
         let mut state = self.shared.lock();
@@ -95,26 +94,26 @@ impl SlowLane {
         self.take(&mut state, host, address)
     }
 
-    /// Notes that a request that had a place was slow.
+    /// Counts a slow request that had a permit.
     pub fn was_slow(&self, host: &HostKey) {
         self.shared.lock().count_slow_answer(host);
     }
 
-    /// Notes that a host has answered a request without delay. After a few of those it is slow no longer.
+    /// Counts a quick answer. After enough of them the host is no longer slow.
     pub fn was_quick(&self, host: &HostKey) {
         let mut state = self.shared.lock();
         let Some(slow) = state.hosts.get_mut(host) else { return };
         slow.quick += 1;
-        // a place that is still out keeps the entry
-        if slow.quick >= 1 << slow.slow_answers && slow.places == 0 {
+        // the entry stays while a request holds a permit
+        if slow.quick >= 1 << slow.slow_answers && slow.permits == 0 {
             state.hosts.remove(host);
         }
     }
 
-    /// Number of free places.
+    /// Number of free permits.
     #[must_use]
     pub fn free(&self) -> usize {
-        self.shared.places.saturating_sub(self.shared.lock().taken)
+        self.shared.permits.saturating_sub(self.shared.lock().taken)
     }
 
     fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
@@ -126,14 +125,14 @@ impl SlowLane {
             address.and_then(|address| state.addresses.get(&address)).copied().unwrap_or_default();
         let Some(slow) = state.hosts.get_mut(host) else { return Err(Full::Lane) };
         // an address of one host is bounded by politeness.host_concurrency
-        let shares_address = slow.places < at_address;
-        if state.taken >= self.shared.places {
+        let shares_address = slow.permits < at_address;
+        if state.taken >= self.shared.permits {
             return Err(Full::Lane);
         }
         if shares_address && at_address >= self.shared.at_address {
             return Err(Full::Address);
         }
-        slow.places += 1;
+        slow.permits += 1;
         state.taken += 1;
         if let Some(address) = address {
             *state.addresses.entry(address).or_default() += 1;
@@ -151,7 +150,7 @@ impl Shared {
 impl State {
     fn count_slow_answer(&mut self, host: &HostKey) {
         if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(host) {
-            self.hosts.retain(|_, slow| slow.places > 0);
+            self.hosts.retain(|_, slow| slow.permits > 0);
         }
         let slow = self.hosts.entry(host.clone()).or_default();
         slow.slow_answers = (slow.slow_answers + 1).min(MAX_STRIKES);
@@ -164,12 +163,12 @@ impl Drop for SlowPermit {
         let mut state = self.shared.lock();
         state.taken = state.taken.saturating_sub(1);
         if let Some(slow) = state.hosts.get_mut(&self.host) {
-            slow.places = slow.places.saturating_sub(1);
+            slow.permits = slow.permits.saturating_sub(1);
         }
         let Some(address) = self.address else { return };
-        if let Some(places) = state.addresses.get_mut(&address) {
-            *places = places.saturating_sub(1);
-            if *places == 0 {
+        if let Some(permits) = state.addresses.get_mut(&address) {
+            *permits = permits.saturating_sub(1);
+            if *permits == 0 {
                 state.addresses.remove(&address);
             }
         }
@@ -192,11 +191,11 @@ mod tests {
         assert_eq!(lane.admit_slow(&host(12)).err(), Some(Full::Lane));
         assert_eq!(lane.free(), 0);
         assert!(lane.admit(&host(12)).is_err(), "and the host is slow all the same");
-        assert!(lane.admit(&host(99)).unwrap().is_none(), "others need no place");
+        assert!(lane.admit(&host(99)).unwrap().is_none(), "others need no permit");
         drop(taken);
         assert!(lane.admit(&host(12)).unwrap().is_some());
         let alone = SlowLane::new(1, None);
-        assert!(alone.admit_slow(&host(0)).is_ok(), "one place is enough to go on with");
+        assert!(alone.admit_slow(&host(0)).is_ok(), "one permit is enough to go on with");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Soft 404s in the flow. Each host is asked, section by section, for a page that cannot exist, and its other
-//! pages are compared with the answer.
+//! Detection of soft 404s: error pages with the status 200. For each section of a host the crawl requests a page that
+//! cannot exist and compares other pages with the answer.
 //!
-//! The probe is a URL of the frontier, so that politeness and robots.txt hold for it as for a page. It is neither a
-//! record nor an error. What it brought is kept with the state of its host for the round.
+//! The probe is a URL of the frontier, so that politeness and robots.txt apply to it. It is neither a record nor an
+//! error. Its answer is kept with the state of the host for the round.
 
 use crate::{context::Context, finished::Finished, links::new_url};
 use crawl_fetch::{ErrorPage, probe_url, says_not_found};
@@ -15,47 +15,47 @@ use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, BuildHasherDefault};
 use url::Url;
 
-/// The kind that probes are counted as.
+/// Kind that counts probes.
 pub const KIND: &str = "soft404_probe";
 /// Maximum hosts, and leases of a host, that are checked for useless probes.
 const MAX_CHECKED: usize = 1_000_000;
 
-/// Pages of a section, after the first page of the host, from which on the section is probed. So the probes
-/// of a host are few beside its pages.
+/// Pages of a section before it is probed, so that a host gets few probes compared with its pages. The section of the
+/// first page is probed at once.
 const PAGES_BEFORE_SECTION_PROBE: u32 = 10;
-/// Pages of the host after which a probe has had its turn: it is leased before the links of pages.
+/// Pages of the host after which its probe counts as answered: probes are leased before the links of pages.
 const PAGES_BEFORE_ANSWER: u32 = 5;
-/// Maximum sections of a host that are probed: that of the first page, and others after some of their pages. A
-/// host rarely has more programs than this.
+/// Maximum sections of a host that are probed: that of the first page, and others after some of their pages. A host
+/// rarely runs more programs than this.
 pub const PROBED_SECTIONS: usize = 8;
-/// Minimum words of a page that is too long for an error page.
+/// Words from which a page is too long for an error page.
 const WORDS_OF_A_PAGE: u32 = 200;
-/// Sections of a host whose pages are counted.
+/// Maximum sections of a host whose pages are counted.
 const MAX_SECTIONS: usize = 64;
 
-/// Answers of a host for missing pages, section by section: a site's news and its shop may be two programs. A
-/// section is everything below one first segment of the path.
+/// Answers of a host for missing pages, by section: the news and the shop of a site may be two programs. A section is
+/// everything below one first segment of the path.
 #[derive(Default, Serialize, Deserialize)]
 pub struct ErrorPageProfile {
-    /// Pages that came, by the hash of the section; `None` once it has been asked.
+    /// Number of pages by the hash of the section; `None` once the section is probed.
     sections: FxHashMap<u64, Option<u32>>,
     asked: usize,
-    /// Pages that came since the last section was asked.
+    /// Pages since the last probe.
     #[serde(default)]
     since: u32,
-    /// Error pages with the hash of the section that answered so.
+    /// Error pages with the hash of their section.
     error_pages: Vec<(u64, ErrorPage)>,
-    /// True if a section was asked or has answered since the last save.
+    /// True if there is a probe or an answer since the last save.
     #[serde(skip)]
-    news: bool,
+    has_changed: bool,
 }
 
 impl ErrorPageProfile {
-    /// Asks the page's section, unless that has been done, for something beside `page`.
+    /// Enqueues a probe for the section of `page`, if one is due.
     ///
     /// # Errors
     /// When storage fails.
-    pub fn ask(&mut self, context: &Context, page: &ExtractedPage) -> Result<(), StoreError> {
+    pub fn probe_if_due(&mut self, context: &Context, page: &ExtractedPage) -> Result<(), StoreError> {
         let crawl = &context.config.crawl;
         if !crawl.soft404 || page.status != 200 || !self.is_due(&page.final_url, PROBED_SECTIONS) {
             return Ok(());
@@ -64,14 +64,14 @@ impl ErrorPageProfile {
         let Some(host) = HostKey::of(&probe).filter(|_| context.admission.links.admits(&probe)) else {
             return Ok(());
         };
-        // at the depth of a seed, so that it is leased before what the host's pages link to
+        // the depth of a seed, so that the probe is leased before the links of the host's pages
         let added = context.store.enqueue(&[new_url(probe, host, 0, Discovery::Probe)])?;
         context.stats.probes.add(added.new as u64);
         context.stats.changed.notify_one();
         Ok(())
     }
 
-    /// Counts a page of a section; whether that section is to be asked now, which is then done.
+    /// Counts a page of a section. Returns true if the section is due for a probe, and marks it as probed.
     fn is_due(&mut self, url: &Url, most: usize) -> bool {
         let key = hash(section(url));
         self.since = self.since.saturating_add(1);
@@ -87,8 +87,8 @@ impl ErrorPageProfile {
         due
     }
 
-    /// Returns true if a page may still turn out to be an error page. It is short, and its section will be
-    /// asked or has not answered yet. Up to `most` sections are asked.
+    /// Returns true if a page may still turn out to be an error page. It is short, and its section will be probed or
+    /// has not answered yet. Up to `most` sections are probed.
     #[must_use]
     pub fn is_open(&self, page: &ExtractedPage, most: usize) -> bool {
         self.may_be_error_page(&page.final_url, page.extraction.word_count, most)
@@ -103,19 +103,20 @@ impl ErrorPageProfile {
         open && words < WORDS_OF_A_PAGE
     }
 
-    /// Returns true if there is something to save, and resets that.
+    /// Returns true if there are changes to save, and resets the flag.
     pub fn take_changed(&mut self) -> bool {
-        std::mem::take(&mut self.news)
+        std::mem::take(&mut self.has_changed)
     }
 
     fn note_asked(&mut self, section: u64) {
-        (self.news, self.since) = (true, 0);
+        (self.has_changed, self.since) = (true, 0);
         if self.sections.insert(section, None) != Some(None) {
             self.asked += 1;
         }
     }
 
-    /// Takes the answer to a probe. A page without text is ignored: if scripts add the text, all pages look like it.
+    /// Learns from the answer to a probe. A page without text is ignored: if scripts add the text, all pages look
+    /// like it.
     pub fn observe(&mut self, page: &ExtractedPage) {
         self.observe_text(&page.extraction.content, &page.final_url);
     }
@@ -129,8 +130,8 @@ impl ErrorPageProfile {
         }
     }
 
-    /// Returns true if a page says that it is not there: as the host says it, or in common words. A host's
-    /// start page exists, even if everything unknown leads to it.
+    /// Returns true if a page looks like the host's error page or says in common words that it does not exist. The
+    /// start page of a host is no error page, even if the host shows it for missing pages.
     #[must_use]
     pub fn recognises(&self, page: &ExtractedPage) -> bool {
         let (extraction, url) = (&page.extraction, &page.final_url);
@@ -143,8 +144,8 @@ impl ErrorPageProfile {
         says_not_found(title, heading(text), words) || self.matches(text, url)
     }
 
-    /// Returns true if a text is that of an error page. The start page of a section exists, even if
-    /// everything unknown in that section shows it.
+    /// Returns true if a text is that of an error page. The start page of a section is no error page, even if the
+    /// section shows it for missing pages.
     pub(crate) fn matches(&self, text: &str, url: &Url) -> bool {
         let own = url.query().is_none().then(|| hash(url.path().trim_matches('/')));
         let pages = self.error_pages.iter().filter(|(section, _)| Some(*section) != own);
@@ -173,12 +174,12 @@ pub fn end(request: &CrawlRequest, status: Option<u16>) -> Finished {
     Finished::Other { lease: request.into(), outcome: Outcome::Skipped, kind: KIND, history, seed: None }
 }
 
-/// Returns true if the frontier is drained but for probes, with nothing in flight. Those are ended: there is
-/// no page left to compare with their answers.
+/// Returns true if only probes are left in the frontier and nothing is in flight. Ends these probes, since no page is
+/// left to compare with their answers.
 ///
 /// # Errors
 /// When storage fails.
-pub fn drained(context: &Context) -> Result<bool, StoreError> {
+pub fn end_if_only_probes_left(context: &Context) -> Result<bool, StoreError> {
     let (store, stats) = (&context.store, &context.stats);
     let waiting = stats.probes.get().saturating_sub(stats.probes_ended.get());
     let counts = store.counts()?;
@@ -195,7 +196,7 @@ pub fn drained(context: &Context) -> Result<bool, StoreError> {
             now,
             now.saturating_add(60_000),
         )?;
-        // the counts may be of hosts that other workers have now, and these URLs may be pages
+        // another worker may have taken over hosts since the counts, so these URLs may be pages
         let (probes, pages): (Vec<_>, Vec<_>) = leased.into_iter().partition(is_probe);
         for page in pages {
             store.requeue((&page).into(), now, page.attempt, page.strategy)?;
@@ -213,7 +214,7 @@ pub fn drained(context: &Context) -> Result<bool, StoreError> {
     store.drained()
 }
 
-/// Returns true if a URL is a probe's, which is no page of the output.
+/// Returns true if a request is a probe, which never becomes a record.
 #[must_use]
 pub fn is_probe(request: &CrawlRequest) -> bool {
     request.discovery == Discovery::Probe
@@ -237,11 +238,11 @@ mod tests {
         let host = HostKey::from_stored("h.test");
         store.enqueue(&[new_url(url("/page"), host.clone(), 1, Discovery::Link)]).unwrap();
         context.stats.probes.add(2);
-        assert!(!drained(&context).unwrap());
+        assert!(!end_if_only_probes_left(&context).unwrap());
         let counts = store.counts().unwrap();
         assert_eq!((counts.pending, counts.leased, counts.skipped), (1, 0, 0));
         store.enqueue(&[new_url(url("/probe"), host, 0, Discovery::Probe)]).unwrap();
-        assert!(!drained(&context).unwrap());
+        assert!(!end_if_only_probes_left(&context).unwrap());
         let counts = store.counts().unwrap();
         assert_eq!((counts.pending, counts.skipped), (1, 1), "the probe alone has ended");
     }

@@ -2,7 +2,7 @@
 
 use crawl_model::StoreError;
 use crawl_output::OutputError;
-use crawl_projects::KeepError;
+use crawl_projects::SaveError;
 use std::time::Duration;
 
 /// Reason why a stage ended before its input did.
@@ -21,9 +21,9 @@ pub enum StageError {
         /// The database.
         name: String,
         /// Cause.
-        source: KeepError,
+        source: SaveError,
     },
-    /// This machine has not let the run make a request for long.
+    /// Requests have failed on this machine for too long.
     #[error(
         "no request could be made for {lasting:?}: {words}; the state is kept, and the same command continues"
     )]

@@ -58,7 +58,7 @@ pub struct State {
     _lock: StateLock,
 }
 
-/// The state directory of a crawl: the one that is named, or the one of its seeds.
+/// The state directory of a crawl: the named one, or that of its seeds.
 ///
 /// # Errors
 /// When neither is given, or [`default_dir`] fails.
@@ -101,7 +101,8 @@ pub fn check_settings(store: &dyn StateStore, dir: &Path, config: &Config) -> Re
     }
 }
 
-/// Returns true if a crawl has a temporary state: its records go to standard output alone, and no directory is named for its state.
+/// Returns true if a crawl has a temporary state: its records go only to standard output, and no state directory is
+/// named.
 #[must_use]
 pub fn is_temporary(config: &Config) -> bool {
     let is_kept = !config.state.dir.is_empty()
@@ -313,11 +314,12 @@ fn forget(dir: &Path) -> Result<(), Failure> {
     Ok(crawl_store::state::remove(dir)?)
 }
 
-/// Fails if a state directory has lost its database: a new crawl would write all records again behind those in the output.
+/// Fails if a state directory has lost its database: a new crawl would write all records again after those in the
+/// output.
 ///
 /// # Errors
-/// When the error log of a crawl is there, and its database is missing or empty (exit 7). When the directory is that of a worker
-/// (exit 2).
+/// When the error log of a crawl is there, and its database is missing or empty (exit 7). When the directory belongs
+/// to a worker (exit 2).
 pub fn require_database(dir: &Path) -> Result<(), Failure> {
     refuse_worker(dir)?;
     if crawl_store::state::exists(dir) || !dir.join(ERROR_LOG).exists() {

@@ -18,7 +18,7 @@ use std::{
 use tokio::{sync::Notify, time::Instant};
 use url::Url;
 
-/// Hosts whose figures are kept one by one; those that come after count in the sums alone.
+/// Maximum number of hosts with their own figures. Further hosts only count in the sums.
 const MAX_HOSTS: usize = 10_000;
 /// Failures whose messages are kept.
 const FIRST_FAILURES: usize = 3;
@@ -57,7 +57,7 @@ pub struct HostFigures {
     pub errors: u64,
     /// Bytes of their `content`.
     pub content_bytes: u64,
-    /// Those of them that the site repeats.
+    /// Bytes of them removed as boilerplate.
     pub removed_bytes: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct Stats {
     pub run_age: Duration,
     /// Leases handed to the fetch stage.
     pub leased: Count,
-    /// Leases given back to be tried again.
+    /// Leases returned to the frontier for another try.
     pub requeued: Count,
     /// Records written.
     pub records: Count,
@@ -89,13 +89,13 @@ pub struct Stats {
     pub ended: Count,
     /// Lines of the error log.
     pub failed: Count,
-    /// Those of them for URLs that no request was made for, such as traps.
+    /// Number of them for URLs that were never requested, such as traps.
     pub trapped: Count,
     /// Seeds of the run.
     pub seeds: Count,
     /// URLs that sitemaps and feeds name.
     pub sitemap_urls: Count,
-    /// Those of them outside of scope and filters.
+    /// Number of them outside of scope and filters.
     pub sitemap_urls_left_out: Count,
     /// Sitemaps and feeds that are damaged.
     pub damaged_sitemaps: Count,
@@ -107,13 +107,13 @@ pub struct Stats {
     pub body_bytes: Count,
     /// Bytes of output.
     pub written_bytes: Count,
-    /// Bytes of `content`, and those of them removed as boilerplate.
+    /// Bytes of `content`, and the bytes of it removed as boilerplate.
     pub content_bytes: Count,
     /// See `content_bytes`.
     pub removed_bytes: Count,
     /// Records with `duplicateOf`.
     pub duplicates: Count,
-    /// Those of them whose text is not quite the same.
+    /// Near duplicates among them.
     pub near_duplicates: Count,
     /// Records without text because everything was boilerplate.
     pub all_boilerplate: Count,

@@ -1,14 +1,14 @@
 //! Escalation: further strategies for a page whose plain request lacks the text.
 //!
-//! A page's decision is made when it has been extracted. If it needs a stronger strategy, the lease is
-//! given back with the result so far ([`crawl_model::Frontier::escalate`]). The URL waits its turn again, in
-//! the lane of the strategy; politeness, robots.txt and limits hold for it as for any other. Each strategy is
-//! tried at most once on a page, the best result is written, and a failed one loses nothing.
+//! The next strategy is chosen after extraction. If a page needs a stronger one, its lease returns to the frontier
+//! with the result so far ([`crawl_model::Frontier::escalate`]). The URL then waits in the lane of the new strategy;
+//! politeness, robots.txt and limits apply to it as to any other. Each strategy is tried at most once per page. The
+//! best result is written, so a failed strategy loses nothing.
 
 mod page;
 mod partial_result;
 
-pub use partial_result::{PartialResult, kept, partial_result};
+pub use partial_result::{PartialResult, partial_result, partial_result_in_storage};
 
 use crate::{
     config::StrategyChoice,
@@ -16,25 +16,26 @@ use crate::{
     finished::Finished,
     lessons::{Gain, Marks},
 };
-use crawl_fetch::{outweighs, url_template};
+use crawl_fetch::{outweighs, url_pattern};
 use crawl_model::{Attempt, CrawlRequest, Directives, ExtractedPage, StoreError, Strategy, Warning, now_ms};
-use page::{amp_page, is_cut, is_enough, is_final_result, is_poor_choice, says_nothing_new, wanted};
+use page::{amp_page, is_cut, is_enough, is_final_result, is_poor_choice, repeats_text_of_pattern, wanted};
 use std::sync::Arc;
 
-/// Failures of a strategy that concern the page itself. It is a file, its script leads elsewhere or runs
-/// without end, or it ends the tab or takes too much memory. Failures of a network, a proxy or an unreachable
-/// robots.txt are temporary.
+/// Failures of a strategy that concern the page itself. It is a file, its script navigates elsewhere or never ends,
+/// or it crashes the tab or takes too much memory. Failures of a network, a proxy or an unreachable robots.txt are
+/// temporary.
 const PAGE_FAILURES: [&str; 5] = ["attachment", "navigation", "page_crashed", "page_hung", "page_memory"];
 
 /// Next step of a page.
 pub enum Next {
     /// The page is written.
     Write(Box<ExtractedPage>),
-    /// Its lease has been given back, to be fetched by another strategy.
+    /// Its lease has returned to the frontier for another strategy.
     Requeued,
 }
 
-/// Selects the next step of an extracted page. `directives` are those of all its attempts, with the headers of this one.
+/// Selects the next step of an extracted page. `directives` combine those of all attempts with the headers of this
+/// one.
 ///
 /// # Errors
 /// When storage fails.
@@ -49,11 +50,11 @@ pub fn on_page(
     partial.directives = partial.directives.and(directives);
     let wanted = wanted(context, &page, &partial);
     if context.strategy_of(&page.request.url) == StrategyChoice::Auto {
-        teach(context, &page, &partial, &wanted)?;
+        update_lessons(context, &page, &partial, &wanted)?;
     }
     let strategy = page.strategy;
     if partial.attempts.is_empty() {
-        partial.why = reason_for_strategy(context, &page);
+        partial.reason = reason_for_strategy(context, &page);
     }
     let found = format!("{}; {}", page.classification.reason, page.extraction.reason);
     partial.attempts.push(Attempt {
@@ -61,7 +62,7 @@ pub fn on_page(
         status: Some(page.status),
         words: page.extraction.word_count,
         error: None,
-        reason: if partial.why.is_empty() { found } else { format!("{}; {found}", partial.why) },
+        reason: if partial.reason.is_empty() { found } else { format!("{}; {found}", partial.reason) },
     });
     if strategy == Strategy::Static {
         partial.page_type = Some(page.classification.page_type);
@@ -74,16 +75,16 @@ pub fn on_page(
         let new: Vec<Strategy> = wanted.into_iter().filter(|s| !partial.ahead.contains(s)).collect();
         partial.ahead.extend(new);
         if strategy == Strategy::Static {
-            partial.why.clone_from(&page.classification.reason);
+            partial.reason.clone_from(&page.classification.reason);
         }
         if brought_little {
             // the URL pattern selected the strategy: if its page has no text, the static page is fetched
             partial.ahead.push(Strategy::Static);
-            partial.why = format!("{strategy} found little text");
+            partial.reason = format!("{strategy} found little text");
         }
     }
-    if strategy == Strategy::Static && !partial.charged && says_nothing_new(context, &page) {
-        context.admission.traps.charge(&page.request.url);
+    if strategy == Strategy::Static && !partial.charged && repeats_text_of_pattern(context, &page) {
+        context.admission.traps.charge_duplicate(&page.request.url);
         partial.charged = true;
     }
     let request = page.request.clone();
@@ -96,13 +97,13 @@ pub fn on_page(
 /// Returns the reason why a page was not begun with a plain request; empty if it was.
 fn reason_for_strategy(context: &Context, page: &ExtractedPage) -> String {
     let auto = context.strategy_of(&page.request.url) == StrategyChoice::Auto;
-    let form = || format!("pages of the URL pattern {} have needed it", url_template(&page.request.url));
+    let pattern = || format!("pages of the URL pattern {} have needed it", url_pattern(&page.request.url));
     match page.strategy {
         Strategy::Static if auto && page.request.strategy == Some(Strategy::Chrome) => {
-            format!("asked for by a browser, since {}, but its document has its text", form())
+            format!("asked for by a browser, since {}, but its document has its text", pattern())
         }
         Strategy::Static => String::new(),
-        _ if auto => form(),
+        _ if auto => pattern(),
         _ => "asked for".into(),
     }
 }
@@ -121,7 +122,8 @@ fn on_failure(
     let Some(strategy) = request.strategy else { return Ok(Err(end)) };
     let browser = strategy == Strategy::Chrome;
     let auto = context.strategy_of(&request.url) == StrategyChoice::Auto;
-    // what a form has chosen must cost no page; a strategy that the user has chosen fails as itself, unless there is no browser
+    // a learned strategy must not lose a page, so the static page is tried too; a strategy that the user chose only
+    // falls back if there is no browser
     let may_go_back = strategy != Strategy::Static
         && (auto || (browser && context.strategies.browser.unavailable().is_some()));
     let mut partial = match partial {
@@ -129,23 +131,23 @@ fn on_failure(
         None if may_go_back => PartialResult { ahead: vec![Strategy::Static], ..PartialResult::default() },
         None => return Ok(Err(end)),
     };
-    // that the URL is no page, or leads to another, holds unless another way has brought a text of its own
+    // a static answer that is no page decides, unless another strategy has brought a text
     let poor = partial.best.as_ref().is_some_and(|best| is_poor_choice(context, best));
     if strategy == Strategy::Static && poor && matches!(end, Finished::Other { .. }) {
         return Ok(Err(end));
     }
     let (kind, status, message) = match &end {
         Finished::Failed(failed, _) => (failed.kind, failed.status, failed.message.as_str()),
-        Finished::Other { kind, history, .. } => (*kind, history.status, "no page came of it"),
+        Finished::Other { kind, history, .. } => (*kind, history.status, "it brought no page"),
         Finished::Page(..) | Finished::Known(_) => return Ok(Err(end)),
     };
     tracing::info!(url = %request.url, %strategy, kind, "{message}");
-    partial.note(strategy, status, kind, message);
+    partial.add_failure(strategy, status, kind, message);
     if browser {
         context.stats.count_not_rendered(kind);
     }
     if auto && PAGE_FAILURES.contains(&kind) {
-        context.strategies.lessons.outcome(&*context.store, &request.url, strategy, Gain::No)?;
+        context.strategies.lessons.learn_outcome(&*context.store, &request.url, strategy, Gain::No)?;
     }
     if partial.ahead.is_empty() && partial.best.is_none() {
         return Ok(Err(end));
@@ -170,7 +172,7 @@ pub async fn on_failure_in_storage(
     context.in_storage(move |context| on_failure(context, &request, partial, end)).await
 }
 
-/// Gives the lease back for the next strategy, or settles the page to write.
+/// Requeues the URL for the next strategy, or returns the page to write.
 fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -> Result<Next, StoreError> {
     while !partial.ahead.is_empty() {
         let strategy = partial.ahead.remove(0);
@@ -180,7 +182,7 @@ fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -
         if strategy == Strategy::Chrome
             && let Some(why) = context.strategies.browser.unavailable()
         {
-            partial.note(strategy, None, why.kind, &why.message);
+            partial.add_failure(strategy, None, why.kind, &why.message);
             context.stats.count_not_rendered(why.kind);
             continue;
         }
@@ -188,15 +190,15 @@ fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -
             && let Some(pages) =
                 context.strategies.lessons.useless_attempts(&*context.store, &request.url, strategy)?
         {
-            partial.why =
+            partial.reason =
                 format!("{strategy} was not tried: it did not improve the last {pages} pages like this one");
             if let Some(last) = partial.attempts.last_mut() {
-                last.reason = format!("{}; {}", last.reason, partial.why);
+                last.reason = format!("{}; {}", last.reason, partial.reason);
             }
             continue;
         }
         let text = serde_json::to_vec(&partial).map_err(|e| StoreError::Other(e.to_string()))?;
-        // an outdated lease is another worker's now: there is nothing to do here either way
+        // if the lease is outdated, another worker has the URL
         let given_back = context.store.escalate(request.into(), now_ms(), strategy, &text)?;
         context.stats.requeued.add(u64::from(given_back));
         context.stats.changed.notify_one();
@@ -205,34 +207,34 @@ fn next(context: &Context, request: &CrawlRequest, mut partial: PartialResult) -
     settle(context, request, partial)
 }
 
-/// Reverts the charge for a text that is known, once the worth of the page is.
+/// Refunds the charge for a known text, once the worth of the page is known.
 pub fn refund(context: &Context, request: &CrawlRequest, partial: Option<&PartialResult>) {
     if partial.is_some_and(|partial| partial.charged) {
-        context.admission.traps.refund(&request.url);
+        context.admission.traps.refund_duplicate(&request.url);
     }
 }
 
-/// The page that is written, with what was tried and what a reader should know.
+/// Returns the best page with its attempts and warnings.
 fn settle(context: &Context, request: &CrawlRequest, partial: PartialResult) -> Result<Next, StoreError> {
     refund(context, request, Some(&partial));
     let PartialResult { best, attempts, page_type, browser_failed, directives, .. } = partial;
     let Some(mut page) = best else {
-        return Err(StoreError::Other(format!("{}: nothing was kept of it", request.url)));
+        return Err(StoreError::Other(format!("{}: no result is stored", request.url)));
     };
-    // of whichever strategy it is: it ends the lease that is held now
+    // the best page may be from an earlier lease; the record ends the present one
     page.request = request.clone();
     page.attempts = attempts;
     page.extraction.directives = page.extraction.directives.and(directives);
-    warn(&mut page, browser_failed, context.strategy_of(&request.url) == StrategyChoice::Auto);
+    add_warnings(&mut page, browser_failed, context.strategy_of(&request.url) == StrategyChoice::Auto);
     if let Some(page_type) = page_type {
         page.classification.page_type = page_type;
     }
     Ok(Next::Write(page))
 }
 
-/// Adds the warnings `partial_content` and `needs_browser` to a page. A strategy that was spared, or gained
-/// nothing, leaves as much open as one that failed.
-fn warn(page: &mut ExtractedPage, browser_failed: bool, auto: bool) {
+/// Adds the warnings `partial_content` and `needs_browser` to a page. A skipped strategy, or one without gain, counts
+/// like a failed one.
+fn add_warnings(page: &mut ExtractedPage, browser_failed: bool, auto: bool) {
     if is_enough(page) {
         return;
     }
@@ -258,7 +260,7 @@ fn warn(page: &mut ExtractedPage, browser_failed: bool, auto: bool) {
 }
 
 /// Returns the gain of a page's strategy over the best page so far.
-fn gained(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>) -> Gain {
+fn gain_of(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>) -> Gain {
     let marks = Marks::from(&page.extraction.signals);
     match best {
         Some(best) if outweighs(page, best) => Gain::Yes(marks),
@@ -267,8 +269,8 @@ fn gained(context: &Context, page: &ExtractedPage, best: Option<&ExtractedPage>)
     }
 }
 
-/// Teaches the site's lessons by a page.
-fn teach(
+/// Updates the lessons of the site with a page.
+fn update_lessons(
     context: &Context,
     page: &ExtractedPage,
     partial: &PartialResult,
@@ -279,12 +281,15 @@ fn teach(
         return Ok(());
     }
     match (page.strategy, &partial.best) {
-        // it failed or brought little before: what the form has taught was wrong, or the page is like no other
+        // an earlier strategy failed or brought little, and the static page lacks text too: the page says nothing
+        // about its pattern
         (Strategy::Static, _) if !partial.attempts.is_empty() && !is_enough(page) => Ok(()),
-        // AMP is no first choice: only the static page names it
+        // AMP cannot be a first strategy: only the static page names the AMP page
         (Strategy::Static, _) if wanted.first() == Some(&Strategy::Amp) => Ok(()),
-        (Strategy::Static, _) => lessons.static_page(store, url, wanted.first().copied()),
-        (strategy, best) => lessons.outcome(store, url, strategy, gained(context, page, best.as_deref())),
+        (Strategy::Static, _) => lessons.learn_static_page(store, url, wanted.first().copied()),
+        (strategy, best) => {
+            lessons.learn_outcome(store, url, strategy, gain_of(context, page, best.as_deref()))
+        }
     }
 }
 
@@ -328,7 +333,7 @@ mod tests {
     fn static_fallback_of_a_failed_render_has_warnings() {
         use Strategy::{Chrome, Mobile, Static, StaticBestEffort};
         let warned = |mut page: ExtractedPage, failed, auto| {
-            warn(&mut page, failed, auto);
+            add_warnings(&mut page, failed, auto);
             (page.extraction.warnings, page.strategy)
         };
         for wants in [Chrome, Mobile, StaticBestEffort] {

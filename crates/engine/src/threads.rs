@@ -23,14 +23,14 @@ use tokio_util::sync::CancellationToken;
 /// without a pause, a poll takes a quarter of a second. All other requests would wait a quarter of a minute.
 const EVENT_INTERVAL: u32 = 8;
 
-/// Time for which a stage lets messages gather once it has handled all of them. A thread that sleeps costs its waker and itself
-/// as much as some of the work on a page.
+/// Time that a stage waits for more messages after it has handled all. A thread that sleeps costs its waker and
+/// itself as much as some of the work on a page.
 const GATHER: Duration = Duration::from_millis(4);
 /// A stage that handles more messages between two looks at an empty queue is busy. Its pauses would slow down the crawl.
 const MAX_IDLE_MESSAGES: u32 = 8;
 
-/// Builds the runtime of tasks that fetch from foreign servers. Its workers are half as many as the cores: the other work of a
-/// crawl has threads of its own, and workers wake each other.
+/// Builds the runtime of tasks that fetch from foreign servers. It has half as many workers as cores: the other work
+/// of a crawl has threads of its own, and workers wake each other.
 #[must_use]
 pub fn runtime() -> Builder {
     let mut builder = Builder::new_multi_thread();

@@ -1,5 +1,5 @@
-//! Traps in the flow: the worth of a fetched page for its pattern's account, and the error log's lines for
-//! URLs that are left out.
+//! Traps in the pipeline: the worth of a fetched page for the credit of its URL pattern, and error lines for refused
+//! URLs.
 
 use crate::{hints, stats::Stats};
 use crawl_fetch::{POOR_WORDS, PageWorth, Trap, Traps};
@@ -16,8 +16,8 @@ use url::Url;
 /// Maximum lines in the error log for the links of one page. The last line has the number of further links.
 pub const LINES_A_PAGE: usize = 20;
 
-/// Credits the accounts of a page's patterns with its worth. They are those of its URL, and of the URLs that
-/// led there by redirects, each of which paid for a fetch.
+/// Adds the worth of a page to the credit of its URL pattern. The patterns of URLs that redirected to it get it too,
+/// since each was charged for a fetch.
 pub fn learn(traps: &Traps, request: &CrawlRequest, final_url: &Url, worth: PageWorth) {
     for url in request.redirects.iter().filter_map(|url| Url::parse(url).ok()) {
         traps.learn(&url, worth);
@@ -27,17 +27,17 @@ pub fn learn(traps: &Traps, request: &CrawlRequest, final_url: &Url, worth: Page
 
 /// Classifies a page with a new text. Words of links do not count, since mazes generate them without end.
 #[must_use]
-pub fn worth(traps: &Traps, url: &Url, extraction: &Extraction, leads_on: bool) -> PageWorth {
+pub fn worth(traps: &Traps, url: &Url, extraction: &Extraction, links_new_pattern: bool) -> PageWorth {
     // A fast hash is enough: a page whose text collides with another one only loses its own worth.
     let prose = extraction.prose.unwrap_or_else(|| prose_of(&extraction.content));
-    worth_of_prose(traps, url, prose, leads_on)
+    worth_of_prose(traps, url, prose, links_new_pattern)
 }
 
-fn worth_of_prose(traps: &Traps, url: &Url, prose: Prose, leads_on: bool) -> PageWorth {
+fn worth_of_prose(traps: &Traps, url: &Url, prose: Prose, links_new_pattern: bool) -> PageWorth {
     let again = prose.words > 0 && traps.repeats(url, prose.hash);
     match () {
         () if prose.words >= POOR_WORDS && !again => PageWorth::New,
-        () if leads_on => PageWorth::LeadsOn,
+        () if links_new_pattern => PageWorth::LinksNewPattern,
         () if again => PageWorth::Duplicate,
         () => PageWorth::Poor,
     }
@@ -106,11 +106,11 @@ pub fn lines(trapped: Vec<(String, Trap)>, more: u64) -> Vec<FailedPage> {
 #[derive(Default)]
 pub struct FullHosts(Mutex<FxHashSet<HostKey>>);
 
-/// Hosts that are remembered as full; beyond that all are forgotten.
+/// Maximum remembered full hosts; beyond it all are dropped.
 const MAX_FULL_HOSTS: usize = 50_000;
 
 impl FullHosts {
-    /// Returns true if the host was not noted before.
+    /// Adds a host. Returns true if it is new.
     fn note(&self, host: &HostKey) -> bool {
         let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if hosts.len() >= MAX_FULL_HOSTS {
@@ -120,7 +120,7 @@ impl FullHosts {
     }
 }
 
-/// Counts URLs that the frontier has no room for. Returns a line for each host that is full for the first time.
+/// Counts URLs that the frontier refused. Returns a line for each host that is full for the first time.
 #[must_use]
 pub fn refused(full_hosts: &FullHosts, stats: &Stats, refused: Vec<Refused>) -> Vec<FailedPage> {
     let mut lines = Vec::new();
@@ -138,7 +138,7 @@ pub fn refused(full_hosts: &FullHosts, stats: &Stats, refused: Vec<Refused>) -> 
         if is_new {
             tracing::warn!(%host, "the host has reached {setting} in the frontier: further URLs are refused");
             let message = format!(
-                "the frontier holds as many URLs of {host} as {setting} allows: this URL and others are left out until some are \
+                "the frontier holds as many URLs of {host} as {setting} allows: this URL and others are refused until some are \
                  done, those of a sitemap in this round"
             );
             lines.push(line(first, kind, message));
@@ -196,7 +196,10 @@ mod tests {
         let long = format!("{} [session](/q/1)", "words of a page ".repeat(30));
         assert_eq!([of(7, &long), of(8, &long.replace("/1", "/2"))], [PageWorth::New, PageWorth::Duplicate]);
         let listing = Url::parse("http://h/p/9").unwrap();
-        assert_eq!(worth_of_prose(&traps, &listing, prose_of("No results."), true), PageWorth::LeadsOn);
+        assert_eq!(
+            worth_of_prose(&traps, &listing, prose_of("No results."), true),
+            PageWorth::LinksNewPattern
+        );
     }
 
     #[test]

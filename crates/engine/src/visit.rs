@@ -1,18 +1,18 @@
-//! Visit of one page by the whole pipeline, as a crawl of a single seed without links. So robots.txt,
-//! politeness, the address policy, opt-outs and redirects are those of a crawl.
+//! Visit of one page by the whole pipeline: a crawl of a single seed without links. So robots.txt, politeness, the
+//! address policy, opt-outs and redirects work as in a crawl.
 
 use crate::{
     config::{Config, Limit},
     duplicates,
     exit::Failure,
     pipeline,
-    session::{context, plant},
+    session::{context, enqueue_seeds},
     stage_error::StageError,
 };
 use crawl_fetch::{Gate, Seed};
 use crawl_model::{Frontier, Record, RunStore, Store, StoreError};
 use crawl_output::{LineRecords, Output, OutputError};
-use crawl_projects::Keeper;
+use crawl_projects::ProjectWriter;
 use crawl_store::MemoryStore;
 use serde::Deserialize;
 use std::{
@@ -27,13 +27,14 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// Share of a visit's time after which no browser is waited for. The rest is time to return the page without
-/// it.
-const FOR_BROWSERS: f64 = 0.9;
-/// Visits after which the memory of them is dropped: robots.txt of origins, and a few bytes a URL.
-const FORGET_AFTER: u32 = 1_000;
-/// Idle time after which the politeness gate forgets a host then. A visit is too short for the check of a crawl.
-const FORGET_HOSTS: Duration = Duration::from_secs(600);
+/// Share of a visit's time for the browser. The rest is for returning the page without it.
+const BROWSER_SHARE: f64 = 0.9;
+/// Visits after which the shared store is replaced. It grows by a few bytes per URL and has the robots.txt of
+/// origins.
+const VISITS_PER_STORE: u32 = 1_000;
+/// Idle time after which the politeness gate evicts a host at that time. A visit is too short for the interval of a
+/// crawl.
+const HOST_IDLE_TIME: Duration = Duration::from_secs(600);
 
 /// Error of a visit.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +49,7 @@ pub enum VisitError {
     /// The caller has ended the visit.
     #[error("the visit was cancelled")]
     Cancelled,
-    /// A setting cannot be used, or something is out of order here.
+    /// A setting cannot be used, or this machine failed.
     #[error("{0}")]
     Failed(String),
 }
@@ -65,7 +66,7 @@ impl From<StoreError> for VisitError {
     }
 }
 
-/// Visits pages, one at a time. Hosts are as left alone between two visits as within one crawl.
+/// Visits pages, one at a time. The politeness of a crawl applies across visits.
 pub struct Visitor {
     config: Config,
     patience: Duration,
@@ -80,12 +81,12 @@ struct VisitState {
 }
 
 impl VisitState {
-    /// Counts a visit, and drops the memory of earlier ones now and then.
+    /// Counts a visit. Drops the state of earlier ones every [`VISITS_PER_STORE`] visits.
     fn begin_visit(&mut self) {
-        if self.visits >= FORGET_AFTER {
+        if self.visits >= VISITS_PER_STORE {
             (self.store, self.visits) = (Arc::default(), 0);
             if let Some(gate) = &self.gate {
-                gate.evict_idle(FORGET_HOSTS);
+                gate.evict_idle(HOST_IDLE_TIME);
             }
         }
         self.visits += 1;
@@ -93,8 +94,8 @@ impl VisitState {
 }
 
 impl Visitor {
-    /// Takes the settings of a crawl. robots.txt is obeyed whatever they say, since the caller is a program.
-    /// A visit takes `patience` at most; a page that a browser has not filled by then is returned as it came.
+    /// Creates a visitor with the settings of a crawl. It always obeys robots.txt, since its caller is a program. A
+    /// visit takes at most `patience`; a page that the browser has not completed by then is returned as fetched.
     #[must_use]
     pub fn new(mut config: Config, patience: Duration) -> Self {
         let crawl = &mut config.crawl;
@@ -114,16 +115,16 @@ impl Visitor {
         drop(self.kept.lock().await);
     }
 
-    /// Fetches and extracts a page, and keeps it in a project if there is a keeper.
+    /// Fetches and extracts a page, and saves it in a project if one is given.
     ///
-    /// `stop` ends the visit and gives its place to the next one.
+    /// `stop` ends the visit, so that the next one can begin.
     ///
     /// # Errors
     /// When there is no page, with the reason and the remedy.
     pub async fn visit(
         &self,
         url: Url,
-        keeper: Option<Keeper>,
+        writer: Option<ProjectWriter>,
         group: Option<&str>,
         stop: &CancellationToken,
     ) -> Result<Record, VisitError> {
@@ -135,14 +136,14 @@ impl Visitor {
         let store = Arc::clone(&kept.store);
         let mut context = context(self.config.clone(), Arc::clone(&store) as Arc<dyn Store>)?;
         context.network.gate = kept.gate.get_or_insert_with(|| context.network.gate.clone()).clone();
-        context.records.keeper = keeper;
+        context.records.project = writer;
         store.set_project(&self.config.crawl.project, group)?;
         store.expire_leases(i64::MAX)?;
         store.begin_round()?;
         let context = Arc::new(context);
-        // the project of the keeper is a database
+        // the project of the writer is a database
         context.in_storage(|context| duplicates::open(context)).await?;
-        plant(&context, &[Seed { url, bare: false }])?;
+        enqueue_seeds(&context, &[Seed { url, bare: false }])?;
 
         let (records, errors) = (Lines::default(), Lines::default());
         let lines = LineRecords::new(Box::new(records.clone()), None);
@@ -150,7 +151,7 @@ impl Visitor {
         tokio::pin!(run);
         let start = Instant::now();
         let skip_render = &context.control.skip_render;
-        let mut done = until(start + self.patience.mul_f64(FOR_BROWSERS), stop, &mut run).await;
+        let mut done = until(start + self.patience.mul_f64(BROWSER_SHARE), stop, &mut run).await;
         if done.is_none() && !stop.is_cancelled() {
             skip_render.cancel();
             done = until(start + self.patience, stop, &mut run).await;
@@ -159,7 +160,7 @@ impl Visitor {
         let outcome = match done {
             Some(outcome) => outcome,
             None => {
-                // requests in flight are dropped, what is behind them drains
+                // requests in flight are dropped; the later stages drain
                 context.control.cancel.cancel();
                 run.await
             }
@@ -169,12 +170,12 @@ impl Visitor {
             Some(record) => record.map_err(VisitError::Failed),
             None if stop.is_cancelled() => Err(VisitError::Cancelled),
             None if !in_time => Err(VisitError::TooLong(self.patience)),
-            None => Err(VisitError::NoPage(why(&errors, &context.stats.kinds()))),
+            None => Err(VisitError::NoPage(failure_text(&errors, &context.stats.kinds()))),
         }
     }
 }
 
-/// Waits for a run, until a time and until `stop`. None: it has not ended by then.
+/// Waits for a run until `time` or `stop`. Returns `None` if it has not ended by then.
 async fn until<T>(
     time: Instant,
     stop: &CancellationToken,
@@ -188,7 +189,7 @@ async fn until<T>(
 }
 
 /// Reasons for which a page has no record and no line in the error log.
-const LEFT_OUT: [(&str, &str); 6] = [
+const SKIP_REASONS: [(&str, &str); 6] = [
     ("content_type", "its Content-Type is neither HTML, plain text nor Markdown"),
     ("sniffed_type", "its content is neither HTML, plain text nor Markdown"),
     ("attachment", "the server sends it as a download"),
@@ -197,18 +198,18 @@ const LEFT_OUT: [(&str, &str); 6] = [
     ("ai_optout", "the page or its site opts out of text mining; see crawl.respect_ai_optout"),
 ];
 
-/// The reason of a kind in words, if it is one of a page that is left out without a line in the error log.
+/// Reason for a kind of skipped page that has no line in the error log.
 #[must_use]
 pub fn left_out(kind: &str) -> Option<&'static str> {
-    LEFT_OUT.iter().find(|(of, _)| *of == kind).map(|(_, reason)| *reason)
+    SKIP_REASONS.iter().find(|(of, _)| *of == kind).map(|(_, reason)| *reason)
 }
 
-/// Kinds of errors that no setting of a visit can change.
-const OF_ROBOTS: [&str; 3] = ["robots_disallowed", "robots_unreachable", "crawl_delay"];
+/// Kinds of errors whose hint is [`ROBOTS_HINT`].
+const ROBOTS_KINDS: [&str; 3] = ["robots_disallowed", "robots_unreachable", "crawl_delay"];
 const ROBOTS_HINT: &str =
     "robots.txt holds for single pages; only a crawl, of a site of your own, takes --ignore-robots";
 
-/// Flags of a crawl that a visit lacks, and the settings in their place.
+/// Flags of a crawl that a visit lacks, with the settings that replace them.
 const AS_SETTINGS: [(&str, &str); 6] = [
     ("--contact", "fetch.contact"),
     ("--delay", "politeness.delay"),
@@ -218,16 +219,16 @@ const AS_SETTINGS: [(&str, &str); 6] = [
     ("--strategy static", "fetch.strategy = \"static\""),
 ];
 
-/// The hint for a kind of failure, as it is for a visit: it names settings in place of flags that only a crawl has.
+/// The hint of a kind of failure for a visit. It names settings instead of flags of a crawl.
 #[must_use]
 pub fn hint_for(kind: &str, hint: &str) -> String {
-    if OF_ROBOTS.contains(&kind) {
+    if ROBOTS_KINDS.contains(&kind) {
         return ROBOTS_HINT.to_owned();
     }
     AS_SETTINGS.iter().fold(hint.to_owned(), |hint, (flag, setting)| hint.replace(flag, setting))
 }
 
-/// A line of the error log, as far as it is reported.
+/// The reported fields of a line of the error log.
 #[derive(Deserialize)]
 struct ErrorSummary {
     kind: String,
@@ -235,8 +236,8 @@ struct ErrorSummary {
     hint: String,
 }
 
-/// Describes the reason why there is no record.
-fn why(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
+/// Describes why there is no record.
+fn failure_text(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
     match errors.first::<ErrorSummary>() {
         Some(Ok(ErrorSummary { kind, message, hint })) => {
             format!("{kind}: {message} ({})", hint_for(&kind, &hint))
@@ -290,12 +291,12 @@ mod tests {
     async fn idle_hosts_are_forgotten_after_many_visits() {
         let gate = Gate::new(PolitenessSettings::default());
         let mut state = VisitState { store: Arc::default(), gate: Some(gate.clone()), visits: 0 };
-        for number in 0..3 * FORGET_AFTER {
+        for number in 0..3 * VISITS_PER_STORE {
             state.begin_visit();
             let slot = gate.try_acquire(&HostKey::from_stored(format!("h{number}.test"))).ok().unwrap();
             slot.finish(SlotOutcome { status: Some(200), ..SlotOutcome::default() });
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        assert!(gate.hosts() <= 2 * FORGET_AFTER as usize, "{}", gate.hosts());
+        assert!(gate.hosts() <= 2 * VISITS_PER_STORE as usize, "{}", gate.hosts());
     }
 }

@@ -1,5 +1,4 @@
-//! Classification: the best way to fetch a page, judged from its static HTML (heuristics reference §2 and
-//! §3).
+//! Classification: the best strategy for a page, by its static HTML (heuristics reference §2 and §3).
 //!
 //! The rule table of §2 keeps its order and its confidences, but applies only to pages whose text is missing.
 //! Its signals (words of a consent banner, a framework's root element) hold for most of the web. They would
@@ -17,7 +16,7 @@ use url::Url;
 const STATIC_WORDS: u32 = 150;
 /// Minimum words of a body with content (§2). Below it, a page of which extraction kept less counts as empty.
 const SOME_WORDS: u32 = 50;
-/// Below this number of words extraction found nothing.
+/// Number of words below which extraction counts as having found nothing.
 const NO_WORDS: u32 = 10;
 /// Default of §3 for `threshold_words` of [`needs_js`]. Below it, the root of a framework makes a shell.
 pub const THRESHOLD_WORDS: u32 = 100;
@@ -25,8 +24,8 @@ pub const THRESHOLD_WORDS: u32 = 100;
 const MANY_SCRIPTS: u32 = 8;
 /// §3, signal 4: a `<noscript>` of more words than this describes content.
 const NOSCRIPT_WORDS: u32 = 20;
-/// Maximum words of a teaser before a paywall. With more words the article is present, since the meter has
-/// let us in.
+/// Maximum words of a teaser before a paywall. With more words the article is present: metered paywalls show some
+/// articles.
 const TEASER_WORDS: u32 = 400;
 
 /// Reason why a page needs JavaScript: the first signal of §3 that holds. A page with all of its text can
@@ -95,7 +94,7 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
     if extractor == Extractor::PlainText {
         return (R::PlainText, "plain text".into());
     }
-    // data is chosen because it is text; text on a page may be its frame
+    // embedded data is chosen because it is text; text in the HTML may be the page frame
     let enough = if extractor == Extractor::EmbeddedData { SOME_WORDS } else { THRESHOLD_WORDS };
     let missing = content_words < enough;
     // consent notices are not content
@@ -113,7 +112,7 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
     if content_words < SOME_WORDS
         && body_words < STATIC_WORDS
         && let Some(why) = needs_js(signals, THRESHOLD_WORDS)
-        && (content_words < NO_WORDS || shows_place(signals))
+        && (content_words < NO_WORDS || shows_container(signals))
     {
         return (R::NeedsJs, why.into());
     }
@@ -136,13 +135,13 @@ fn decide(signals: &PageSignals, content_words: u32, extractor: Extractor) -> (C
     (rule, why.into())
 }
 
-/// Returns true if extraction kept nine tenths of a short body, and nothing shows that scripts add text. Examples are entries of an API and days
-/// of a calendar. By §2 such a page is incomplete.
+/// Returns true if extraction kept nine tenths of a short body, and nothing shows that scripts add text. Examples are
+/// the entries of an API and the days of a calendar; §2 would call them incomplete.
 fn is_whole(signals: &PageSignals, content_words: u32, body_words: u32) -> bool {
     content_words >= NO_WORDS
         && 10 * content_words >= 9 * body_words
         && !signals.is_js_spa
-        && !shows_place(signals)
+        && !shows_container(signals)
         && needs_js(signals, THRESHOLD_WORDS).is_none()
 }
 
@@ -152,8 +151,9 @@ const fn is_half(content_words: u32, body_words: u32) -> bool {
     content_words >= NO_WORDS && 2 * content_words >= body_words
 }
 
-/// Returns true if the page has a root or an empty container, asks for JavaScript, or has text in its place.
-const fn shows_place(signals: &PageSignals) -> bool {
+/// Returns true if the page has a framework's root or an empty container, asks for JavaScript, or has text in a
+/// `<noscript>`.
+const fn shows_container(signals: &PageSignals) -> bool {
     signals.has_empty_root
         || signals.has_js_root
         || signals.asks_for_javascript

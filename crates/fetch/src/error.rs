@@ -88,8 +88,7 @@ pub enum FetchError {
         host: String,
         /// The resolver's words.
         reason: String,
-        /// True if the answer is that the name does not exist, or has no address. The same question gets the
-        /// same answer.
+        /// True if the answer is that the name does not exist, or has no address. A retry would get the same answer.
         is_unknown: bool,
     },
     /// No connection was made.
@@ -190,7 +189,7 @@ const UNKNOWN_NAME: [&str; 4] =
 /// Words of the TLS library for a connection that ends before the server has answered.
 const HANDSHAKE_EOF: &str = "handshake eof";
 /// Words for a certificate of an authority that a server sends as its own.
-pub(crate) const AUTHORITY: &str = "its certificate is that of an authority";
+pub(crate) const AUTHORITY: &str = "its certificate belongs to an authority";
 const NO_TLS: &str = "the server speaks no TLS at this port; write http:// if that is meant";
 
 impl FetchError {

@@ -15,15 +15,15 @@ pub const fn strategies_in_order(classification: &Classification) -> &'static [S
     }
 }
 
-/// Returns true if the result of another strategy is better than the current one: if it has more words. Words
-/// are weighted by the extractor's confidence, and by half behind a wall or in a shell. On equal text the
+/// Returns true if the result of another strategy is better than the current one, that is, if it has more words.
+/// Words are weighted by the extractor's confidence, and by half behind a wall or in a shell. On equal text the
 /// cheaper result stays.
 #[must_use]
 pub fn outweighs(new: &ExtractedPage, old: &ExtractedPage) -> bool {
-    new.extraction.content != old.extraction.content && worth(new) > worth(old)
+    new.extraction.content != old.extraction.content && weighted_words(new) > weighted_words(old)
 }
 
-fn worth(page: &ExtractedPage) -> f32 {
+fn weighted_words(page: &ExtractedPage) -> f32 {
     let behind = match page.classification.page_type {
         // scripts have run in a browser, so even a short page is complete
         PageType::JsSpa if page.strategy == Strategy::Chrome => 1.0,

@@ -75,7 +75,7 @@ impl FilterRules {
 
 /// Decision of a filter on a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum FilterDecision {
     /// Fetch it.
     Fetch,
     /// Fetch the URL only for its links.
@@ -90,7 +90,7 @@ pub enum Judgement {
     },
 }
 
-/// The rules, compiled.
+/// Compiled filter rules.
 #[derive(Debug)]
 pub struct UrlFilter {
     exclude: RegexSet,
@@ -135,26 +135,26 @@ impl UrlFilter {
 
     /// Classifies a canonical URL.
     #[must_use]
-    pub fn classify(&self, url: &Url) -> Judgement {
+    pub fn classify(&self, url: &Url) -> FilterDecision {
         if let Some(extension) = self.excluded_extension(url.path()) {
-            return Judgement::Exclude { rule: format!(".{extension}") };
+            return FilterDecision::Exclude { rule: format!(".{extension}") };
         }
         let target = &url[url::Position::BeforePath..];
         let lower = target.to_ascii_lowercase();
         if let Some(rule) = first(&self.exclude, &self.exclude_names, &lower) {
-            return Judgement::Exclude { rule };
+            return FilterDecision::Exclude { rule };
         }
         if let Some(regex) = self.user_exclude.iter().find(|regex| regex.is_match(url.as_str())) {
-            return Judgement::Exclude { rule: regex.as_str().to_owned() };
+            return FilterDecision::Exclude { rule: regex.as_str().to_owned() };
         }
         if !self.user_include.is_empty()
             && !self.user_include.iter().any(|regex| regex.is_match(url.as_str()))
         {
-            return Judgement::Exclude { rule: "matches no --include".to_owned() };
+            return FilterDecision::Exclude { rule: "matches no --include".to_owned() };
         }
         match first(&self.links_only, &self.links_only_names, &lower) {
-            Some(rule) => Judgement::LinksOnly { rule },
-            None => Judgement::Fetch,
+            Some(rule) => FilterDecision::LinksOnly { rule },
+            None => FilterDecision::Fetch,
         }
     }
 
@@ -194,7 +194,7 @@ mod tests {
         UrlFilter::new(true, &compile(include), &compile(exclude)).unwrap()
     }
 
-    fn judge(url: &str) -> Judgement {
+    fn judge(url: &str) -> FilterDecision {
         filter(&[], &[]).classify(&Url::parse(&format!("https://h{url}")).unwrap())
     }
 
@@ -224,15 +224,15 @@ mod tests {
             ("/a.PDF", ".pdf"),
             ("/a.tar.gz?download", ".gz"),
         ] {
-            assert_eq!(judge(url), Judgement::Exclude { rule: rule.into() }, "{url}");
+            assert_eq!(judge(url), FilterDecision::Exclude { rule: rule.into() }, "{url}");
         }
         for (url, rule) in
             [("/tag/x", "tag"), ("/a/categories/b", "category"), ("/about-us", "about"), ("/sitemap", "feed")]
         {
-            assert_eq!(judge(url), Judgement::LinksOnly { rule: rule.into() }, "{url}");
+            assert_eq!(judge(url), FilterDecision::LinksOnly { rule: rule.into() }, "{url}");
         }
         for url in ["/", "/story.amplified", "/v1.2/notes", "/.css", "/a.b/c", "/blog/2024/cats?page=2"] {
-            assert_eq!(judge(url), Judgement::Fetch, "{url}");
+            assert_eq!(judge(url), FilterDecision::Fetch, "{url}");
         }
     }
 
@@ -240,10 +240,10 @@ mod tests {
     fn user_expressions_match_the_whole_url() {
         let filter = filter(&["^https://h/docs/"], &["secret"]);
         let judge = |u: &str| filter.classify(&Url::parse(u).unwrap());
-        assert_eq!(judge("https://h/docs/a"), Judgement::Fetch);
+        assert_eq!(judge("https://h/docs/a"), FilterDecision::Fetch);
         assert!(
-            matches!(judge("https://h/blog/a"), Judgement::Exclude { rule } if rule.contains("--include"))
+            matches!(judge("https://h/blog/a"), FilterDecision::Exclude { rule } if rule.contains("--include"))
         );
-        assert_eq!(judge("https://h/docs/a?secret"), Judgement::Exclude { rule: "secret".into() });
+        assert_eq!(judge("https://h/docs/a?secret"), FilterDecision::Exclude { rule: "secret".into() });
     }
 }

@@ -27,7 +27,7 @@ pub use budget::ByteBudget;
 pub use classify::{THRESHOLD_WORDS, classify, needs_js};
 pub use error::{FetchError, LocalResource, Phase, refused_address};
 pub use escalation::{outweighs, strategies_in_order};
-pub use filter::{FilterError, FilterRules, Judgement, UrlFilter};
+pub use filter::{FilterDecision, FilterError, FilterRules, UrlFilter};
 pub use http::{
     AddressPolicy, AddressTurns, Answer, Attributed, Credential, Exchange, Fetched, FileCookie, HostAuth,
     HttpClient, HttpSettings, LONGEST_RETRY_AFTER, MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, Poster,
@@ -48,7 +48,7 @@ pub use sitemap::{
     parse_sitemap_until, unpack_sitemap,
 };
 pub use soft404::{ErrorPage, probe_url, says_not_found};
-pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps, same_page, url_template};
+pub use traps::{POOR_WORDS, PageWorth, Trap, TrapSettings, Traps, same_page, url_pattern};
 pub use url::{Canonicalizer, DEFAULT_MAX_URL_LENGTH, IdnForm, ParamRules, UrlRefusal};
 pub use user_agents::{browser_user_agent, default_user_agent, product_token};
 pub use xrobots::{directive, x_robots_tag};

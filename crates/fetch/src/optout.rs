@@ -145,7 +145,7 @@ impl OriginOptOuts {
     }
 }
 
-/// A location as a pattern of robots.txt (protocol, §6.1): a matching rule is one that disallows.
+/// A location as a pattern of robots.txt (protocol, §6.1): a match means that the rule disallows.
 fn pattern(location: &str) -> RuleSet {
     let line: String = location.chars().filter(|c| !c.is_control() && *c != '#').collect();
     RobotsTxt::parse(format!("user-agent: *\ndisallow: {line}").as_bytes()).rules("*")

@@ -1,9 +1,8 @@
 //! Soft 404s: error pages with the status 200.
 //!
-//! The site itself gives the evidence, by its answer to a path that cannot exist ([`probe_url`]). If it
-//! answers with an error status, it has no soft 404s. Otherwise the text of its error page is compared with
-//! other pages ([`ErrorPage::any_matches`]). Without a probe, the words of short pages decide
-//! ([`says_not_found`]).
+//! The evidence is the site's answer to a path that cannot exist ([`probe_url`]). If it answers with an error status,
+//! it has no soft 404s. Otherwise the text of its error page is compared with other pages
+//! ([`ErrorPage::any_matches`]). Without a probe, the words of short pages decide ([`says_not_found`]).
 
 use rustc_hash::{FxHashSet, FxHasher};
 use serde::{Deserialize, Serialize};
@@ -55,11 +54,11 @@ pub struct ErrorPage {
 impl ErrorPage {
     /// Creates the profile from the page's text and the requested URL, whose words the text may repeat.
     #[must_use]
-    pub fn new(text: &str, asked: &Url) -> Self {
-        Self { shingles: shingles(text, asked) }
+    pub fn new(text: &str, requested: &Url) -> Self {
+        Self { shingles: shingles(text, requested) }
     }
 
-    /// Returns true if a page's text is that of one of these error pages.
+    /// Returns true if a page's text matches one of these error pages.
     #[must_use]
     pub fn any_matches<'a>(pages: impl Iterator<Item = &'a Self>, text: &str, url: &Url) -> bool {
         let mut pages = pages.peekable();

@@ -124,7 +124,7 @@ proptest! {
         if let Ok(url) = Url::parse(&text) {
             let _ = FILTER.classify(&url);
             let _ = traps.classify(&url);
-            let _ = traps.begin(&url);
+            let _ = traps.charge_fetch(&url);
             traps.learn(&url, PageWorth::New);
             let _ = crawl_fetch::probe_url(&url, 1);
         }

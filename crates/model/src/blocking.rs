@@ -38,7 +38,7 @@ pub fn mark_async_thread() {
 /// # Panics
 /// In debug builds, on a thread that runs asynchronous tasks.
 pub fn assert_may_block(what: &str) {
-    debug_assert!(!ASYNC.get(), "{what} on a thread of asynchronous tasks: use the storage door");
+    debug_assert!(!ASYNC.get(), "{what} on a thread of asynchronous tasks: call it through `AsyncStore`");
 }
 
 #[cfg(test)]

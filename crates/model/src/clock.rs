@@ -13,15 +13,15 @@ pub trait Simulation {
     /// Milliseconds since the Unix epoch, from a clock that may be set.
     fn now_ms(&self) -> i64;
 
-    /// A monotonic moment.
+    /// Current time of a monotonic clock.
     fn instant(&self) -> Instant;
 
     /// The next random number.
     fn random(&self) -> u64;
 }
 
-/// Keeps the wall clock from going back. While the wall clock is behind, the time continues from its highest
-/// value. Stored times would otherwise lie in the future.
+/// Wall clock that never goes back. While the real one is behind, time continues from the highest value read, so that
+/// no stored time lies in the future.
 #[derive(Debug, Default)]
 struct Forward(Option<(i64, Instant)>);
 
@@ -88,19 +88,19 @@ pub fn system_time() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(now_ms()).unwrap_or(0))
 }
 
-/// A monotonic moment.
+/// Current time of a monotonic clock.
 #[must_use]
 pub fn instant() -> Instant {
     simulated(|simulation| simulation.instant()).unwrap_or_else(Instant::now)
 }
 
-/// An unpredictable number. The keys of each hasher are random.
+/// An unpredictable number. Derived from the random keys of a hasher.
 #[must_use]
 pub fn random() -> u64 {
     simulated(|simulation| simulation.random()).unwrap_or_else(|| RandomState::new().hash_one(0_u8))
 }
 
-/// A moment as RFC 3339 in UTC, with milliseconds; empty for a moment that has no such form.
+/// Time as RFC 3339 in UTC, with milliseconds; empty if it is out of range.
 #[must_use]
 pub fn rfc3339(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |t| format!("{t:.3}"))

@@ -42,8 +42,8 @@ impl Discovery {
         matches!(self, Self::Seed | Self::BareSeed)
     }
 
-    /// Returns true if a pending URL of this origin takes the origin `later`. A page URL that is named as a
-    /// sitemap or feed before its fetch is read as one.
+    /// Returns true if `later` replaces this origin of a pending URL. A URL that is linked as a page and later named
+    /// as a sitemap or feed is read as the latter.
     #[must_use]
     pub const fn is_replaced_by(self, later: Self) -> bool {
         matches!((self, later), (Self::Link | Self::Redirect | Self::Sitemap, Self::SitemapFile))

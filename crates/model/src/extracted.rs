@@ -204,9 +204,9 @@ pub struct ExtractedPage {
     pub extraction: Extraction,
     /// Canonical outgoing links, each once, for the record.
     pub outgoing: Vec<String>,
-    /// True if one of its links was new and of another URL pattern than the page.
-    #[serde(default)]
-    pub leads_on: bool,
+    /// True if one of its links was new and had another URL pattern than the page.
+    #[serde(default, rename = "leads_on")]
+    pub links_new_pattern: bool,
     /// Places in which the site opts out of mining and machine learning, by stable names.
     #[serde(default)]
     pub ai_opt_out: Vec<String>,

@@ -89,13 +89,13 @@ impl fmt::Display for UrlKey {
     }
 }
 
-/// SHA-256 of a page's whole cleaned text, as 32 bytes. The spec's prefix of 5,000 characters (heuristics §9)
-/// may only nominate; the whole text decides.
+/// SHA-256 of a whole text, as 32 bytes. The specification hashes the first 5,000 characters (heuristics §9); here
+/// the whole text decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ContentHash(pub [u8; 32]);
 
 impl ContentHash {
-    /// The hash of an unchanged text.
+    /// The hash of a text as it is, without normalization.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
@@ -162,7 +162,7 @@ impl BodyHash {
     pub fn of(body: &[u8], content_type: Option<&str>) -> Self {
         let declared = content_type.unwrap_or_default().as_bytes();
         let mut digest = Sha256::new();
-        // the length first: no byte can be moved from one to the other
+        // the length comes first, so that the two parts cannot be divided in another way
         digest.update((declared.len() as u64).to_le_bytes());
         digest.update(declared);
         digest.update(body);
@@ -176,9 +176,9 @@ fn first_half(hash: [u8; 32]) -> [u8; 16] {
     half
 }
 
-/// Version of everything that decides the result of reading a body. The upper 32 bits stand for its text:
-/// rules, settings of extraction and cleaning, program version. The lower bits stand for the choice of links
-/// to follow. The last bit is set if links are followed at all, which the depth of the page decides.
+/// Version of everything that decides the result of reading a body. The upper 32 bits are a hash of what decides the
+/// text: rules, settings of extraction and cleaning, program version. The lower bits are a hash of what decides which
+/// links are followed. The last bit is set if links are followed at all, which the depth of the page decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RulesVersion(pub i64);
 
@@ -187,7 +187,7 @@ impl RulesVersion {
     /// page. It equals no version of rules, so the next visit reads and writes the page.
     pub const UNWRITTEN: Self = Self(0);
 
-    /// Version for pages whose links are followed. The low 31 bits of `following` count.
+    /// Version for pages whose links are followed. The lowest bit of `following` is ignored.
     #[must_use]
     pub const fn new(reading: u32, following: u32) -> Self {
         Self(((reading as i64) << 32) | following as i64 | 1)

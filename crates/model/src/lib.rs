@@ -4,8 +4,8 @@
 //! expressions, no defaults. [`now_ms`] is the one clock. The crates `fetch`, `extract`, `dedup` and `store`
 //! know only this crate; `crawl` alone knows all of them.
 //!
-//! One page takes these shapes on its way: [`CrawlRequest`] → [`FetchedPage`] → [`ExtractedPage`] →
-//! [`CleanPage`] → [`Record`].
+//! A page has these types, in order: [`CrawlRequest`] → [`FetchedPage`] → [`ExtractedPage`] → [`CleanPage`] →
+//! [`Record`].
 
 mod attempt;
 mod block;

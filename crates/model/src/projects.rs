@@ -208,24 +208,23 @@ pub trait ProjectStore: Send + Sync {
     ) -> Result<bool, StoreError>;
 
     /// Similar texts of a project's pages from all runs, as
-    /// [`TextIndex::texts_like`](crate::TextIndex::texts_like) finds them; none for an unknown project. All
+    /// [`TextIndex::similar_texts`](crate::TextIndex::similar_texts) finds them; none for an unknown project. All
     /// count as texts of this round.
     ///
     /// # Errors
     /// When storage fails.
-    fn texts_like(
+    fn similar_texts(
         &self,
         project: ProjectId,
         sketch: &Sketch,
         limit: usize,
     ) -> Result<Vec<KnownText>, StoreError>;
 
-    /// Forgets a project's texts as [`TextIndex::keep_texts_made_as`](crate::TextIndex::keep_texts_made_as)
-    /// does.
+    /// Deletes a project's texts as [`TextIndex::keep_texts_of_method`](crate::TextIndex::keep_texts_of_method) does.
     ///
     /// # Errors
     /// When storage fails.
-    fn keep_texts_made_as(&self, project: ProjectId, how: &str) -> Result<bool, StoreError>;
+    fn keep_texts_of_method(&self, project: ProjectId, method: &str) -> Result<bool, StoreError>;
 
     /// Pages of a project in the order of their first arrival; none for an unknown project.
     ///

@@ -30,18 +30,18 @@ names!(
     StaticBestEffort = "static_best_effort"
 );
 
-/// Workers for which a URL waits. A browser takes seconds and a gigabyte, a plain request takes neither. So
-/// each kind of work has slots of its own.
+/// Workers for which a URL waits. A rendered page takes seconds and up to a gigabyte of memory, a plain request takes
+/// neither. So each lane has its own slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Lane {
-    /// Those that make requests.
+    /// Workers that make plain requests.
     Plain,
-    /// Those that drive a browser.
+    /// Workers that drive a browser.
     Browser,
 }
 
 impl Lane {
-    /// Both.
+    /// Both lanes.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Browser];
 
     /// Lane of a strategy; a URL without a strategy is in the plain lane.

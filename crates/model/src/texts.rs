@@ -50,7 +50,7 @@ pub trait TextIndex: Send + Sync {
     ///
     /// # Errors
     /// When storage fails.
-    fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError>;
+    fn similar_texts(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError>;
 
     /// Settles leases as [`Frontier::settle`](crate::Frontier::settle) does and adds the texts of records to
     /// the index, in order. One transaction, so that each text of the index belongs to a record.
@@ -64,10 +64,10 @@ pub trait TextIndex: Send + Sync {
         texts: &[NewText],
     ) -> Result<usize, StoreError>;
 
-    /// Stores `how`, the method that made the texts. Forgets all texts and returns true if another method
-    /// made them.
+    /// Stores the method that made the texts. If another method made the stored ones, deletes them all and returns
+    /// true.
     ///
     /// # Errors
     /// When storage fails.
-    fn keep_texts_made_as(&self, how: &str) -> Result<bool, StoreError>;
+    fn keep_texts_of_method(&self, method: &str) -> Result<bool, StoreError>;
 }

@@ -11,8 +11,7 @@ use crawl_model::{Analysis as Reading, AnalysisPage, DomainFindings, DomainPages
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Distinct blocks of a domain that are told apart in the statistics, 64 MB of hashes; beyond it `blocks_total` is a lower
-/// bound.
+/// Maximum distinct blocks of a domain in the statistics: 64 MB of hashes. Beyond it `blocks_total` is a lower bound.
 const MAX_BLOCKS_TOLD: usize = 7 << 19;
 
 /// An analysis that may begin: its parameters are within their ranges.
@@ -31,7 +30,7 @@ pub struct Analysis {
 /// Progress of an analysis, with a flag to stop it.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Domains to look at.
+    /// Number of domains to analyse.
     pub domains_total: AtomicU64,
     /// Domains done.
     pub domains_done: AtomicU64,
@@ -53,10 +52,9 @@ impl Progress {
     }
 }
 
-/// Analyses a project and keeps the result in one transaction at the end: what each domain repeats, and what
-/// remains of each page. Memory is bounded by one domain's counts and a few pages. A domain below `min_pages`
-/// is not judged: its pages keep their cleaned content, and the domain keeps the result of an earlier
-/// analysis.
+/// Analyses a project and keeps the result in one transaction at the end: the boilerplate of each domain, and the
+/// cleaned text of each page. Memory is bounded by one domain's counts and a few pages. A domain below `min_pages` is
+/// not judged: its pages keep their cleaned content, and the domain keeps the result of an earlier analysis.
 ///
 /// # Errors
 /// When storage fails, the project has gone, or it was told to stop; then everything is as it was.
@@ -94,7 +92,7 @@ pub(super) fn analyze(
     }
 }
 
-/// A domain with too few pages: nothing changes but for the findings of one that was never judged.
+/// A domain with too few pages: nothing changes, except that a domain without findings gets empty ones.
 fn keep_domain(
     store: &dyn ProjectStore,
     reading: &mut dyn Reading,

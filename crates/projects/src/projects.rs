@@ -3,12 +3,12 @@
 use crate::{
     analysis::{self, Analysis, Progress},
     error::ProjectError,
-    keeper::Keeper,
     name::check_name,
     types::{
         AnalysisParams, DomainCount, DomainStats, Paging, Project, ProjectAnalysisResult, ProjectList,
         Source, SourceFilter, SourceList,
     },
+    writer::ProjectWriter,
 };
 use crawl_dedup::{FingerprintSettings, Mode};
 use crawl_extract::PageExtractor;
@@ -17,7 +17,7 @@ use std::{str::FromStr, sync::Arc};
 use url::Url;
 use uuid::Uuid;
 
-/// Pages of text that one answer holds at most, in bytes: what a listing breaks off at.
+/// Maximum bytes of text in one answer. A listing ends there.
 const LISTING_BYTES: usize = 16 << 20;
 
 /// Parameters of an analysis that names none itself.
@@ -38,7 +38,7 @@ pub struct AnalysisSettings {
 pub struct Projects {
     store: Arc<dyn ProjectStore>,
     defaults: AnalysisSettings,
-    /// The last pass over what an analysis leaves of a page.
+    /// Extractor for the last pass over analysed pages.
     extractor: Arc<PageExtractor>,
 }
 
@@ -58,8 +58,8 @@ impl Projects {
 
     /// Keeps the record of a visit in a project.
     #[must_use]
-    pub fn keeper(&self, id: Uuid) -> Keeper {
-        Keeper::new(Arc::clone(&self.store), ProjectId(id))
+    pub fn writer(&self, id: Uuid) -> ProjectWriter {
+        ProjectWriter::new(Arc::clone(&self.store), ProjectId(id))
     }
 
     /// A project by its id, or else by its name.
@@ -171,7 +171,7 @@ impl Projects {
         Ok(found.into_iter().map(DomainStats::from).collect())
     }
 
-    /// An analysis with these parameters, the configuration's where they say nothing.
+    /// An analysis with these parameters; absent ones come from the configuration.
     ///
     /// # Errors
     /// When one is out of its range, or there is no such project, or storage fails.
@@ -210,7 +210,7 @@ impl Projects {
     }
 }
 
-/// A URL as records have it, or the text itself if it is none.
+/// The canonical form of a URL; the text itself if it is no URL.
 fn canonical(url: &str) -> String {
     Url::from_str(url).map_or_else(
         |_| url.to_owned(),

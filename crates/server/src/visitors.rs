@@ -1,5 +1,5 @@
-//! Clients of a server. Connections and requests without a token are bounded, in total and for each address.
-//! They cannot keep out those with a token.
+//! Clients of a server. Connections and requests without a token are bounded, in total and for each address. They
+//! cannot block clients with a token.
 
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 use std::{
@@ -32,7 +32,7 @@ pub struct Limits {
     pub timeout: Duration,
 }
 
-/// Open connections of a server. A new connection takes the place of the oldest one without a token, if all places are taken.
+/// Open connections of a server. If all permits are taken, a new connection replaces the oldest one without a token.
 pub struct Visitors {
     limits: Limits,
     open: Arc<Mutex<Open>>,

@@ -27,7 +27,7 @@ fn main() {
     for start in (0..pages).step_by(BATCH) {
         let texts: Vec<NewText> = (start..start + BATCH).map(text).collect();
         for text in &texts {
-            found += store.texts_like(&text.sketch, 32).unwrap().len();
+            found += store.similar_texts(&text.sketch, 32).unwrap().len();
         }
         store.settle_with_texts(&[], &[], &texts).unwrap();
         if (start + BATCH) % step < BATCH {

@@ -11,7 +11,7 @@ use std::{
 
 /// A database with the states of crawls. Its [`Display`](fmt::Display) form can be given again, and holds no password.
 pub trait Database: fmt::Debug + fmt::Display + Send + Sync {
-    /// The form in which earlier programs noted the database: it names directories of workers.
+    /// The form in which earlier versions stored the database. It names the directories of workers.
     fn earlier_form(&self) -> String;
 
     /// Opens a crawl as one of its workers, and keeps the lease of its hosts until the store is dropped. Creates
@@ -42,14 +42,14 @@ pub trait Database: fmt::Debug + fmt::Display + Send + Sync {
     /// a worker crawls. Those of both stores.
     fn copy_to(&self, crawl: &str, dir: &Path) -> Result<CopyReport, StoreError>;
 
-    /// Brings a crawl of an earlier program up to date. Returns the version before and after.
+    /// Migrates a crawl of an earlier version. Returns the version before and after.
     ///
     /// # Errors
     /// [`StoreError::Other`] when the database has no such crawl, [`StoreError::Busy`] while a worker crawls.
     fn upgrade(&self, crawl: &str) -> Result<(u32, u32), StoreError>;
 
-    /// Lets the workers of a crawl fetch URLs again that failed in a round: all of them, or those of some keys. Returns their
-    /// number. Workers need not be ended.
+    /// Requeues URLs that failed in a round: all of them, or those with the given keys. Returns their number. Workers
+    /// may run meanwhile.
     ///
     /// # Errors
     /// [`StoreError::Busy`] when another round is the current one. [`StoreError::Other`] when the database has no such crawl.
@@ -61,9 +61,9 @@ pub trait Database: fmt::Debug + fmt::Display + Send + Sync {
 pub struct CopyReport {
     /// Number of copied rows by table.
     pub rows: Vec<(&'static str, u64)>,
-    /// Rows that were damaged and left out.
+    /// Damaged rows, which were not copied.
     pub damaged: u64,
-    /// Pages that wait for a fingerprint, and are fetched again.
+    /// Held pages, which are fetched again.
     pub fetched_again: u64,
 }
 

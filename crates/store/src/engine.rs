@@ -13,9 +13,9 @@ pub trait StateStore: Store + Upkeep {}
 
 impl<T: Store + Upkeep> StateStore for T {}
 
-/// A storage engine. A place is a directory, or a URL with the scheme of an engine.
+/// A storage engine. A state is in a directory, or at a URL with the scheme of an engine.
 pub(crate) trait Engine: Sync {
-    /// Returns true if the engine stores states at this place.
+    /// Returns true if the engine stores states at this path.
     fn takes(&self, place: &Path) -> bool;
 
     /// See [`open`](crate::state::open).

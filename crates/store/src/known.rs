@@ -1,5 +1,4 @@
-//! Cache of URLs known in this round. Most links of a page are also on the page before it, and need no
-//! look-up.
+//! Cache of the URLs known in this round. Most links of a page are also on the previous page and need no look-up.
 
 use crawl_model::{Discovery, NewUrl, UrlKey};
 
@@ -28,7 +27,7 @@ struct Slot {
 /// Set-associative, exact: the whole key is compared, so a new URL never counts as known.
 pub(crate) struct KnownUrls {
     slots: Vec<Slot>,
-    /// The way to overwrite next, in any full set.
+    /// The slot to overwrite next, in any full set.
     victim: usize,
 }
 
@@ -37,16 +36,16 @@ impl KnownUrls {
         Self { slots: vec![Slot::default(); SETS * SLOTS_PER_SET], victim: 0 }
     }
 
-    /// URLs that may change the store: unknown ones, those with a shorter path, those of a sitemap, and all that
-    /// are revisited.
+    /// URLs that may change the store: unknown URLs, URLs with a shorter path, URLs of a sitemap, and all revisited
+    /// URLs.
     pub(crate) fn not_covered<'u>(&self, urls: &'u [NewUrl], revisit: Revisit) -> Vec<&'u NewUrl> {
-        let says_something = |url: &&NewUrl| {
+        let may_change = |url: &&NewUrl| {
             revisit == Revisit::Yes
                 || url.sitemap_lastmod.is_some()
                 || url.discovery == Discovery::SitemapFile
                 || !self.covers(&url.key, url.depth)
         };
-        urls.iter().filter(says_something).collect()
+        urls.iter().filter(may_change).collect()
     }
 
     /// Returns true if the URL is known and this path to it is not shorter than any before.

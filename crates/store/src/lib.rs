@@ -3,8 +3,8 @@
 //!
 //! One conformance suite (`tests/conformance`) tests all. Their common properties beyond the traits:
 //!
-//! - No query for the state of the frontier scans it: pending, waiting, leased and held URLs are counted per
-//!   host (`ledger.rs`).
+//! - Queries for the state of the frontier need no scan: pending, waiting, leased and held URLs are counted per host
+//!   (`ledger`).
 //! - Hosts take turns: [`hosts_with_pending`](crawl_model::Frontier::hosts_with_pending) returns the host
 //!   with the longest wait first. The wait begins with its first pending URL or its last lease, so no host
 //!   starves.
@@ -35,7 +35,7 @@ mod store_url;
 mod upkeep;
 mod visited;
 
-/// Engines of states in directories, by precedence. The last one takes every place.
+/// Engines of states in directories, by precedence. The last one accepts every path.
 const ENGINES: &[&dyn engine::Engine] = &[&sqlite::SqliteEngine];
 
 /// Engines of databases that several workers share. The scheme of a URL selects one.

@@ -65,7 +65,7 @@ pub fn damage_of_log(place: &Path) -> io::Result<Option<u64>> {
     engine(place).damage_of_log(place)
 }
 
-/// Checks a state for damage. No process may have it open.
+/// Checks a state for damage. No process may have the state open.
 ///
 /// # Errors
 /// When it cannot be read at all.

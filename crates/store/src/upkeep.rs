@@ -54,8 +54,8 @@ pub trait Upkeep {
     /// When storage fails.
     fn output_marks(&self) -> Result<Vec<(String, u64)>, StoreError>;
 
-    /// Settings of the current round, which all its workers share; `None` for a state of one process, and before a worker has
-    /// stored its own.
+    /// Settings of the current round, which all its workers share; `None` for a state of one process, and before a
+    /// worker has stored settings.
     ///
     /// # Errors
     /// When storage fails.
@@ -98,7 +98,7 @@ pub trait Upkeep {
         Ok(None)
     }
 
-    /// Notes a file of the output that this worker begins to write.
+    /// Adds a file of the output that this worker begins to write.
     ///
     /// # Errors
     /// When storage fails.
@@ -106,7 +106,7 @@ pub trait Upkeep {
         Ok(())
     }
 
-    /// Notes that a file of this worker is complete, with its length. A file without a record is no part any more.
+    /// Marks a file of this worker as complete, with its length. A file without records is removed from the parts.
     ///
     /// # Errors
     /// When storage fails.
@@ -122,7 +122,7 @@ pub trait Upkeep {
         Ok(Vec::new())
     }
 
-    /// Parts, and files of the output that one worker writes without parts; none for a state of one process.
+    /// All output files: parts, and single files of a worker that writes no parts. None for a state of one process.
     ///
     /// # Errors
     /// When storage fails.
@@ -138,7 +138,7 @@ pub trait Upkeep {
         Ok(Vec::new())
     }
 
-    /// Gives the hosts of this worker back at once. Every later call fails. Nothing for a state of one process.
+    /// Releases the hosts of this worker at once. Every later call fails. Does nothing for a state of one process.
     ///
     /// # Errors
     /// When storage fails.
@@ -150,13 +150,13 @@ pub trait Upkeep {
     fn abandon(&self, why: &StoreError);
 }
 
-/// Begin of the keys of [`RoundSettings`] that name files of rules.
+/// Prefix of the keys of [`RoundSettings`] that name files of rules.
 pub const RULES_KEYS: &str = "rules:";
 
-/// End of such a key for the rules that come with a program.
+/// Suffix of such a key for the built-in rules.
 pub const RULES_OF_PROGRAM: &str = "of the program";
 
-/// End of such a key for the version of a program.
+/// Suffix of such a key for the version of the program.
 pub const VERSION_OF_PROGRAM: &str = "version";
 
 /// Settings that all workers of a round share.
@@ -173,7 +173,7 @@ pub struct RoundSettings {
 /// Result of [`Upkeep::agree`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// The round has these settings, or has them from now on.
+    /// The round has these settings, or adopts them now.
     Same,
     /// Settings that differ, by key.
     Differs(Vec<SettingDifference>),
@@ -191,11 +191,11 @@ pub struct SettingDifference {
 }
 
 impl SettingDifference {
-    /// Returns true for the version of a program and the rules that come with it, which change with an upgrade.
+    /// Returns true for the version of the program and its built-in rules, which change with an upgrade.
     #[must_use]
     pub fn is_of_program(&self) -> bool {
         let end = self.key.strip_prefix(RULES_KEYS);
-        // an earlier program noted one number for all rules
+        // earlier versions stored one number for all rules
         self.key == "rules" || end.is_some_and(|end| [RULES_OF_PROGRAM, VERSION_OF_PROGRAM].contains(&end))
     }
 }
@@ -229,7 +229,8 @@ pub struct WorkerState {
     pub failed: i64,
     /// URLs that it settled in this round, with any outcome.
     pub settled: i64,
-    /// The counts of this round have a part of this worker. Parts may be negative, so sums of them may be zero.
+    /// True if the worker contributed to the counts of this round. Contributions may be negative, so their sum may be
+    /// zero.
     #[serde(skip)]
     pub has_counts: bool,
 }
@@ -281,7 +282,7 @@ pub struct HostCounts {
 }
 
 impl HostCounts {
-    /// All of them.
+    /// Number of all unsettled URLs.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.queued + self.waiting + self.leased + self.held

@@ -1,4 +1,4 @@
-//! Results of the visits to a URL, and the change of them by another visit.
+//! Results of the visits to a URL, and their update after another visit.
 
 use crawl_model::{Before, Outcome, PageHistory, Visits};
 
@@ -71,7 +71,7 @@ impl Visited {
         known.strategy = history.strategy.or(known.strategy);
     }
 
-    /// Counts a visit. Times later than it come from a wrong clock, and become its time.
+    /// Counts a visit. Stored times after the visit come from a wrong clock, and are replaced by its time.
     fn count(&mut self, at: Option<i64>, changed: bool) {
         let visits = &mut self.visits;
         if visits.first_ms.is_some() {

@@ -59,7 +59,7 @@ struct State {
     damaged: u64,
 }
 
-/// The capture that a later one with the same payload refers to.
+/// Capture to which later captures with the same payload refer.
 #[derive(Clone)]
 struct First {
     id: Uuid,
@@ -135,7 +135,7 @@ impl Archive {
         self.cpu.run(write).await.ok().flatten()
     }
 
-    /// Keeps what was decided about a page, in the order in which its shard gets pages.
+    /// Records the decision about a page, in the order in which its shard gets pages.
     ///
     /// # Errors
     /// When the archive cannot be written.
@@ -162,8 +162,8 @@ impl Archive {
         self.decision(&Decision::HostDrained { host: host.to_string() }, None)
     }
 
-    /// Writes a decision. It names its page by the capture alone: of a record with `WARC-Target-URI` pywb would show the JSON as
-    /// the newest capture of the page.
+    /// Writes a decision. It identifies its page by the capture: of a record with `WARC-Target-URI` pywb would show
+    /// the JSON as the newest capture of the page.
     fn decision(&self, decision: &Decision, about: Option<Uuid>) -> Result<(), StageError> {
         let payload = serde_json::to_vec(decision).map_err(|e| self.shared.fail(e.into()))?;
         let refers = about.map(record_id).unwrap_or_default();
@@ -180,7 +180,7 @@ impl Archive {
         self.shared.check()
     }
 
-    /// Makes everything that was kept so far durable; returns how far the present file reaches, if there is one.
+    /// Syncs everything written so far. Returns the length of the present file, if there is one.
     ///
     /// # Errors
     /// When that cannot be done, or something could not be kept.

@@ -1,4 +1,4 @@
-//! Warnings of what earlier runs have left in the folder of an archive.
+//! Warnings about files of earlier runs in the folder of an archive.
 
 use crawl_archive::Leftover;
 use std::path::{Path, PathBuf};

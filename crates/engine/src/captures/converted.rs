@@ -17,8 +17,8 @@ use std::{
 use url::Url;
 use uuid::Uuid;
 
-/// Writes the captures of inputs as one file of `folder`. Of several captures of an address the latest
-/// counts, and the last one of those without a time.
+/// Writes the captures of inputs as one file of `folder`. Of several captures of a URL the latest counts; of captures
+/// without a time, the last one.
 ///
 /// # Errors
 /// When an input cannot be read, a page has no address, or the file cannot be written.

@@ -12,7 +12,7 @@ pub(super) fn is_one_given(places: &BTreeMap<String, String>) -> bool {
     places.contains_key(MIN) != places.contains_key(MAX)
 }
 
-/// Lets the default of one interval follow the other, if only one of them is given and contradicts the default.
+/// Adjusts the default of one interval if only the other is set and contradicts it.
 pub(super) fn follow(config: &Config, places: &BTreeMap<String, String>, merged: &mut Table) {
     if config.recrawl.min_age <= config.recrawl.max_age {
         return;

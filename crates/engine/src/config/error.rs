@@ -51,7 +51,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 pub struct ConfigErrors {
     /// The first 20 errors.
     pub shown: Vec<ConfigError>,
-    /// Number of those that are not shown.
+    /// Number of further errors that are not shown.
     pub more: usize,
 }
 

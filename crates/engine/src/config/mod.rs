@@ -376,7 +376,7 @@ impl Merge {
         }
     }
 
-    /// Reports a key that is no setting: it was moved, or is none of the known ones.
+    /// Reports a key that is no setting: it was moved, or does not exist.
     fn unknown_key(&mut self, file: &SourceFile, full: &str, at: Option<usize>, known: &Table) {
         let name = full.rsplit('.').next().unwrap_or(full);
         let elsewhere = self.section_of(name).map(|section| format!("{section}.{name}"));

@@ -127,7 +127,7 @@ pub enum Emit {
     All,
 }
 
-/// Treatment of pages whose site does not say, for now, if it opts out of mining.
+/// Treatment of pages whose opt-out files are unreachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -149,7 +149,7 @@ pub enum StrategyChoice {
     Static,
     /// One request with the headers of a mobile client.
     Mobile,
-    /// The AMP page where there is one.
+    /// The AMP page, if there is one.
     Amp,
     /// A browser for every page.
     Chrome,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use std::{collections::BTreeMap, time::Duration};
 use toml::Value;
 
-/// Settings of the hosts that a pattern matches. An absent one is that of the run.
+/// Settings of the hosts that a pattern matches. Absent settings are those of the run.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SiteSection {
@@ -187,7 +187,7 @@ pub fn parse_seed_object(line: &str) -> Result<(String, Option<SiteSection>), St
     Ok((url, Some(table.into_section(Vec::new())?)))
 }
 
-/// The tables `[[site]]`, an empty list if there is none.
+/// The tables `[[site]]`; an empty list without one.
 pub(super) fn sites<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SiteSection>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Array(items) => items

@@ -18,7 +18,7 @@ impl Limit {
         self.0.is_none_or(|limit| count < limit)
     }
 
-    /// The limit as a number; the largest there is where there is none.
+    /// The limit as a number; the maximum without a limit.
     #[must_use]
     pub fn or_max(self) -> u64 {
         self.0.unwrap_or(u64::MAX)
@@ -144,7 +144,7 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
     parse_duration(&duration_text(deserializer)?).map_err(D::Error::custom)
 }
 
-/// The text of a duration. A bare number is one too, so that its error names the missing unit.
+/// The text of a duration. A bare number is accepted here, so that its error names the missing unit.
 fn duration_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::String(text) => Ok(text),

@@ -15,7 +15,7 @@ use crawl_model::{
 };
 use url::Url;
 
-/// Extracts a page of an archive again. The crawl's decisions about it stay.
+/// Extracts a page of an archive again. The decisions of the crawl about it stay.
 ///
 /// # Errors
 /// When the evidence of its site cannot be read.
@@ -57,7 +57,7 @@ pub fn again(
         ai_opt_out,
         captured: Some(page.capture),
         kept_body,
-        leads_on: false,
+        links_new_pattern: false,
         outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
         classification,
         attempts: page.attempts,
@@ -66,11 +66,11 @@ pub fn again(
     })
 }
 
-/// Classifies a page; its type stays where another form of the page has decided it.
+/// Classifies a page. The type of a page from another strategy than the static one stays.
 fn classify(extraction: &Extraction, url: &Url, strategy: Strategy, page_type: PageType) -> Classification {
     let mut classification =
         crawl_fetch::classify(&extraction.signals, url, extraction.word_count, extraction.extractor);
-    // the static form has decided that, and may be another capture
+    // the static page decided the type, and may be another capture
     if !matches!(strategy, Strategy::Static | Strategy::StaticBestEffort) {
         classification.page_type = page_type;
     }
@@ -83,7 +83,7 @@ pub fn reclassify(page: &mut ExtractedPage) {
         classify(&page.extraction, &page.final_url, page.strategy, page.classification.page_type);
 }
 
-/// Extracts a page by the evidence of its site. Returns its body if more pages may show that its content was
+/// Extracts a page by the evidence of its site. Returns its body too if later pages may show that its content was
 /// missed.
 pub(super) fn by_site(
     context: &Context,
@@ -104,9 +104,9 @@ pub(super) fn by_site(
     Ok((extraction, if is_kept { kept_body::keep(input, is_doubtful) } else { None }))
 }
 
-/// Facts about a page beside its extraction.
+/// Facts about a page besides its extraction.
 pub(super) struct Known {
-    /// The canonical URL that it is known by.
+    /// Canonical URL that identifies the page.
     pub(super) url: Url,
     pub(super) body_hash: Option<BodyHash>,
     pub(super) ai_opt_out: Vec<String>,
@@ -139,7 +139,7 @@ pub(super) fn extracted_page(
         ai_opt_out,
         captured: page.captured,
         kept_body,
-        leads_on: found.leads_on,
+        links_new_pattern: found.links_new_pattern,
         outgoing: if context.config.output.links { found.outgoing } else { Vec::new() },
         classification,
         attempts: Vec::new(),

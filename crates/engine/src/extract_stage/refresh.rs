@@ -9,10 +9,10 @@ use crawl_model::{CrawlRequest, Discovery, Extraction, FetchedPage, HostKey, Lin
 use std::collections::HashSet;
 use url::Url;
 
-/// Maximum words of a page that only leads to another one. A longer one has a text of its own.
+/// Maximum words of a page that only refers to another one. A longer page has a text of its own.
 const MAX_WORDS: u32 = 50;
 
-/// Adds the URL of a `Refresh` header, which browsers obey as the meta element of that name.
+/// Adds the URL of a `Refresh` header, which browsers obey like the meta element.
 pub(super) fn add(page: &FetchedPage, extraction: &mut Extraction) {
     let target = page.headers.get("refresh").and_then(crawl_extract::refresh_target);
     let Some(mut url) = target.and_then(|target| page.final_url.join(target).ok()) else { return };
@@ -43,7 +43,8 @@ pub(super) fn add_header_links(page: &FetchedPage, extraction: &mut Extraction) 
     extraction.links.sort_by_key(|link| link.kind == LinkKind::Translation);
 }
 
-/// URL to which a seed without a text of its own leads. Its host belongs to the scope, as that of a redirect.
+/// Target of the refresh of a seed without a text of its own. Its host belongs to the scope, like the target of a
+/// redirect.
 pub(super) fn of_seed(request: &CrawlRequest, extraction: &Extraction) -> Option<Url> {
     if !request.discovery.is_seed() || extraction.word_count > MAX_WORDS {
         return None;
@@ -52,7 +53,8 @@ pub(super) fn of_seed(request: &CrawlRequest, extraction: &Extraction) -> Option
     Url::parse(&target.url).ok()
 }
 
-/// Gives the page to which a seed leads the depth of the seed, as the target of its redirect. The depth of further ones counts.
+/// Gives the target of a seed's refresh the depth of the seed, like the target of a redirect. Targets of other pages
+/// are one level deeper.
 pub(super) fn keep_depth(context: &Context, request: &CrawlRequest, target: &Url, found: &mut Discovered) {
     let links = &context.admission.links;
     let target = links.canonical(target);
@@ -70,8 +72,8 @@ pub(super) fn keep_depth(context: &Context, request: &CrawlRequest, target: &Url
     }
 }
 
-/// Removes the validators of a seed that leads to another host, and returns true for such a page. The scope is that of a
-/// round: an answer that the page has not changed would not extend it.
+/// Removes the validators of a seed whose refresh targets another host, and returns true for it. Each round must read
+/// the page to extend its scope, so it must not be answered with 304.
 pub(super) fn forget_validators(page: &mut FetchedPage, extraction: &Extraction) -> bool {
     let target = of_seed(&page.request, extraction);
     let leads_out = target.is_some_and(|target| target.host_str() != page.final_url.host_str());

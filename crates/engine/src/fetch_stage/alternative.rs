@@ -95,7 +95,7 @@ impl Visit<'_> {
             }
         }
         if config.crawl.ai_optout_files {
-            match opt_outs.learn(network, &origin, policy, &mut None).await {
+            match opt_outs.files(network, &origin, policy, &mut None).await {
                 Ok(files) => self.alternative_opt_outs = Some(files),
                 Err(OptOutsUnknown::Wait(wait)) => {
                     return self.requeue(spread(wait), self.request.attempt).await.map(Some);

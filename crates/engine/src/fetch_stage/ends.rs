@@ -14,14 +14,14 @@ use crawl_model::{Discovery, FailedPage, HostKey, Outcome, PageHistory, Stage, n
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Ends of seeds whose pages have other URLs.
-const LEADS_ON: [&str; 3] = ["redirected", "https_unreachable", "sitemap_seed"];
-/// Pause of a URL whose site has as many pages in flight as its limit leaves.
+/// Kinds of ends of a seed whose page has another URL.
+const SEED_MOVED_KINDS: [&str; 3] = ["redirected", "https_unreachable", "sitemap_seed"];
+/// Delay of a URL whose site has as many pages in flight as its limit allows.
 const SITE_PAUSE: Duration = Duration::from_secs(2);
 
 impl Visit<'_> {
-    /// The end of a URL whose site has no page left, or another turn if pages in flight may turn out to be none.
-    pub(super) async fn end_without_claim(mut self, refusal: ClaimRefusal) -> Result<Answer, StageError> {
+    /// Ends a URL whose site has reached its page limit. Requeues it while pages in flight may still fail.
+    pub(super) async fn end_at_site_limit(mut self, refusal: ClaimRefusal) -> Result<Answer, StageError> {
         self.give_back_slot();
         match refusal {
             ClaimRefusal::Full => Ok(self.end(Outcome::Skipped, "site_limit", None)),
@@ -38,13 +38,13 @@ impl Visit<'_> {
     /// The end of a URL whose host gets no further request in this run.
     pub(super) fn end_for_given_up_host(&self) -> Answer {
         let Some(left) = self.remaining_pause() else {
-            let message = "the host did not answer again and again; its other URLs are not tried in this run";
+            let message = "the host repeatedly did not answer; its other URLs are not tried in this run";
             return self.fail(Stage::Fetch, "host_dead", None, message.to_owned());
         };
         let until = now_ms().saturating_add(i64::try_from(left.as_millis()).unwrap_or(i64::MAX));
         let message = format!(
-            "the host asks not to be asked again before {}, which is more than politeness.max_retry_after from when it \
-             said so; its URLs are not tried in this run",
+            "the host blocks requests until {} by Retry-After, which is longer than politeness.max_retry_after; its \
+             URLs are not tried in this run",
             rfc3339(until)
         );
         self.fail(Stage::Fetch, "retry_after", None, message)
@@ -81,9 +81,9 @@ impl Visit<'_> {
         Ok(Answer::Finished(Finished::Failed(Box::new(failed), self.history(status))))
     }
 
-    /// Gives the URL back after a failure of this machine: the attempt does not count, and all requests pause.
+    /// Requeues the URL after a failure of this machine: the attempt does not count, and all requests pause.
     pub(super) async fn requeue_after_local_failure(&self, error: &FetchError) -> Result<Answer, StageError> {
-        // before the run can end, so that the URL is pending at once
+        // requeued before the run can end, so that the URL is pending
         let met = self.context.network.outage.on_error(error);
         let pause = met.as_ref().copied().unwrap_or_default();
         self.context.network.gate.pause(pause);
@@ -103,10 +103,10 @@ impl Visit<'_> {
                 && self.context.admission.sitemaps.origin(request).1)
     }
 
-    /// A bare host that cannot be reached by https is tried by http.
+    /// Tries http for a bare host that is not reachable by https.
     pub(super) async fn fall_back_to_http(&self, unreachable: bool) -> Result<Option<Answer>, StageError> {
         let request = &self.request;
-        // of another form of the page it says nothing
+        // a failure of the AMP or mobile page says nothing about https
         if self.was_tried
             || !(unreachable && request.discovery == Discovery::BareSeed && request.url.scheme() == "https")
         {
@@ -139,7 +139,7 @@ impl Visit<'_> {
             outcome,
             kind,
             history: self.history(status),
-            seed: seed_of(&self.request).filter(|_| !LEADS_ON.contains(&kind)),
+            seed: seed_of(&self.request).filter(|_| !SEED_MOVED_KINDS.contains(&kind)),
         })
     }
 
@@ -179,7 +179,7 @@ impl Visit<'_> {
     }
 }
 
-/// A pause made up to a quarter longer, so that URLs that failed together do not come back together.
+/// Lengthens a pause by a random part of up to a quarter, so that URLs that failed together do not retry together.
 pub(super) fn spread(pause: Duration) -> Duration {
     let random = u32::try_from(random() >> 32).unwrap_or_default();
     pause.mul_f64(1.0 + f64::from(random) / f64::from(u32::MAX) / 4.0)

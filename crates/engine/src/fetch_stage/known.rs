@@ -45,8 +45,8 @@ impl Visit<'_> {
         Answer::Finished(revisit::unchanged(self.context, self.request.clone(), history))
     }
 
-    /// Handles a page of an earlier round that answers 404 or 410. It is requested once more after a pause,
-    /// by this run or the next, and gone if the answer is the same. `None` for other URLs and answers.
+    /// Handles a page of an earlier round that answers 404 or 410. This run or the next requests it again after a
+    /// pause. It counts as gone if the answer is the same. `None` for other URLs and answers.
     pub(super) async fn missing(&self, status: Option<u16>) -> Result<Option<Answer>, StageError> {
         let (Some(status @ (404 | 410)), Some(before)) = (status, self.request.before.as_deref()) else {
             return Ok(None);

@@ -1,5 +1,4 @@
-//! Permission to fetch a URL. robots.txt and the files about mining are those of its origin, and asked for
-//! before it.
+//! Permission to fetch a URL: robots.txt and the opt-out files of its origin, which are fetched first.
 
 use super::{Answer, Visit, ends::spread};
 use crate::{
@@ -15,16 +14,16 @@ use crawl_fetch::{HostSlot, RetryCause, RobotsPolicy, SlotOutcome};
 use crawl_model::{HostKey, Origin, Stage, now_ms};
 use std::{sync::Arc, time::Duration};
 
-/// Pause of a day or more (it is read no further), by which a robots.txt disallows all: waiting is useless.
+/// Crawl-delay from which a robots.txt counts as disallowing all. The parser cuts longer delays to this one.
 const LONGEST_CRAWL_DELAY: Duration = Duration::from_secs(86_400);
 
 impl Visit<'_> {
-    /// Finds the host's address before the first request to it, for hosts on one address share a limit. If
-    /// the address has no turn now, the URL waits its turn again, with the address known.
+    /// Resolves the host's address before the first request to it, since hosts on one address share a limit. If the
+    /// address has no turn now, the URL is requeued with the address known.
     pub(super) async fn locate(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
         let Network { client, gate, .. } = &self.context.network;
-        if !gate.wants_address(&host) {
+        if !gate.needs_address(&host) {
             return Ok(None);
         }
         let located = client.locate(&self.request.url).await;
@@ -44,8 +43,8 @@ impl Visit<'_> {
         }
     }
 
-    /// Checks robots.txt. `None` permits the request. If fetching the file used up the host's time, the URL waits its
-    /// turn again.
+    /// Checks robots.txt. `None` permits the request. If fetching the file used up the host's slot, the URL is
+    /// requeued.
     pub(super) async fn ask_robots(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
@@ -56,7 +55,7 @@ impl Visit<'_> {
         if let Some(delay) = policy.crawl_delay() {
             let cut = gate.set_crawl_delay(&host, delay);
             if follow_up.is_some() {
-                // before a page is asked for: another process may take the host at any time
+                // before a page is requested: another process may take the host over at any time
                 let (host, pause) = (host.clone(), gate.delay(&host));
                 storage.call(move |store| store.note_pause(&host, pause)).await?;
             }
@@ -69,15 +68,16 @@ impl Visit<'_> {
         if policy.is_unreachable() {
             return self.robots_unreachable(&looked.robots).await.map(Some);
         }
-        // done for any end of this URL, since no other URL gets this claim of the origin
+        // done however this URL ends, since no other URL gets the origin's follow-up
         if follow_up.is_some()
             && self.context.config.crawl.sitemaps
             && self.context.admission.links.in_scope(&self.request.url)
         {
             let (looked, url) = (Arc::clone(&looked.robots), self.request.url.clone());
-            let plant =
-                move |context: &Arc<Context>| sitemaps::plant(context, looked.policy.sitemaps(), &url);
-            self.log_failures(self.in_storage(plant).await?).await?;
+            let enqueue_of_robots = move |context: &Arc<Context>| {
+                sitemaps::enqueue_of_robots(context, looked.policy.sitemaps(), &url)
+            };
+            self.log_failures(self.in_storage(enqueue_of_robots).await?).await?;
         }
         follow_up.into_iter().for_each(RobotsFollowUp::done);
         if let Some(answer) = self.forbidden(policy, &origin) {
@@ -87,8 +87,7 @@ impl Visit<'_> {
         self.another_turn(&host).await
     }
 
-    /// Puts the URL back for another turn if the slot went to one of the host's files, or was given back
-    /// meanwhile.
+    /// Requeues the URL if the slot was used for one of the host's files, or was given back.
     async fn another_turn(&self, host: &HostKey) -> Result<Option<Answer>, StageError> {
         if self.slot.is_none() && !self.context.network.gate.delay(host).is_zero() {
             return self.requeue(Duration::ZERO, self.request.attempt).await.map(Some);
@@ -115,8 +114,8 @@ impl Visit<'_> {
         None
     }
 
-    /// The same for where a redirect has led that stays on the page: its rules are those of another URL.
-    pub(super) async fn forbidden_here(&self) -> Result<Option<Answer>, StageError> {
+    /// Checks robots.txt for the target of a redirect to the same page, whose URL other rules may match.
+    pub(super) async fn forbidden_after_redirect(&self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url).filter(|_| self.context.config.crawl.obey_robots)
         else {
             return Ok(None);
@@ -130,8 +129,8 @@ impl Visit<'_> {
         Ok(self.forbidden(&looked.robots.policy, &origin))
     }
 
-    /// Checks the origin's opt-outs. `None` permits the request. If fetching the files used up the host's time, the URL
-    /// waits its turn again.
+    /// Checks the origin's opt-outs. `None` permits the request. If fetching the files used up the host's slot, the
+    /// URL is requeued.
     pub(super) async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
@@ -143,8 +142,8 @@ impl Visit<'_> {
             false => None,
         };
         let policy = looked.as_ref().map(|looked| &looked.robots.policy);
-        // a page that has to wait lets its turn pass, so that a host in trouble is not asked for one after the other
-        match opt_outs.learn(network, &origin, policy, &mut self.slot).await {
+        // a page that has to wait gives up its turn, so that a failing host does not get one request per page
+        match opt_outs.files(network, &origin, policy, &mut self.slot).await {
             Ok(files) => self.opt_outs = Some(files),
             Err(OptOutsUnknown::Wait(wait)) => {
                 return self.requeue(spread(wait), self.request.attempt).await.map(Some);
@@ -156,13 +155,12 @@ impl Visit<'_> {
         self.another_turn(&host).await
     }
 
-    /// Fails or retries a URL without a robots.txt: nothing is allowed then (RFC 9309 §2.3.1.4). A host
-    /// without a connection has none for its pages either: the reason is then the host's, not that of its
-    /// robots.txt.
+    /// Fails or retries a URL whose robots.txt is unreachable: nothing is allowed then (RFC 9309 §2.3.1.4). If the
+    /// host itself is unreachable, the failure names the host, not robots.txt.
     pub(super) async fn robots_unreachable(&self, robots: &Robots) -> Result<Answer, StageError> {
         if let Some(error) = &robots.error {
             let answer = self.failed(error, None, None).await?;
-            return Ok(if error.is_unreachable() { answer } else { of_robots(answer) });
+            return Ok(if error.is_unreachable() { answer } else { as_robots_failure(answer) });
         }
         if self.remaining_pause().is_some() {
             return Ok(self.end_for_given_up_host());
@@ -180,8 +178,8 @@ impl Visit<'_> {
     }
 }
 
-/// Names robots.txt in the failure of its request, which is that of a page.
-fn of_robots(mut answer: Answer) -> Answer {
+/// Changes the failure of a page into one of robots.txt.
+fn as_robots_failure(mut answer: Answer) -> Answer {
     if let Answer::Finished(Finished::Failed(failed, _)) = &mut answer
         && failed.stage == Stage::Fetch
     {

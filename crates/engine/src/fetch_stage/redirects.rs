@@ -39,7 +39,7 @@ impl Visit<'_> {
         }
         if same_page(&self.request.url, &to) {
             // the target is a URL of its own, which pays when it is fetched
-            self.payment.pay_back();
+            self.charge.refund();
         }
         if back {
             let message = format!("a redirect leads back to {to}; the page may need cookies");

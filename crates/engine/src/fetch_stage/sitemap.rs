@@ -14,8 +14,8 @@ const JSON: [&str; 2] = ["application/json", "text/json"];
 const GZIP: [&str; 3] = ["application/gzip", "application/x-gzip", "application/octet-stream"];
 
 impl Visit<'_> {
-    /// Returns true if a seed that is no page may be a sitemap or feed, whose URLs the user means. It is then asked for once more, since
-    /// the answer was not read to its end.
+    /// Returns true if a seed that is no page may be a sitemap or feed, whose URLs the user means. It is then
+    /// requested again, since the answer was not read completely.
     pub(super) fn names_pages(&self, kind: SkipKind, content_type: Option<&str>) -> bool {
         let content_type = content_type.unwrap_or_default();
         let path = self.request.url.path();
@@ -78,7 +78,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Writes lines into the error log for what was left out on the way.
+    /// Writes error lines for omitted files and URLs.
     pub(super) async fn log_failures(&self, lines: Vec<FailedPage>) -> Result<(), StageError> {
         for line in lines {
             let line = Finished::Failed(Box::new(line), Box::default());

@@ -22,12 +22,13 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 use url::Url;
 
-/// Maximum wait of a page, which keeps its place, for other pages of its URL pattern to teach the strategy.
+/// Maximum time that a page keeps its permit and waits until another page of its URL pattern shows which strategy
+/// works.
 const MAX_LESSON_WAIT: Duration = Duration::from_secs(2);
-/// Time for which it waits then without a place.
-const LATER: Duration = Duration::from_secs(1);
-/// Times that a page is rendered again whose browser was lost.
-const RENDERED_AGAIN: u32 = 2;
+/// Delay of its requeue after that.
+const LESSON_RETRY_DELAY: Duration = Duration::from_secs(1);
+/// Maximum number of times that a page is rendered again after its browser was lost.
+const MAX_RENDER_RETRIES: u32 = 2;
 
 impl Visit<'_> {
     /// Chooses the strategy of a URL for which nothing was tried yet. Returns an answer if the URL is not to
@@ -43,7 +44,7 @@ impl Visit<'_> {
                 }
                 Some(FirstStep::Wait) | None => {
                     self.give_back_slot();
-                    return self.requeue(LATER, self.request.attempt).await.map(Some);
+                    return self.requeue(LESSON_RETRY_DELAY, self.request.attempt).await.map(Some);
                 }
             },
             (None, StrategyChoice::Chrome) => Some(Strategy::Chrome),
@@ -51,9 +52,9 @@ impl Visit<'_> {
             (None, StrategyChoice::Static | StrategyChoice::Amp) => None,
             (given, _) => given,
         };
-        // what a form has taught may have been unlearnt while the URL waited
+        // the strategy learned for the pattern may have changed while the URL waited
         let chosen = match chosen {
-            Some(Strategy::Chrome) if !self.was_tried && !self.still_wants_browser().await? => None,
+            Some(Strategy::Chrome) if !self.was_tried && !self.still_needs_browser().await? => None,
             chosen => chosen,
         };
         self.request.strategy = chosen;
@@ -81,7 +82,7 @@ impl Visit<'_> {
         }
     }
 
-    async fn still_wants_browser(&self) -> Result<bool, StageError> {
+    async fn still_needs_browser(&self) -> Result<bool, StageError> {
         if self.context.strategies.browser.unavailable().is_some() {
             return Ok(false);
         }
@@ -96,15 +97,15 @@ impl Visit<'_> {
         }
     }
 
-    /// No request is made: the next URL of the host need not wait for it.
+    /// Returns the slot unused, so that the next URL of the host need not wait.
     pub(super) fn give_back_slot(&mut self) {
         if let Some(slot) = self.slot.take() {
             slot.give_back();
         }
     }
 
-    /// A slot for a navigation, at its turn at the address.
-    async fn turn_of_browser(&mut self) -> Result<HostSlot, FetchError> {
+    /// A slot for a navigation, after the turn at the address.
+    async fn acquire_browser_slot(&mut self) -> Result<HostSlot, FetchError> {
         let slot = self.take_slot().await?;
         match self.context.network.client.turn(&self.request.url).await {
             Ok(()) => Ok(slot),
@@ -122,22 +123,23 @@ impl Visit<'_> {
             return self.not_rendered(&RenderError::Closed).await;
         }
         let mut admission = self.context.network.budget.admit().await;
-        let slot = match self.turn_of_browser().await {
+        let slot = match self.acquire_browser_slot().await {
             Ok(slot) => slot,
             Err(error) => return self.failed(&error, None, None).await,
         };
         let started_at_ms = now_ms();
         let requested = self.context.admission.links.canonical(&self.request.url);
-        // the page itself may be loaded again; another is for the frontier to allow
-        // the browser keeps it with its tab: with the context in it, which has the browser, neither would ever be dropped
+        // the page may be loaded again; any other page is the decision of the frontier. The tab keeps this closure, so it
+        // must not hold the context, which owns the browser.
         let (canonicalizer, page) = (self.context.admission.links.canonicalizer().clone(), requested.clone());
         let is_page = move |to: &Url| canonicalizer.canonical(to) == page;
         let headers = self.context.network.client.own_headers(&self.request.url);
-        let by_form = !self.was_tried && self.context.strategy_of(&self.request.url) == StrategyChoice::Auto;
+        let by_pattern =
+            !self.was_tried && self.context.strategy_of(&self.request.url) == StrategyChoice::Auto;
         let rendered = tokio::select! {
             biased;
             () = self.context.control.skip_render.cancelled() => Err(RenderError::Closed),
-            rendered = self.context.strategies.browser.render(&self.request.url, headers, by_form, is_page) => rendered,
+            rendered = self.context.strategies.browser.render(&self.request.url, headers, by_pattern, is_page) => rendered,
         };
         slot.finish(outcome(&rendered).of_url(&self.request.url));
         let wire_bytes = &self.context.stats.wire_bytes;
@@ -167,7 +169,7 @@ impl Visit<'_> {
             return Ok(self.end(Outcome::Skipped, skipped.name(), status));
         }
         let strategy =
-            if self.needed_no_browser(&mut rendered).await { Strategy::Static } else { Strategy::Chrome };
+            if self.use_document_as_sent(&mut rendered).await { Strategy::Static } else { Strategy::Chrome };
         admission.holds(rendered.html.len() as u64);
         let guard = Some(admission.complete(rendered.html.len() as u64));
         let mut page =
@@ -182,11 +184,12 @@ impl Visit<'_> {
     /// Returns true if a page that its URL pattern has sent to the browser has its text in the document as it
     /// was sent. That document then is the page, as a plain request would bring it, and the browser's result
     /// is dropped.
-    async fn needed_no_browser(&self, rendered: &mut Rendered) -> bool {
+    async fn use_document_as_sent(&self, rendered: &mut Rendered) -> bool {
         let Some(sent) = rendered.as_sent.take().filter(|_| is_html(rendered)) else { return false };
         let (context, url) = (Arc::clone(self.context), rendered.document.clone());
         let known_as = context.admission.links.canonical(&url);
-        // no permit: the extraction stage may hold the only one until this page comes; there are no more such pages than tabs
+        // takes no permit: the extraction stage may hold the only one until this page arrives; the tabs bound such
+        // pages
         let looked_at = self.context.compute.cpu.run(move || {
             let input = Input::new(sent.as_bytes()).with_url(&url).with_content_type(HTML);
             let extractor = context.reading.extractors.of(HostKey::of(&known_as).as_ref());
@@ -194,7 +197,7 @@ impl Visit<'_> {
             let found = classify(&extraction.signals, &known_as, extraction.word_count, extraction.extractor);
             (found.strategy == Strategy::Static).then_some(sent)
         });
-        // one that cannot be extracted as it was sent is the browser's
+        // a document that cannot be extracted as sent stays the browser's
         let Ok(Some(sent)) = looked_at.await else { return false };
         rendered.url = rendered.document.clone();
         (rendered.html, rendered.truncated) = (sent, false);
@@ -236,9 +239,9 @@ impl Visit<'_> {
                 return self.requeue(spread(pause), attempts).await;
             }
         }
-        // the others of a page are its own doing
+        // other errors are the fault of the page
         let lost = matches!(error, RenderError::BrowserLost(_) | RenderError::Launch { .. });
-        if lost && attempts <= RENDERED_AGAIN && self.context.strategies.browser.unavailable().is_none() {
+        if lost && attempts <= MAX_RENDER_RETRIES && self.context.strategies.browser.unavailable().is_none() {
             tracing::info!(url = %self.request.url, %error, "will be rendered again");
             return self.requeue(Duration::ZERO, attempts).await;
         }
@@ -247,8 +250,8 @@ impl Visit<'_> {
         Ok(Answer::Finished(Finished::Failed(Box::new(failed), self.history(None))))
     }
 
-    /// The page's script, or its server when a browser asks, leads to another page. That is a URL of its own, as what a
-    /// refresh in the page names.
+    /// Handles a navigation to another page, by a script or by the answer to the browser. The target is a separate
+    /// URL, like that of a refresh.
     async fn navigated_away(&mut self, to: &Url, status: u16) -> Result<Answer, StageError> {
         if !self.was_tried {
             let requested = self.request.url.clone();
@@ -279,8 +282,7 @@ impl Visit<'_> {
         Ok(self.fail(Stage::Fetch, "navigation", Some(status), format!("the page's script leads to {to}")))
     }
 
-    /// Attaches the guard of a page on trial to its body, so that it ends when the page has taught, or was
-    /// dropped.
+    /// Attaches the guard of a trial page to its body. The trial ends when the body is dropped.
     pub(super) fn on_trial(guard: Option<TrialGuard>, mut page: Box<FetchedPage>) -> Box<FetchedPage> {
         if let Some(guard) = guard {
             let body = page.body.guard.take();
@@ -303,8 +305,8 @@ fn outcome(rendered: &Result<Rendered, RenderError>) -> SlotOutcome {
     SlotOutcome { status, retry_after, unanswered, ..SlotOutcome::default() }
 }
 
-/// Returns true if the document of a browser came as HTML. Plain text and XML are shown as documents that it
-/// makes of them.
+/// Returns true if the document of a browser came as HTML. The browser shows plain text and XML as documents of its
+/// own.
 fn is_html(rendered: &Rendered) -> bool {
     let declared = rendered.headers.iter().find(|(name, _)| name == "content-type");
     declared.is_none_or(|(_, value)| {
@@ -318,7 +320,7 @@ fn retry_after(rendered: &Rendered) -> Option<Duration> {
     parse_retry_after(value)
 }
 
-/// Makes a page like any other of the document that a browser showed or was sent.
+/// Converts a rendered document to a fetched page.
 fn page_of(
     request: CrawlRequest,
     rendered: Rendered,

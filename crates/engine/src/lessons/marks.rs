@@ -3,7 +3,7 @@
 use crawl_model::PageSignals;
 use serde::{Deserialize, Serialize};
 
-/// Traces of the program that made a page, as the browser had it at the end.
+/// Signs of the framework in a rendered page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
     /// A framework, or the element that one fills.
@@ -13,7 +13,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// All of them.
+    /// All marks.
     pub(super) const ALL: Self = Self { app: true, scripts: true };
 
     pub(super) const fn and(self, other: Self) -> Self {

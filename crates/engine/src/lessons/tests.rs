@@ -26,7 +26,7 @@ fn begin(lessons: &Lessons, store: &MemoryStore, n: usize) -> FirstStep {
 /// A static page that comes and teaches.
 fn teach(lessons: &Lessons, store: &MemoryStore, n: usize, wanted: Option<Strategy>) -> bool {
     let FirstStep::Static(guard) = begin(lessons, store, n) else { return false };
-    lessons.static_page(store, &url(n), wanted).unwrap();
+    lessons.learn_static_page(store, &url(n), wanted).unwrap();
     drop(guard);
     true
 }
@@ -34,9 +34,9 @@ fn teach(lessons: &Lessons, store: &MemoryStore, n: usize, wanted: Option<Strate
 #[test]
 fn browser_is_first_after_shells_and_reexamined_rarely() {
     let (lessons, store) = (Lessons::new(TRIAL, 200), MemoryStore::new());
-    let looks: Vec<usize> =
+    let rechecks: Vec<usize> =
         (0..300).filter(|&n| teach(&lessons, &store, n, Some(Strategy::Chrome))).collect();
-    assert_eq!(looks, [0, 1, 2, 3, 24, 225]);
+    assert_eq!(rechecks, [0, 1, 2, 3, 24, 225]);
     let other = Lessons::new(TRIAL, 200);
     assert!(
         matches!(begin(&other, &store, 999), FirstStep::Learned(Strategy::Chrome)),
@@ -66,7 +66,7 @@ fn static_page_with_text_resets_the_pattern() {
         teach(&lessons, &store, n, Some(Strategy::Chrome));
     }
     assert!(lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
-    lessons.static_page(&store, &url(9), None).unwrap();
+    lessons.learn_static_page(&store, &url(9), None).unwrap();
     assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
     let fetched = (10..60).take_while(|&n| teach(&lessons, &store, n, Some(Strategy::Chrome))).count();
     assert_eq!(fetched, 4 + 16);
@@ -74,10 +74,10 @@ fn static_page_with_text_resets_the_pattern() {
 
 /// Begins a page of a pattern by its lesson, and teaches the result. Returns true if a page with its text was rendered.
 fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: Marks) -> bool {
-    let outcome = |paid| lessons.outcome(store, &url(n), Strategy::Chrome, paid).unwrap();
+    let outcome = |paid| lessons.learn_outcome(store, &url(n), Strategy::Chrome, paid).unwrap();
     match begin(lessons, store, n) {
         FirstStep::Static(guard) => {
-            lessons.static_page(store, &url(n), shell.then_some(Strategy::Chrome)).unwrap();
+            lessons.learn_static_page(store, &url(n), shell.then_some(Strategy::Chrome)).unwrap();
             drop(guard);
             if shell {
                 outcome(Gain::Yes(marks));
@@ -116,7 +116,7 @@ fn pages_rendered_first_do_not_confirm_the_browser() {
     for n in 0..4 {
         teach(&lessons, &store, n, Some(Strategy::Chrome));
     }
-    let outcome = |paid| lessons.outcome(&store, &url(9), Strategy::Chrome, paid).unwrap();
+    let outcome = |paid| lessons.learn_outcome(&store, &url(9), Strategy::Chrome, paid).unwrap();
     (0..50).for_each(|_| outcome(Gain::Unknown(Marks::ALL)));
     assert!(lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
     outcome(Gain::No);
@@ -134,33 +134,33 @@ fn pages_without_marks_keep_a_browser_pattern() {
     assert!((0..200).skip_while(|&n| !by_browser(n)).all(by_browser));
 }
 
-/// A page of one of many forms.
-fn of_form(form: usize) -> Url {
+/// A page of one of many patterns.
+fn of_pattern(pattern: usize) -> Url {
     let letters = ["k", "l", "m", "n", "o", "p", "r", "s", "t", "u", "v", "w"];
-    let name: String = [form / 144, form / 12 % 12, form % 12].iter().map(|n| letters[*n]).collect();
+    let name: String = [pattern / 144, pattern / 12 % 12, pattern % 12].iter().map(|n| letters[*n]).collect();
     Url::parse(&format!("http://h/{name}/1")).unwrap()
 }
 
-fn is_known(lessons: &Lessons, form: usize) -> bool {
-    let url = of_form(form);
-    lessons.0.lock().hosts[&HostKey::of(&url).unwrap()].forms.contains_key(&url_template(&url))
+fn is_known(lessons: &Lessons, pattern: usize) -> bool {
+    let url = of_pattern(pattern);
+    lessons.0.lock().hosts[&HostKey::of(&url).unwrap()].patterns.contains_key(&url_pattern(&url))
 }
 
 #[test]
 fn least_recently_used_pattern_is_evicted_untaught_first() {
     let (lessons, store) = lessons();
-    for form in 0..=MAX_PATTERNS {
-        let wanted = (form == 0).then_some(Strategy::Chrome);
-        lessons.static_page(&store, &of_form(form), wanted).unwrap();
+    for pattern in 0..=MAX_PATTERNS {
+        let wanted = (pattern == 0).then_some(Strategy::Chrome);
+        lessons.learn_static_page(&store, &of_pattern(pattern), wanted).unwrap();
     }
     assert!(is_known(&lessons, 0) && !is_known(&lessons, 1));
-    assert!((2..=MAX_PATTERNS).all(|form| is_known(&lessons, form)));
+    assert!((2..=MAX_PATTERNS).all(|pattern| is_known(&lessons, pattern)));
 }
 
 #[test]
 fn pattern_with_pages_in_flight_is_not_evicted() {
     let (lessons, store) = lessons();
-    let begin = |form| begin_at(&lessons, &store, &of_form(form));
+    let begin = |pattern| begin_at(&lessons, &store, &of_pattern(pattern));
     let out: Vec<FirstStep> = (0..MAX_PATTERNS).map(begin).collect();
     assert!(matches!(begin(MAX_PATTERNS), FirstStep::Static(None)));
     assert!(!is_known(&lessons, MAX_PATTERNS));
@@ -175,14 +175,14 @@ fn useless_strategy_is_dropped_and_then_spared() {
     for n in 0..4 {
         teach(&lessons, &store, n, Some(Strategy::Chrome));
     }
-    let missed = || lessons.outcome(&store, &url(1), Strategy::Chrome, Gain::No).unwrap();
+    let missed = || lessons.learn_outcome(&store, &url(1), Strategy::Chrome, Gain::No).unwrap();
     missed();
     assert!(!lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
     (0..15).for_each(|_| missed());
     let spared =
         (0..20).filter(|&n| lessons.useless_attempts(&store, &url(n), Strategy::Chrome).unwrap().is_some());
     assert_eq!(spared.count(), 18);
-    lessons.outcome(&store, &url(1), Strategy::Chrome, Gain::Yes(Marks::ALL)).unwrap();
+    lessons.learn_outcome(&store, &url(1), Strategy::Chrome, Gain::Yes(Marks::ALL)).unwrap();
     assert_eq!(lessons.useless_attempts(&store, &url(1), Strategy::Chrome).unwrap(), None);
 }
 
@@ -192,7 +192,7 @@ fn mobile_user_agent_is_first_only_after_a_gain() {
     for n in 0..6 {
         assert!(teach(&lessons, &store, n, Some(Strategy::Mobile)));
     }
-    lessons.outcome(&store, &url(1), Strategy::Mobile, Gain::Yes(Marks::ALL)).unwrap();
+    lessons.learn_outcome(&store, &url(1), Strategy::Mobile, Gain::Yes(Marks::ALL)).unwrap();
     assert!(matches!(begin(&lessons, &store, 9), FirstStep::Learned(Strategy::Mobile)));
 }
 

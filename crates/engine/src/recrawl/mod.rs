@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rules of a round over known URLs.
 pub struct Recrawl {
-    /// True in a round over known URLs. In other rounds nothing here is used.
+    /// True in a round over known URLs; other rounds use nothing of this struct.
     pub on: bool,
     /// True if this process began the round, so that its counts of unchanged pages are complete.
     pub whole: bool,
@@ -27,19 +27,19 @@ pub struct Recrawl {
     pub writes_all: bool,
     /// True if unchanged pages are written whose record the output lacks.
     writes_missing: bool,
-    /// URLs whose content the round before missed. They are extracted again.
+    /// URLs whose content the previous round missed. They are extracted again.
     pub missed_before: FxHashSet<UrlKey>,
     /// Versions of the present rules, for pages whose links are followed.
     rules: Readings,
-    /// Depth of the last pages, whose links are not followed.
+    /// Maximum depth, at which links are not followed.
     depth: u64,
     /// Decides which known URLs are due.
     pub policy: Policy,
     mode: RecrawlMode,
     /// Settings by site.
     sites: Arc<SiteSettings>,
-    /// Pages of each host that are not due or unchanged, as far as this process knows.
-    still: Mutex<FxHashMap<HostKey, u64>>,
+    /// Number of unchanged and not due pages by host, as far as this process knows.
+    unchanged: Mutex<FxHashMap<HostKey, u64>>,
 }
 
 impl Recrawl {
@@ -61,11 +61,11 @@ impl Recrawl {
             policy,
             mode,
             sites: Arc::default(),
-            still: Mutex::default(),
+            unchanged: Mutex::default(),
         }
     }
 
-    /// Takes depths and revisit intervals of sites.
+    /// Sets the depths and revisit intervals of sites.
     #[must_use]
     pub fn with_sites(self, sites: Arc<SiteSettings>) -> Self {
         Self { sites, ..self }
@@ -88,19 +88,19 @@ impl Recrawl {
         !(self.on && self.mode == RecrawlMode::None)
     }
 
-    /// Pages of a host that are as they were, as far as this process knows.
+    /// Number of unchanged and not due pages of a host, as far as this process knows.
     #[must_use]
     pub fn unchanged_pages(&self, host: &HostKey) -> u64 {
-        self.still.lock().unwrap_or_else(PoisonError::into_inner).get(host).copied().unwrap_or(0)
+        self.unchanged.lock().unwrap_or_else(PoisonError::into_inner).get(host).copied().unwrap_or(0)
     }
 
     /// Counts an unchanged page of a host.
     pub fn count_unchanged(&self, host: &HostKey) {
-        let mut still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pages) = still.get_mut(host) {
+        let mut unchanged = self.unchanged.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pages) = unchanged.get_mut(host) {
             *pages += 1;
         } else {
-            still.insert(host.clone(), 1);
+            unchanged.insert(host.clone(), 1);
         }
     }
 
@@ -123,8 +123,8 @@ impl Recrawl {
         self.writes_all || (self.writes_missing && page.before.as_deref().is_some_and(is_unwritten))
     }
 
-    /// Returns true if a page of an earlier round need not be read again if it is unchanged. Its text would
-    /// be the same, and it would lead to nothing more.
+    /// Returns true if a page of an earlier round need not be read again if it is unchanged. Its text would be the
+    /// same, and no further link would be followed.
     #[must_use]
     pub fn can_skip_if_unchanged(&self, page: &CrawlRequest) -> bool {
         let before = page.before.as_deref().and_then(|before| before.rules);
@@ -141,8 +141,8 @@ pub fn is_unwritten(before: &Before) -> bool {
     before.rules == Some(RulesVersion::UNWRITTEN)
 }
 
-/// The hash by which a body is known again: that of a plain request, for what a browser shows is more than its body. A body
-/// that was cut has none.
+/// Hash that identifies the body of a plain request in later rounds. None for a rendered page, which is more than its
+/// body, and for a truncated body.
 #[must_use]
 pub fn body_hash(page: &FetchedPage) -> Option<BodyHash> {
     let content_type = page.headers.get("content-type");
@@ -150,8 +150,8 @@ pub fn body_hash(page: &FetchedPage) -> Option<BodyHash> {
         .then(|| BodyHash::of(&page.body.bytes, content_type))
 }
 
-/// Compares a page that was read and cleaned with its last visit. Its text decides; before texts had hashes,
-/// its content.
+/// Compares a cleaned page with its last visit, by the hash of its text. States of old versions only have the hash of
+/// the content.
 #[must_use]
 pub fn change(before: Option<&Before>, content: ContentHash, text: TextHash) -> Change {
     let Some(before) = before else { return Change::New };

@@ -47,7 +47,7 @@ impl Crawl {
         let (asked, noted) = (Arc::clone(&context), Arc::clone(&leases));
         tokio::spawn(async move {
             let (_browser_jobs, mut lost) = (browser_jobs, lost);
-            while let Some(Job { request, slot, place, .. }) = jobs.recv().await {
+            while let Some(Job { request, slot, permit, .. }) = jobs.recv().await {
                 noted.lock().unwrap().push(HostKey::of(&request.url).unwrap().to_string());
                 if lost > 0 {
                     lost -= 1;
@@ -62,7 +62,7 @@ impl Crawl {
                     assert_eq!(context.store.settle(&[ended], &[]).unwrap(), 0);
                     context.stats.ended.add(1);
                     context.stats.changed.notify_one();
-                    drop(place);
+                    drop(permit);
                 });
             }
         });
@@ -253,11 +253,11 @@ async fn full_scheduler_wakes_early_only_for_a_free_permit() {
     let (plain, _jobs) = mpsc::channel(1);
     let (browser, _browser_jobs) = mpsc::channel(1);
     let scheduler = Scheduler::new(Arc::clone(&context), [plain, browser], Vec::new());
-    let taken = Arc::clone(&scheduler.places[Lane::Plain as usize]).acquire_many_owned(64).await.unwrap();
+    let taken = Arc::clone(&scheduler.permits[Lane::Plain as usize]).acquire_many_owned(64).await.unwrap();
     let began = Instant::now();
     context.stats.changed.notify_one();
     scheduler.wait(Some(began), &[Lane::Plain], context.network.gate.next_free_slot()).await;
-    assert!((FULL..2 * FULL).contains(&began.elapsed()), "{:?}", began.elapsed());
+    assert!((FULL_PAUSE..2 * FULL_PAUSE).contains(&began.elapsed()), "{:?}", began.elapsed());
     let began = Instant::now();
     // the event is not lost
     scheduler.wait(None, &[], context.network.gate.next_free_slot()).await;
@@ -288,7 +288,7 @@ async fn permits_are_batched_while_every_thread_is_busy() {
     }
     let began = std::time::Instant::now();
     scheduler.wait(None, &[Lane::Plain], context.network.gate.next_free_slot()).await;
-    assert!(began.elapsed() >= Duration::from_millis(4), "a place was free at once: {:?}", began.elapsed());
+    assert!(began.elapsed() >= Duration::from_millis(4), "a permit was free at once: {:?}", began.elapsed());
     drop(end);
     for page in pages {
         assert!(page.await.unwrap().is_err(), "no message came");

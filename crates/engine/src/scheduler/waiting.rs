@@ -1,5 +1,5 @@
-//! Hosts that allow no request now, with the times of their turns. The store leaves them out of its order
-//! meanwhile, so a pass costs only the ready and due hosts.
+//! Hosts that allow no request now, with the times of their turns. They are suspended in the store, so a pass only
+//! costs the hosts that are due.
 
 use crawl_fetch::GateRefusal;
 use crawl_model::{HostKey, ReadyHost};
@@ -11,7 +11,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// A moment and a number that makes it unique.
+/// A time, and a number that makes it unique.
 type Timer = (Instant, u64);
 
 /// Hosts that wait for their turn.
@@ -20,7 +20,7 @@ pub struct WaitingHosts {
     hosts: FxHashMap<HostKey, Wait>,
     addresses: FxHashMap<IpAddr, Queue>,
     timers: BTreeMap<Timer, Waiter>,
-    /// Slow hosts that wait for a place of the slow lane, in order.
+    /// Slow hosts that wait for a permit of the slow lane, in order.
     slow: VecDeque<HostKey>,
     numbers: u64,
 }
@@ -33,7 +33,7 @@ enum Wait {
     Time(Timer),
     /// The turn of its address.
     Address,
-    /// A place of the slow lane.
+    /// A permit of the slow lane.
     SlowPermit,
 }
 
@@ -56,7 +56,7 @@ struct Queue {
 impl Queue {
     fn push(&mut self, host: &ReadyHost, asked: bool) {
         let again = self.tried.take_if(|tried| *tried == host.host).is_some();
-        // a first lease may have been for the address alone
+        // a first lease may have only resolved the address
         let queue = if host.begun && asked { &mut self.begun } else { &mut self.others };
         if again {
             queue.push_front(host.host.clone());
@@ -83,7 +83,7 @@ impl WaitingHosts {
         self.hosts.insert(host.host.clone(), wait);
     }
 
-    /// Adds a slow host for which the slow lane has no place.
+    /// Adds a slow host for which the slow lane has no permit.
     pub fn defer_slow(&mut self, host: &HostKey) {
         if let Some(Wait::Time(timer)) = self.hosts.insert(host.clone(), Wait::SlowPermit) {
             self.timers.remove(&timer);
@@ -100,7 +100,7 @@ impl WaitingHosts {
         hosts
     }
 
-    /// Returns true if a slow host waits for a place.
+    /// Returns true if a slow host waits for a permit.
     pub fn has_slow(&self) -> bool {
         !self.slow.is_empty()
     }
@@ -126,8 +126,8 @@ impl WaitingHosts {
         timer
     }
 
-    /// Takes out the hosts whose time has come. Of those that wait for one address the first is taken out, and the next one
-    /// after `address_pause`.
+    /// Removes and returns the hosts that are due. Of the hosts that wait for one address, only the first is due, and
+    /// the next one after `address_pause`.
     pub fn due(&mut self, now: Instant, address_pause: Duration) -> Vec<HostKey> {
         let mut due = Vec::new();
         while let Some(entry) = self.timers.first_entry().filter(|entry| entry.key().0 <= now) {
@@ -156,7 +156,8 @@ impl WaitingHosts {
         Some(host)
     }
 
-    /// Takes out hosts one of whose slots was freed. A host that waits for its address continues to wait.
+    /// Removes and returns those of the given hosts that wait for a slot or a time. A host that waits for its address
+    /// continues to wait.
     pub fn released(&mut self, mut hosts: Vec<HostKey>) -> Vec<HostKey> {
         hosts.retain(|host| match self.hosts.get(host) {
             None | Some(Wait::Address | Wait::SlowPermit) => false,

@@ -96,7 +96,7 @@ pub fn context_on(
         admission: admission(&config, sites)?,
         strategies: StrategyParts { browser, lessons },
         compute: compute(platform, &config, &store)?,
-        records: RecordTargets { keeper: None, archive: None, leases: LeaseFence::default() },
+        records: RecordTargets { project: None, archive: None, leases: LeaseFence::default() },
         stats: Stats::default(),
         network,
         origins,
@@ -149,7 +149,7 @@ fn admission(config: &Config, sites: Arc<SiteSettings>) -> Result<Admission, Fai
     })
 }
 
-/// The settings of the client, bounded by the descriptors that are left, and the connections that a browser may have.
+/// HTTP settings, bounded by the available file descriptors, and the maximum connections of the browser.
 fn divide_descriptors(config: &mut Config) -> Result<(HttpSettings, usize), Failure> {
     let mut http = config.http_settings()?;
     let wanted = config.fetch.concurrency;

@@ -109,7 +109,7 @@ pub(super) struct PartSeries {
     pattern: PathBuf,
     round: u32,
     seq: u32,
-    /// Earliest time of the next manifest, apart from that of the end.
+    /// Earliest time of the next manifest, except for the final one.
     next_manifest: Option<Instant>,
 }
 

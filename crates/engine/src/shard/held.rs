@@ -1,11 +1,11 @@
-//! Held pages, read from the store. If one cannot be read, its URL is fetched again.
+//! Held pages in the store. The URL of an unreadable page is fetched again.
 
 use super::{RELEASE_BATCH, Shard};
 use crate::{context::Context, finished::Finished, hints, stage_error::StageError};
 use crawl_model::{ExtractedPage, FailedPage, HeldPage, HostKey, Stage, StoreError, now_ms, rfc3339};
 use serde::de::IgnoredAny;
 
-/// The kind of failure of a page that was held and cannot be read, also after it was fetched again.
+/// Kind of failure of a held page that is unreadable again after a second fetch.
 const KIND: &str = "held_unreadable";
 
 /// A held page, read from the store.
@@ -27,8 +27,8 @@ impl Held {
 }
 
 impl Shard {
-    /// The next held pages of a host behind an order, with the order of the last; `None` when there are none. Pages that
-    /// have failed are left out.
+    /// The next held pages of a host after an order, with the order of the last; `None` if there are none. Failed
+    /// pages are left out.
     pub(super) fn held_after(
         &mut self,
         host: &HostKey,
@@ -52,7 +52,7 @@ impl Shard {
         }
     }
 
-    /// Visits the held pages of a host behind an order.
+    /// Visits the held pages of a host after an order.
     pub(super) fn each_held(
         &mut self,
         host: &HostKey,
@@ -68,7 +68,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Reads a held page. One that cannot be read goes back to the frontier; one that cannot be read again is a failure.
+    /// Parses a held page. The URL of an unreadable page returns to the frontier; a second unreadable page of a URL
+    /// is a failure.
     fn read(&mut self, entry: &HeldPage) -> Result<Option<Held>, StageError> {
         if self.failed.contains(&entry.lease.id.0) {
             return Ok(None);
@@ -92,7 +93,7 @@ impl Shard {
     }
 }
 
-/// The end of a URL whose held page cannot be read although it was fetched again.
+/// The end of a URL whose held page is unreadable for the second time.
 fn unreadable(entry: &HeldPage, why: &str) -> Finished {
     let failed = FailedPage {
         url: entry.url.clone(),
@@ -110,12 +111,11 @@ fn unreadable(entry: &HeldPage, why: &str) -> Finished {
     Finished::Failed(Box::new(failed), Box::default())
 }
 
-/// Puts URLs whose held pages cannot be read back into the frontier, before anything is leased from it. Returns their
-/// number.
+/// Makes the URLs of unreadable held pages pending again. Called before the first lease. Returns their number.
 ///
 /// # Errors
 /// When storage fails.
-pub fn put_back_unreadable(context: &Context) -> Result<u64, StoreError> {
+pub fn refetch_unreadable(context: &Context) -> Result<u64, StoreError> {
     let mut put_back = 0;
     for load in context.store.hosts_with_held()? {
         let mut after = 0;

@@ -1,4 +1,4 @@
-//! Hosts of a shard: their state in memory, in the store, or rebuilt from their held pages.
+//! Hosts of a shard. Their state is in memory, in the store, or rebuilt from held pages.
 
 use super::Shard;
 use crate::{
@@ -10,31 +10,30 @@ use crate::{
 use crawl_dedup::{Fingerprint, HostStream, Release};
 use crawl_model::{ExtractedPage, HostKey, StoreError};
 
-/// Hosts whose state is kept in memory; those that were idle longest go to the store.
+/// Maximum number of hosts in memory. The longest idle ones are evicted to the store.
 const MAX_HOSTS: usize = 4_096;
-/// Bytes of fingerprints that are kept in memory by all shards together; a shard keeps one host at least.
+/// Maximum bytes of fingerprints in memory, for all shards together. Each shard keeps at least one host.
 const MAX_BYTES: usize = 256 << 20;
-/// Share of new pages since the last time after which a settled host's running counts are saved. The cost of
-/// saving stays a constant share of the work. A host that settled early is saved at first whenever its pages
-/// have doubled.
+/// Divisor of a settled host's pages: the host is saved again after that many new pages. So saving costs a constant
+/// share of the work. A host with few pages is saved when their number has doubled.
 const SAVE_EVERY_SHARE: u64 = 4;
 const SAVE_EVERY_AT_LEAST: u64 = 512;
 
 pub(super) struct Host {
-    /// Names of held pages are their orders in the store.
+    /// Pages of the host; held pages are identified by their orders in the store.
     pub(super) stream: HostStream<i64>,
-    /// Fingerprint of earlier rounds, until the pages of this one have settled.
+    /// Fingerprint of earlier rounds, until this round's fingerprint settles.
     pub(super) kept: Option<Fingerprint>,
-    /// Pages of earlier rounds that wait in the stream, since they have changed.
+    /// Number of changed pages of earlier rounds that wait in the stream.
     pub(super) changed: u64,
-    /// The pages of this round have replaced what was kept.
+    /// True if the pages of this round have replaced the kept fingerprint.
     pub(super) rebuilt: bool,
     pub(super) error_profile: ErrorPageProfile,
     pub(super) saved_at_pages: u64,
-    /// The order of the last held page that was counted.
+    /// Order of the last counted held page.
     pub(super) through: i64,
     pub(super) used: u64,
-    /// Bytes of the fingerprint as last noted.
+    /// Bytes of the fingerprint at the last measurement.
     pub(super) bytes: usize,
 }
 
@@ -56,7 +55,7 @@ impl Host {
 }
 
 impl Host {
-    /// Returns true if a page of a host that releases early has to wait for the host's answer to a probe.
+    /// Returns true if a page has to wait for the host's answer to a probe, in the mode of early release.
     pub(super) fn waits_for_probe(&self, context: &Context, page: &ExtractedPage) -> bool {
         let (dedup, crawl) = (&context.config.dedup, &context.config.crawl);
         let early = dedup.release == Release::Early && !self.stream.is_complete();
@@ -65,7 +64,7 @@ impl Host {
 }
 
 impl Shard {
-    /// The state of a host: from memory, else from the store, else from the pages that are held of it.
+    /// The state of a host: from memory, else from the store, else from its held pages.
     pub(super) fn host(&mut self, host: &HostKey) -> Result<&mut Host, StageError> {
         self.clock += 1;
         if !self.hosts.contains_key(host) {
@@ -93,14 +92,14 @@ impl Shard {
         if pages - saved >= due { save(&self.context, host, state) } else { Ok(()) }
     }
 
-    /// Makes room for the hosts of the next page.
+    /// Evicts hosts if a limit is reached, before the next page.
     pub(super) async fn make_room(&mut self) -> Result<(), StageError> {
         let most = MAX_BYTES / self.context.config.dedup.shards.max(1);
         let full = self.hosts.len() >= MAX_HOSTS || (self.host_bytes > most && self.hosts.len() > 1);
         if full { self.evict().await } else { Ok(()) }
     }
 
-    /// Notes how large a host's fingerprint has become.
+    /// Updates the size of a host's fingerprint.
     pub(super) fn note_bytes(&mut self, host: &HostKey) {
         let Some(state) = self.hosts.get_mut(host) else { return };
         let now = state.stream.fingerprint().bytes() + state.kept.as_ref().map_or(0, Fingerprint::bytes);
@@ -115,13 +114,13 @@ impl Shard {
         Some(state)
     }
 
-    /// Drops the state of a host that another process has.
+    /// Drops the state of a host that another process has taken over.
     pub(super) fn forget(&mut self, host: &HostKey) {
         self.remove(host);
     }
 
-    /// Drops the state of a host that a page may have left half changed: it is made again from the held pages. That of a
-    /// settled host stays, since the pages that wait for it are known to it alone.
+    /// Drops the state of a host after a page failed while it was counted. The state is rebuilt from the held pages.
+    /// The state of a settled host stays, since only it knows which pages wait.
     pub(super) fn forget_unsettled(&mut self, host: &HostKey) -> Result<(), StageError> {
         if self.hosts.get(host).is_some_and(|state| !state.stream.fingerprint().state().is_settled()) {
             self.remove(host);
@@ -130,8 +129,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Evicts the quarter of the hosts that were idle longest. The fingerprint of an unsettled one is saved
-    /// beside its held pages. The waiting pages of a settled one are released.
+    /// Evicts the longest idle quarter of the hosts. Saves the fingerprints of unsettled hosts and releases the
+    /// waiting pages of settled ones.
     pub(super) async fn evict(&mut self) -> Result<(), StageError> {
         let mut ages: Vec<u64> = self.hosts.values().map(|h| h.used).collect();
         ages.sort_unstable();
@@ -150,7 +149,7 @@ impl Shard {
             }
             if let Some(mut state) = self.remove(&host) {
                 if state.stream.fingerprint().state().is_settled() {
-                    save_news(&self.context, &host, &mut state)?;
+                    save_if_changed(&self.context, &host, &mut state)?;
                 } else {
                     save_unsettled(&self.context, &host, &mut state)?;
                 }
@@ -160,7 +159,7 @@ impl Shard {
     }
 }
 
-/// Saves the state of a host that is not settled, with the pages that wait for it, if the store does not know it.
+/// Saves the state of an unsettled host with its waiting pages, if it has changed.
 fn save_unsettled(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
     let news = state.error_profile.take_changed();
     if news || state.stream.fingerprint().state().pages() != state.saved_at_pages {
@@ -175,8 +174,8 @@ fn save_unsettled(context: &Context, host: &HostKey, state: &mut Host) -> Result
     Ok(())
 }
 
-/// Saves the state of a host, if the store does not have it.
-pub(super) fn save_news(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
+/// Saves the state of a host if it has changed.
+pub(super) fn save_if_changed(context: &Context, host: &HostKey, state: &mut Host) -> Result<(), StageError> {
     let counted = state.stream.fingerprint().state();
     let grown = counted.is_settled() && counted.pages() != state.saved_at_pages;
     if state.error_profile.take_changed() || grown { save(context, host, state) } else { Ok(()) }

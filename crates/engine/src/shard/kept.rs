@@ -1,9 +1,9 @@
 //! Fingerprints kept from earlier rounds.
 //!
-//! The fingerprint of the round before is kept. A page that is read again has been counted in it and is
-//! judged without being counted once more. Otherwise the lines of a page that changes every night would
-//! become those of its site. New pages are counted. The host's first pages of the round are held until they
-//! settle, as in a first round. If the site was rebuilt, its pages have to be judged by each other.
+//! The fingerprint of the previous round is kept. A known page is already counted in it, so it is cleaned without
+//! being counted again. Otherwise the lines of a page that changes every night would become boilerplate. New pages
+//! are counted. The first pages of a host are held as in a first round: if the site was rebuilt, the kept fingerprint
+//! does not fit them.
 
 use super::{Shard, hosts::Host, ready::Claim, text_of};
 use crate::{
@@ -29,28 +29,27 @@ pub(super) fn is_counted(context: &Context, page: &ExtractedPage) -> bool {
 }
 
 impl Host {
-    /// Returns true if a page is judged without being counted.
-    pub(super) fn judges_only(&self, context: &Context, page: &ExtractedPage) -> bool {
+    /// Returns true if a page is cleaned without being counted.
+    pub(super) fn cleans_without_counting(&self, context: &Context, page: &ExtractedPage) -> bool {
         !self.rebuilt && self.stream.fingerprint().state().is_settled() && is_counted(context, page)
     }
 
-    /// Returns true if enough pages of the host have changed for a new fingerprint. The threshold
-    /// is the share of all pages on which a block has to stand to be boilerplate.
+    /// Returns true if enough pages of the host have changed for a new fingerprint. The threshold is
+    /// `dedup.threshold_pct`, the share of pages that must contain a boilerplate block.
     fn is_rebuilt(&self, context: &Context, host: &HostKey, kept: &Fingerprint) -> bool {
         let dedup = &context.config.dedup;
-        let (changed, still) = (self.changed, context.recrawl.unchanged_pages(host));
+        let (changed, unchanged) = (self.changed, context.recrawl.unchanged_pages(host));
         let share = |all: u64| changed as f64 >= dedup.threshold_pct * all as f64;
         let enough = changed >= dedup.min_pages as u64;
-        // the counts of this process are used until all pages have arrived
-        let seen = changed + still;
+        // the number of all pages is only known at the end of a whole round
+        let seen = changed + unchanged;
         enough && (share(seen.max(kept.state().pages())) || (context.recrawl.whole && share(seen)))
     }
 }
 
 impl Shard {
-    /// Returns true if a page has the same content as before and was read by the same rules: nothing is done
-    /// with it.
-    pub(super) fn says_the_same(&self, page: &ExtractedPage, claim: Claim) -> bool {
+    /// Returns true if a page has the same content as before, read by the same rules. Such a page is not written.
+    pub(super) fn is_unchanged(&self, page: &ExtractedPage, claim: Claim) -> bool {
         let before = page.request.before.as_deref();
         !self.context.recrawl.writes_unchanged(&page.request)
             && before.is_some_and(|before| before.content_hash == claim.hash)
@@ -83,7 +82,7 @@ impl Shard {
         revisit::unchanged(&self.context, page.request.clone(), history)
     }
 
-    /// The state of a host from the store: of this round, or of an earlier one with the pages that are held in this one.
+    /// Loads the state of a host: that of this round, or that of an earlier round with the held pages of this one.
     pub(super) fn load(&mut self, host: &HostKey) -> Result<Host, StageError> {
         let policy = self.context.config.dedup.hold_policy();
         let now = self.read_saved(host, self.context.store.load_host(host)?);
@@ -113,8 +112,8 @@ impl Shard {
         self.count_held(host, state)
     }
 
-    /// Counts the held pages of a host that its state has not counted yet. One that makes counting panic has failed, and all
-    /// are counted again without it.
+    /// Counts the held pages that a host's state does not include. If a page makes counting panic, it fails, and the
+    /// others are counted again.
     fn count_held(&mut self, host: &HostKey, mut state: Host) -> Result<Host, StageError> {
         let after = state.through;
         let mut failed = false;
@@ -178,8 +177,8 @@ impl Shard {
         Some(Saved { error_profile, rebuilt, fingerprint: fingerprint.ok() })
     }
 
-    /// Chooses between the fingerprint of this round's pages, which have settled, and that of earlier rounds.
-    /// Returns the orders of the pages that are released, `due` if nothing was kept.
+    /// Chooses between the settled fingerprint of this round and that of earlier rounds. Returns the orders of the
+    /// pages to release: `due` if no earlier fingerprint was kept.
     pub(super) fn choose_fingerprint(
         &mut self,
         host: &HostKey,
@@ -196,10 +195,10 @@ impl Shard {
         self.adopt(host, kept)
     }
 
-    /// Decides with an early release if the site was rebuilt, by `min_pages` of this round: most of what they
-    /// share was rare before. The kept fingerprint is dropped then. Returns the orders of the pages that are
-    /// let go if it was not.
-    pub(super) fn choose_early(&mut self, host: &HostKey) -> Result<Vec<i64>, StageError> {
+    /// For early release: decides from `min_pages` pages of this round if the site was rebuilt. It was if most of
+    /// their common text was rare before. Drops the kept fingerprint of a rebuilt site; else adopts it and returns
+    /// the orders of the pages to release.
+    pub(super) fn choose_at_early_release(&mut self, host: &HostKey) -> Result<Vec<i64>, StageError> {
         let early = self.context.config.dedup.release == Release::Early;
         let state = self.loaded(host)?;
         let enough = state.stream.fingerprint().state().may_judge();
@@ -218,7 +217,7 @@ impl Shard {
         self.adopt(host, kept)
     }
 
-    /// Compares the text that the held pages of a host share with the counts of earlier rounds.
+    /// Compares the common text of a host's held pages with the counts of earlier rounds.
     fn novelty(&mut self, host: &HostKey) -> Result<Novelty, StageError> {
         let mut all = Novelty::default();
         self.each_held(host, 0, |shard, held| {
@@ -226,7 +225,7 @@ impl Shard {
             let Some(kept) = &state.kept else { return Ok(()) };
             let text = text_of(&held.page);
             let fingerprint = state.stream.fingerprint();
-            // a page that panics here fails at its judgement
+            // a page that panics here fails when it is cleaned
             let novelty = page_work::guarded(Stage::Dedup, &held.page.request, || {
                 fingerprint.novelty(kept, &text, &fingerprint.read(&text))
             });
@@ -236,8 +235,8 @@ impl Shard {
         Ok(all)
     }
 
-    /// Adopts the kept fingerprint of a host, and counts the new ones of its held pages in it. Returns the
-    /// orders of the held pages.
+    /// Adopts the kept fingerprint of a host and counts its new held pages in it. Returns the orders of the held
+    /// pages.
     fn adopt(&mut self, host: &HostKey, kept: Fingerprint) -> Result<Vec<i64>, StageError> {
         let context = Arc::clone(&self.context);
         let (mut fingerprint, mut orders) = (kept, Vec::new());

@@ -1,4 +1,4 @@
-//! A page on arrival at its shard, and at its release to the sink.
+//! First and last step of a page in its shard: the claim of its content, and its release to the sink.
 
 use super::Shard;
 use crate::{
@@ -17,19 +17,19 @@ use crawl_projects::cleaning;
 use std::sync::Arc;
 use url::Url;
 
-/// Owner and hashes of a page's content.
+/// Hashes of a page's content, and its first claimant.
 #[derive(Clone, Copy)]
 pub(super) struct Claim {
-    /// The page that had it first: perhaps this one.
+    /// The page that had the content first, possibly this one.
     first: UrlKey,
     pub(super) hash: ContentHash,
-    /// Hash by which another page has the same content.
+    /// Hash that identifies equal content; none for a short page.
     pub(super) exact: Option<ContentHash>,
 }
 
 impl Shard {
-    /// The page that this one names as its canonical form, if that is another one of the same host that has become a page
-    /// itself. Where it has not yet, the same content will say it.
+    /// The page that `rel=canonical` names, if it is another page of the same host and has been read. Otherwise equal
+    /// content identifies the duplicate.
     fn canonical_page(&self, page: &ExtractedPage) -> Result<Option<UrlKey>, StageError> {
         let Some(named) = page.extraction.metadata.canonical.as_deref().and_then(|c| Url::parse(c).ok())
         else {
@@ -43,9 +43,12 @@ impl Shard {
         Ok(self.context.store.became_page(key)?.then_some(key))
     }
 
-    /// Claims a page's content on arrival, before its release: the account of its URL pattern needs to know at once
-    /// if the content is new.
-    pub(super) fn arrived(&mut self, host: &HostKey, page: &ExtractedPage) -> Result<Claim, StageError> {
+    /// Claims a page's content on arrival, not on release: the credit of its URL pattern depends on new content.
+    pub(super) fn claim_on_arrival(
+        &mut self,
+        host: &HostKey,
+        page: &ExtractedPage,
+    ) -> Result<Claim, StageError> {
         let claim = self.claim(page)?;
         let context = Arc::clone(&self.context);
         if let Some(before) = page.request.before.as_deref().filter(|b| b.content_hash != claim.hash) {
@@ -53,11 +56,16 @@ impl Shard {
             context.store.release_content(&before.content_hash, key, (&page.request).into())?;
         }
         let error_profile = &mut self.loaded(host)?.error_profile;
-        error_profile.ask(&context, page)?;
+        error_profile.probe_if_due(&context, page)?;
         let worth = match () {
             () if error_profile.recognises(page) => PageWorth::NotFound,
             () if claim.first != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
-            () => traps::worth(&context.admission.traps, &page.final_url, &page.extraction, page.leads_on),
+            () => traps::worth(
+                &context.admission.traps,
+                &page.final_url,
+                &page.extraction,
+                page.links_new_pattern,
+            ),
         };
         // traps learn from new pages only
         if page.request.before.is_none() {
@@ -76,7 +84,7 @@ impl Shard {
         Ok(Claim { first, hash, exact })
     }
 
-    /// Lets a page go.
+    /// Sends a page to the sink.
     pub(super) async fn send(
         &self,
         page: ExtractedPage,
@@ -93,7 +101,7 @@ impl Shard {
         self.finished.send(end).await.map_err(|_| StageError::Downstream)
     }
 
-    /// A cleaned page as it is written, or the end of one that is unchanged.
+    /// Completes a cleaned page for the sink; an unchanged page ends here.
     fn finish(
         &self,
         mut page: ExtractedPage,

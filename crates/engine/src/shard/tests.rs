@@ -176,7 +176,7 @@ async fn unreadable_held_pages_are_requeued_before_leasing() {
         let page: &[u8] = if n % 2 == 0 { b"{}" } else { b"{" };
         bench.store.hold((&request).into(), &host, page).unwrap();
     }
-    assert_eq!(put_back_unreadable(&bench.shard.context).unwrap(), 4);
+    assert_eq!(refetch_unreadable(&bench.shard.context).unwrap(), 4);
     let counts = bench.store.counts().unwrap();
     assert_eq!((counts.pending, counts.held), (4, 5));
 }

@@ -6,7 +6,7 @@ use crawl_output::absolute;
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// The directory for seeds where none was named: one for each seed file, and each URL in place of one, under
+/// The directory for seeds where none was named: one for each seed file, or for each URL given instead of one, under
 /// `$XDG_STATE_HOME/crawl`. Several files and URLs have one together, in any order. Seeds from standard input share
 /// one for each working directory.
 ///

@@ -74,7 +74,7 @@ pub(super) fn agree(
     Err(other_settings((crawl, round), &differences, ways))
 }
 
-/// The refusal of a worker whose settings are not those of its round.
+/// Error of a worker whose settings differ from those of its round.
 fn other_settings((crawl, round): (&str, u32), differences: &[SettingDifference], ways: &str) -> Failure {
     let shown: Vec<String> = differences.iter().map(shown_difference).collect();
     let shown = shown.join("; ");
@@ -106,7 +106,7 @@ fn on_one_line(value: &str) -> String {
     value.trim().replace('\n', " ")
 }
 
-/// At most [`LONGEST_VALUE`] characters of a value, from one of them on.
+/// At most [`LONGEST_VALUE`] characters of a value, from a given one on.
 fn cut(value: &str, start: usize) -> String {
     let part: String = value.chars().skip(start).take(LONGEST_VALUE).collect();
     let before = if start > 0 { "…" } else { "" };
@@ -271,7 +271,7 @@ impl SharedCrawl {
         Err(other_settings((&self.crawl, round), &differences, ways))
     }
 
-    /// Lets the workers fetch URLs again that failed in a round, all of them or those of some keys. Returns their number.
+    /// Requeues URLs that failed in a round: all of them, or those with the given keys. Returns their number.
     ///
     /// # Errors
     /// When the server cannot be used (exit 3), has no such crawl (exit 2), or another round has begun (exit 6).

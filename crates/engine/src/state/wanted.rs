@@ -87,9 +87,9 @@ impl Wanted {
         }
     }
 
-    /// Decides if a run may begin. The round has to write every page with its text if the output or a text setting is new to
-    /// the state. So does a whole round for an output of `-O`. `unfinished` is the number of a round that resumes: one that
-    /// writes every page goes on to do so, under whatever flags.
+    /// Decides if a run may begin. The round has to write every page with its text if the output or a text setting is
+    /// new to the state. So does a whole round for an output of `-O`. `unfinished` is the number of a round that
+    /// resumes: a round that writes every page continues to do so, regardless of flags.
     ///
     /// # Errors
     /// When the run would write only a part of the pages without the consent of the user (exit 2).

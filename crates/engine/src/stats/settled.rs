@@ -9,7 +9,7 @@ use url::Url;
 /// Counts of a batch.
 #[derive(Default)]
 pub(crate) struct BatchCounts {
-    /// Records, those of unchanged and gone pages included.
+    /// Records, including those of unchanged and gone pages.
     pub(crate) records: u64,
     /// URLs that ended otherwise.
     pub(crate) ended: u64,
@@ -56,7 +56,7 @@ pub(crate) struct PageFigures {
     is_empty: bool,
     is_by_site: bool,
     is_soft_404: bool,
-    /// A seed that leads to a log-in page, and the URL of that page.
+    /// A seed that redirects to a log-in page, and the URL of that page.
     log_in: Option<(String, String)>,
 }
 

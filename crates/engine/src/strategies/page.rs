@@ -11,7 +11,7 @@ use url::Url;
 pub(super) fn wanted(context: &Context, page: &ExtractedPage, partial: &PartialResult) -> Vec<Strategy> {
     let of_page: &[Strategy] = match context.strategy_of(&page.request.url) {
         StrategyChoice::Auto => strategies_in_order(&page.classification),
-        // only where there is no browser: it says so
+        // a static page here means that there is no browser; the attempt reports it
         StrategyChoice::Chrome if page.strategy == Strategy::Static => &[Strategy::Chrome],
         StrategyChoice::Amp if page.strategy == Strategy::Static => &[Strategy::Amp],
         _ => &[],
@@ -47,15 +47,15 @@ pub(super) fn is_final_result(page: &ExtractedPage, best: Option<&ExtractedPage>
     is_enough(page) && (is_the_page || best.is_none_or(|best| outweighs(page, best)))
 }
 
-/// Returns true if a page has too little text to be believed without the static page. It came by a strategy
-/// that its URL pattern, or the user, has chosen.
+/// Returns true if a page by another strategy than the static one is walled or has no text. The static page must be
+/// compared with it then.
 pub(super) fn is_poor_choice(context: &Context, page: &ExtractedPage) -> bool {
     let auto = context.strategy_of(&page.request.url) == StrategyChoice::Auto;
     let walled = matches!(page.classification.page_type, PageType::CookieWalled | PageType::Paywalled);
     auto && page.strategy != Strategy::Static && (walled || page.extraction.word_count == 0)
 }
 
-/// Returns true if a limit has cut a page or its rendering. Such a page teaches nothing about its pattern.
+/// Returns true if a limit cut a page or its rendering. Such a page says nothing about its pattern.
 pub(super) fn is_cut(page: &ExtractedPage) -> bool {
     let cut = |w: &Warning| {
         matches!(w, Warning::BodyTruncated | Warning::DeadlineExceeded | Warning::PartialContent)
@@ -63,9 +63,9 @@ pub(super) fn is_cut(page: &ExtractedPage) -> bool {
     page.extraction.warnings.iter().any(cut)
 }
 
-/// Returns true if another page of the URL pattern had the same static text. Only asked of pages that wait
-/// for another strategy. The hash differs from the one by which finished pages are compared.
-pub(super) fn says_nothing_new(context: &Context, page: &ExtractedPage) -> bool {
+/// Returns true if another page of the URL pattern had the same static text. Only used for pages that wait for
+/// another strategy. Its hash differs from that of finished pages.
+pub(super) fn repeats_text_of_pattern(context: &Context, page: &ExtractedPage) -> bool {
     let mut said = DefaultHasher::new();
     ("static", &page.extraction.content).hash(&mut said);
     context.admission.traps.repeats(&page.request.url, said.finish())

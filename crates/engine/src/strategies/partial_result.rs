@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use url::Url;
 
-/// Results of a URL so far, and the strategies to be tried yet. Kept in the store between two strategies.
+/// Results of a URL so far, and the remaining strategies. Kept in the store between two strategies.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PartialResult {
     /// The best page.
@@ -15,9 +15,10 @@ pub struct PartialResult {
     pub(super) attempts: Vec<Attempt>,
     /// Strategies to be tried, the next one first.
     pub(super) ahead: Vec<Strategy>,
-    /// Reason, in words.
-    pub(super) why: String,
-    /// Address of the AMP page.
+    /// Reason for the next strategy, in words.
+    #[serde(rename = "why")]
+    pub(super) reason: String,
+    /// URL of the AMP page.
     pub(super) amp_url: Option<Url>,
     /// Type of the static page.
     pub(super) page_type: Option<PageType>,
@@ -25,7 +26,7 @@ pub struct PartialResult {
     pub directives: Directives,
     /// True if a browser was needed, and was unavailable or failed.
     pub(super) browser_failed: bool,
-    /// The account of the URL's form has been charged until the worth of the page is known.
+    /// True if the URL's pattern is charged until the worth of the page is known.
     pub(super) charged: bool,
 }
 
@@ -46,9 +47,9 @@ impl PartialResult {
         self.attempts.iter().any(|attempt| attempt.strategy == strategy)
     }
 
-    pub(super) fn note(&mut self, strategy: Strategy, status: Option<u16>, kind: &str, message: &str) {
+    pub(super) fn add_failure(&mut self, strategy: Strategy, status: Option<u16>, kind: &str, message: &str) {
         self.browser_failed |= strategy == Strategy::Chrome;
-        let reason = match self.why.as_str() {
+        let reason = match self.reason.as_str() {
             "" => message.to_owned(),
             why => format!("{why}; {message}"),
         };
@@ -69,7 +70,7 @@ pub fn partial_result(
     }
     let Some(kept) = context.store.partial_result(request.id)? else { return Ok(None) };
     let read = serde_json::from_slice(&kept).inspect_err(|error| {
-        // the strategy that is tried now may bring all of it again
+        // the present strategy may bring the whole page
         tracing::warn!(url = %request.url, %error, "the results of other strategies for the URL are unreadable: they are left out");
     });
     Ok(read.ok())
@@ -79,7 +80,7 @@ pub fn partial_result(
 ///
 /// # Errors
 /// When storage fails.
-pub async fn kept(
+pub async fn partial_result_in_storage(
     context: &Arc<Context>,
     request: &CrawlRequest,
 ) -> Result<Option<PartialResult>, StoreError> {

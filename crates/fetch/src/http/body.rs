@@ -167,7 +167,7 @@ fn encoding(error: super::decode::DecodeError) -> FetchError {
     FetchError::Encoding { coding: error.coding, reason: error.reason }
 }
 
-/// Returns true for a body whose end is that of its connection.
+/// Returns true for a body that ends with its connection.
 fn ends_by_close(response: &Response) -> bool {
     response.version() <= Version::HTTP_11
         && response.content_length().is_none()

@@ -20,7 +20,7 @@ pub(super) fn reason(error: &Error) -> Option<String> {
             "its certificate names no host".to_owned()
         }
         C::NotValidForNameContext { presented, .. } => {
-            format!("its certificate is that of {}", shown(presented))
+            format!("its certificate is for {}", shown(presented))
         }
         other if other.to_string().contains("CaUsedAsEndEntity") => {
             format!("{AUTHORITY} (CA:TRUE), often one signed by itself")
@@ -75,14 +75,14 @@ mod tests {
                     expected: expected(),
                     presented: presented(&["b.test", "*.c\u{1b}[1m.test"]),
                 },
-                Some("its certificate is that of b.test, *.c[1m.test"),
+                Some("its certificate is for b.test, *.c[1m.test"),
             ),
             (
                 C::NotValidForNameContext {
                     expected: expected(),
                     presented: presented(&["1", "2", "3", "4"]),
                 },
-                Some("its certificate is that of 1, 2, 3, others"),
+                Some("its certificate is for 1, 2, 3, others"),
             ),
             (
                 C::NotValidForNameContext { expected: expected(), presented: vec![] },

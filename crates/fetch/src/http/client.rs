@@ -52,7 +52,7 @@ pub struct HttpClient {
     recorder: Option<Arc<dyn Recorder>>,
     turns: Option<Arc<dyn AddressTurns>>,
     /// Permits of the requests that may hold a connection.
-    places: Semaphore,
+    permits: Semaphore,
 }
 
 impl HttpClient {
@@ -81,7 +81,7 @@ impl HttpClient {
             mobile: headers(&settings, &mobile)?,
             limits: Limits::of(&settings),
             cookies: settings.cookies.then(CookieJar::default),
-            places: Semaphore::new(settings.max_requests.clamp(1, Semaphore::MAX_PERMITS)),
+            permits: Semaphore::new(settings.max_requests.clamp(1, Semaphore::MAX_PERMITS)),
             settings,
             budget,
             addresses: AddressBook::default(),
@@ -113,8 +113,8 @@ impl HttpClient {
     /// Makes one request of one hop; follows no redirect. The strategy `mobile` sends the headers of a mobile
     /// client. Validators of an earlier round make the request conditional.
     pub async fn fetch(&self, request: CrawlRequest) -> Fetched {
-        // the place first: a request that waits for one after its turn begins late
-        let _place = self.places.acquire().await;
+        // the permit is taken before the turn, so that the request begins on its turn
+        let _permit = self.permits.acquire().await;
         if let Err(error) = self.turn(&request.url).await {
             return Fetched::Failed { request, error, status: None, retry_after: None };
         }
@@ -172,7 +172,7 @@ impl HttpClient {
         let plan = Plan {
             host: request.url.host_str().unwrap_or_default(),
             cap: self.settings.max_body_bytes,
-            // the server does not pay for the time in our own queue
+            // time in our own queue does not count against the server
             deadline: deadline + waiting.elapsed(),
             limits: self.limits,
             declared: Some(declared),
@@ -183,7 +183,7 @@ impl HttpClient {
         let (bytes, truncated, wire_bytes) = match read(response, &plan, Some(&mut admission), coded).await {
             Ok(Read::Body { bytes, truncated, wire_bytes }) if !bytes.is_empty() => {
                 if truncated == Some(Truncated::Time) {
-                    self.transport.leave_http2(&request.url);
+                    self.transport.disable_http2(&request.url);
                 }
                 (bytes, truncated, wire_bytes)
             }
@@ -275,8 +275,8 @@ impl HttpClient {
         self.add_credentials(&url, &mut headers);
         let limit = self.limits.read.max(self.limits.connect);
         let since = Instant::now();
-        let patience = since + limit;
-        match waiting(timeout_at(patience.min(deadline), self.transport.get(&url, headers))).await {
+        let header_deadline = since + limit;
+        match waiting(timeout_at(header_deadline.min(deadline), self.transport.get(&url, headers))).await {
             Ok(Ok(Answer { response, peer })) => {
                 if let (Some(key), Some(peer)) = (key, peer) {
                     self.addresses.note(&key, peer);
@@ -289,13 +289,13 @@ impl HttpClient {
                 });
                 Ok((response, draft))
             }
-            // outside of the limit, which the lookup of a silent resolver has nearly used up
+            // not under the limit, which a silent resolver has nearly used up
             Ok(Err(error)) => {
                 let error = self.transport.attribute(error, &url, since).await;
                 Err(self.avoid_http2_after(&url, error))
             }
             Err(_) => {
-                let (phase, limit) = if patience < deadline {
+                let (phase, limit) = if header_deadline < deadline {
                     (Phase::Headers, limit)
                 } else {
                     (Phase::Total, self.limits.total)
@@ -310,7 +310,7 @@ impl HttpClient {
         let is_connecting = matches!(error, FetchError::Timeout { phase: Phase::Connect, .. });
         let is_violation = matches!(error, FetchError::Protocol(_) | FetchError::Http2(_));
         if is_violation || (error.is_timeout() && !is_connecting) {
-            self.transport.leave_http2(url);
+            self.transport.disable_http2(url);
         }
         error
     }

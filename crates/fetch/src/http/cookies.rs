@@ -36,7 +36,8 @@ struct StoredCookie {
 }
 
 impl StoredCookie {
-    /// Parses a `Set-Cookie` field. A malformed or too long cookie, or one of another domain, is none.
+    /// Parses a `Set-Cookie` field. Returns `None` for a malformed or too long cookie, and for a cookie of another
+    /// domain.
     fn parse(text: &str, url: &Url) -> Option<Self> {
         let cookie = Cookie::parse(text, url).ok()?;
         let length = text.len() + cookie.path.len();

@@ -1,5 +1,5 @@
-//! Account of a TLS connection: a server must send content. HTTP/2 lets a peer send pings, settings and empty
-//! frames without end, each of which costs CPU.
+//! Credit of a TLS connection, which a server earns by sending content. HTTP/2 allows a peer to send endless pings,
+//! settings and empty frames, each of which costs CPU.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const HEAD: usize = 9;
 const DATA: u8 = 0;
 const PADDED: u8 = 8;
 
-/// Balance of a connection.
+/// Credit of a connection.
 #[derive(Debug)]
 pub(super) struct Account {
     credit: i64,
@@ -33,7 +33,7 @@ enum Protocol {
     Http2(Frames),
 }
 
-/// Place in a stream of frames.
+/// Position in a stream of frames.
 #[derive(Debug, Default)]
 struct Frames {
     head: [u8; HEAD],
@@ -86,7 +86,7 @@ impl Account {
 }
 
 impl Frames {
-    /// Content of frames, less their price.
+    /// Bytes of content in frames minus the price of the frames.
     fn balance(&mut self, mut bytes: &[u8]) -> i64 {
         let mut balance = 0;
         while let Some((&byte, rest)) = bytes.split_first() {

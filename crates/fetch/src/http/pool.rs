@@ -29,7 +29,7 @@ const MAX_WITHOUT_HTTP2: usize = 50_000;
 /// Route to a host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Route {
-    /// Everything else.
+    /// Through the configured proxy, if any.
     Open,
     /// To a literal address: its network is allowed explicitly, so no proxy is used.
     Literal,
@@ -66,7 +66,7 @@ pub(super) struct Pool {
     settings: HttpSettings,
     /// Resolvers of hosts with a fixed address, by port.
     fixed: FxHashMap<u16, GuardedResolver>,
-    /// No proxy is in use anywhere.
+    /// True if no proxy is in use.
     direct: bool,
     /// Host names of the proxies, which the resolver of [`Route::Open`] exempts.
     proxies: FxHashSet<String>,
@@ -315,7 +315,7 @@ impl Transport for Pool {
         })
     }
 
-    fn leave_http2(&self, url: &Url) {
+    fn disable_http2(&self, url: &Url) {
         let Some(host) = HostKey::of(url).filter(|_| url.scheme() == "https") else { return };
         let mut hosts = self.without_http2.lock().unwrap_or_else(PoisonError::into_inner);
         if hosts.len() >= MAX_WITHOUT_HTTP2 {

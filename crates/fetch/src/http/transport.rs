@@ -27,7 +27,8 @@ pub trait Transport: Send + Sync {
     /// Sends a GET with exactly these headers and waits for the head of the response.
     fn get<'a>(&'a self, url: &'a Url, headers: HeaderMap) -> Waiting<'a, Answer>;
 
-    /// Finds out whether the error of [`Transport::get`], which began at `since`, is this machine's. It has a time limit of its own.
+    /// Finds out whether the error of [`Transport::get`], which began at `since`, is this machine's. It has its own
+    /// time limit.
     fn attribute<'a>(&'a self, error: FetchError, _url: &'a Url, _since: Instant) -> Attributed<'a> {
         Box::pin(std::future::ready(error))
     }
@@ -40,7 +41,7 @@ pub trait Transport: Send + Sync {
 
     /// Uses HTTP/1.1 for the host of a URL from now on, after a timeout or protocol error over HTTP/2. An
     /// HTTP/2 connection costs CPU as long as its peer sends frames, even without a request.
-    fn leave_http2(&self, _url: &Url) {}
+    fn disable_http2(&self, _url: &Url) {}
 
     /// Returns true if the peer of a request to this URL is the host itself.
     fn is_direct(&self, url: &Url) -> bool;

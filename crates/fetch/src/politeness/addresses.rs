@@ -12,7 +12,7 @@ pub(super) struct Addresses(FxHashMap<IpAddr, Turn>);
 /// The last request to an address.
 struct Turn {
     pause: Limiter,
-    /// Earliest next request, if the pause is not all.
+    /// Earliest next request, if it is later than the end of the pause.
     not_before: Option<Instant>,
     /// Number of the slot that began it.
     begun_by: u64,
@@ -34,7 +34,7 @@ impl Addresses {
         }
     }
 
-    /// Lets the address rest until a time, after a request to it has begun.
+    /// Blocks the address until a time, after a request to it has begun.
     pub(super) fn defer(&mut self, address: IpAddr, until: Instant) {
         if let Some(turn) = self.0.get_mut(&address) {
             turn.not_before = turn.not_before.max(Some(until));

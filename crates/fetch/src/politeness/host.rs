@@ -53,7 +53,7 @@ pub(super) struct Host {
     /// Slots up to this number were given before the Crawl-delay was known.
     pub(super) outdated: u64,
     pub(super) in_flight: usize,
-    /// A request to it has ended.
+    /// True if a request to the host has ended.
     pub(super) asked: bool,
     /// True if a caller that was refused waits for a free slot.
     pub(super) watched: bool,
@@ -63,7 +63,7 @@ pub(super) struct Host {
     pub(super) crawl_delay: Duration,
     /// Pause after 429 and 503; zero for none.
     pub(super) slow_delay: Duration,
-    /// When it was last made longer.
+    /// Time at which `slow_delay` last grew.
     pub(super) slowed_at: Option<Instant>,
     /// True if the last answer was 429 or 503.
     pub(super) was_throttled: bool,
@@ -130,7 +130,7 @@ impl Host {
 }
 
 /// Updates a host after an answer to a request that began at `started`.
-pub(super) fn learn(
+pub(super) fn record_outcome(
     host: &mut Host,
     outcome: SlotOutcome,
     started: Instant,
@@ -138,11 +138,11 @@ pub(super) fn learn(
     now: Instant,
 ) {
     if let (Some(wait), Some(status @ 300..)) = (outcome.retry_after, outcome.status) {
-        // that of a redirect delays the next request, and never ends the host for the run
+        // the `Retry-After` of a redirect delays the next request, but never blocks the host for the run
         let most = if status < 400 { settings.max_retry_after } else { Duration::MAX };
         host.set_retry_after(wait.min(most), settings, now);
     }
-    pace(host, outcome, started, settings, now);
+    update_throttling(host, outcome, started, settings, now);
     if outcome.unanswered {
         host.failures = host.failures.saturating_add(1);
         if let Some(again) = host.failures.checked_sub(settings.break_after) {
@@ -158,7 +158,7 @@ pub(super) fn learn(
 /// Throttles a host on 429 and 503, and recovers step by step. A repeated refusal of one URL does not count:
 /// that URL has its own backoff, and a throttling host refuses other URLs too. The pause doubles. With
 /// `Retry-After`, and after a single 503, it grows by half.
-fn pace(
+fn update_throttling(
     host: &mut Host,
     outcome: SlotOutcome,
     started: Instant,
@@ -171,7 +171,7 @@ fn pace(
             host.refused.clear();
         }
         let repeated = outcome.url.is_some_and(|url| !host.refused.insert(url));
-        // nor do requests count that were in flight when the host was throttled
+        // requests that were in flight when the host was throttled do not count either
         if !(repeated || host.slowed_at.is_some_and(|at| started < at)) {
             let pause = base_pause(host, settings).max(FIRST_SLOW_DELAY);
             // a single 503 may be the page's own fault

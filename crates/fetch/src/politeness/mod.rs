@@ -13,7 +13,7 @@ pub use settings::{PolitenessSettings, SlotOutcome};
 use crate::AddressBook;
 use addresses::Addresses;
 use crawl_model::HostKey;
-use host::{Host, MAX_JITTER, base_pause, learn, ready_at};
+use host::{Host, MAX_JITTER, base_pause, ready_at, record_outcome};
 use rustc_hash::FxHashMap;
 use std::{
     net::IpAddr,
@@ -42,7 +42,7 @@ pub struct GateRefusal {
     pub asked: bool,
 }
 
-/// Pause of a host, if it has one of its own.
+/// Source of the pauses of single hosts; `None` for the pause of the settings.
 type DelayOf = Box<dyn Fn(&HostKey) -> Option<Duration> + Send + Sync>;
 
 /// Callback after a `Retry-After` of a host.
@@ -114,7 +114,7 @@ impl Gate {
     }
 
     /// Blocks new requests to a host for this long.
-    pub fn rest(&self, key: &HostKey, wait: Duration) {
+    pub fn pause_host(&self, key: &HostKey, wait: Duration) {
         let now = Instant::now();
         let mut state = self.0.lock();
         let host = state.hosts.entry(key.clone()).or_insert_with(|| self.0.new_host(key, now));
@@ -197,11 +197,11 @@ impl Gate {
     /// Returns true if the address of a host must be resolved before a request, since hosts share a limit
     /// there.
     #[must_use]
-    pub fn wants_address(&self, key: &HostKey) -> bool {
+    pub fn needs_address(&self, key: &HostKey) -> bool {
         !self.0.settings.address_pause().is_zero() && self.0.book.address_of(key).is_none()
     }
 
-    /// Lets an address rest until a time: a request to it that a slot stands for begins later than the slot.
+    /// Blocks an address until a time, for a request that begins later than its slot.
     pub fn defer_address(&self, address: IpAddr, until: Instant) {
         self.0.lock().addresses.defer(address, until);
     }
@@ -240,14 +240,14 @@ impl Gate {
         }
     }
 
-    /// Waits for a slot at a host for at most `patience`, or one pause of the host if that is longer. Returns
-    /// at once if the wait is known to be longer or the host is dead.
+    /// Waits for a slot at a host for at most `max_wait`, or one pause of the host if that is longer. Returns at once
+    /// if the wait is known to be longer or the host is dead.
     ///
     /// # Errors
     /// The last [`GateRefusal`] when the wait ended.
-    pub async fn acquire_within(&self, key: &HostKey, patience: Duration) -> Result<HostSlot, GateRefusal> {
+    pub async fn acquire_within(&self, key: &HostKey, max_wait: Duration) -> Result<HostSlot, GateRefusal> {
         let pause = self.delay(key).mul_f64(1.0 + self.0.settings.jitter.clamp(0.0, MAX_JITTER));
-        let deadline = Instant::now() + patience.max(pause);
+        let deadline = Instant::now() + max_wait.max(pause);
         loop {
             let freed = self.next_free_slot();
             let not_yet = match self.try_acquire(key) {
@@ -364,7 +364,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // after a panic elsewhere counts are off by one at most; the crawl ends by its own means
+        // after a panic elsewhere counts are off by one at most
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -376,7 +376,7 @@ impl Shared {
             let before = host.retry_after.map(|deadline| deadline.until);
             host.last_used = now;
             host.asked = true;
-            learn(host, outcome, started, &self.settings, now);
+            record_outcome(host, outcome, started, &self.settings, now);
             if self.settings.host_concurrency <= 1 || outcome.is_throttled() {
                 host.begin_pause(&self.settings, 0);
             }

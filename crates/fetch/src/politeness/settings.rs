@@ -7,8 +7,8 @@ use std::{hash::BuildHasher, time::Duration};
 /// Share of a throttled pause that each success removes. Ten successes leave a tenth of the growth.
 const FORGIVENESS: f64 = 0.2;
 
-/// Consecutive requests without any answer before a break. Fewer occur on any network, and more would keep a
-/// place busy for minutes.
+/// Consecutive requests without any answer before a break. Fewer occur on any network, and more would occupy a permit
+/// for minutes.
 const BREAK_AFTER: u32 = 5;
 
 /// Settings of a [`Gate`](super::Gate).
@@ -107,7 +107,7 @@ impl SlotOutcome {
         }
     }
 
-    /// The same, of this URL.
+    /// Adds the URL of the request.
     #[must_use]
     pub fn of_url(self, url: &url::Url) -> Self {
         Self { url: Some(FxBuildHasher.hash_one(url.as_str())), ..self }

@@ -1,3 +1,6 @@
+mod addresses;
+mod throttling;
+
 use super::*;
 use crate::error::{FetchError, Phase};
 use tokio::time::advance;
@@ -42,10 +45,10 @@ async fn delay_counts_from_the_end_of_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rest_of_a_host_does_not_delay_others() {
+async fn paused_host_does_not_delay_others() {
     let gate = Gate::new(exact(0));
-    gate.rest(&key("a"), Duration::from_secs(30));
-    gate.rest(&key("a"), Duration::from_secs(9));
+    gate.pause_host(&key("a"), Duration::from_secs(30));
+    gate.pause_host(&key("a"), Duration::from_secs(9));
     assert_eq!(wait(&gate, "a"), Duration::from_secs(30));
     assert!(gate.try_acquire(&key("b")).is_ok());
     advance(Duration::from_secs(30)).await;
@@ -223,60 +226,6 @@ async fn gate_pause_applies_to_all_hosts() {
     assert!(gate.try_acquire(&key("a")).is_ok() && gate.try_acquire(&key("b")).is_ok());
 }
 
-/// Pauses of host `a` after each of these answers, one request at a time.
-async fn delays(gate: &Gate, answers: &[u16]) -> Vec<u128> {
-    let mut found = Vec::new();
-    for code in answers {
-        let slot = gate.acquire(&key("a")).await;
-        advance(Duration::from_millis(1)).await;
-        slot.finish(status(*code));
-        found.push(gate.delay(&key("a")).as_millis());
-    }
-    found
-}
-
-#[tokio::test(start_paused = true)]
-async fn throttled_host_slows_down_and_recovers_slowly() {
-    let gate = Gate::new(PolitenessSettings { forgiveness: 0.5, ..exact(200) });
-    let found = delays(&gate, &[429, 429, 200, 500, 200, 404, 200]).await;
-    assert_eq!(found, [500, 1000, 500, 500, 250, 200, 200]);
-    // a single 503 may be the page's own fault
-    assert_eq!(delays(&gate, &[503, 200, 503, 503, 200, 200]).await, [375, 200, 375, 750, 375, 200]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn url_refused_again_does_not_slow_its_host() {
-    let gate = Gate::new(exact(200));
-    let refused = async |path: &str, expected| {
-        let slot = gate.acquire(&key("a")).await;
-        advance(Duration::from_millis(1)).await;
-        slot.finish(status(429).of_url(&url::Url::parse(&format!("http://a{path}")).unwrap()));
-        assert_eq!(gate.delay(&key("a")), Duration::from_millis(expected), "{path}");
-    };
-    refused("/x", 500).await;
-    refused("/x", 500).await;
-    refused("/y", 1000).await;
-    refused("/x", 1000).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn retry_after_slows_the_host_less() {
-    let gate = Gate::new(exact(200));
-    let busy = SlotOutcome { retry_after: Some(Duration::from_secs(2)), ..status(503) };
-    gate.acquire(&key("a")).await.finish(busy);
-    assert_eq!(gate.delay(&key("a")), Duration::from_millis(375));
-    assert_eq!(wait(&gate, "a"), Duration::from_secs(2));
-}
-
-#[tokio::test(start_paused = true)]
-async fn concurrent_throttled_answers_slow_the_host_once() {
-    let gate = Gate::new(PolitenessSettings { host_concurrency: 8, ..exact(0) });
-    let slots: Vec<_> = (0..8).map(|_| gate.try_acquire(&key("a")).ok().unwrap()).collect();
-    advance(Duration::from_millis(1)).await;
-    slots.into_iter().for_each(|slot| slot.finish(status(429)));
-    assert_eq!(gate.delay(&key("a")), Duration::from_millis(500));
-}
-
 #[tokio::test(start_paused = true)]
 async fn crawl_delay_is_honoured_up_to_its_cap() {
     let gate = Gate::new(exact(1_000));
@@ -290,7 +239,7 @@ async fn crawl_delay_is_honoured_up_to_its_cap() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unanswering_host_rests_and_is_then_abandoned() {
+async fn unanswering_host_pauses_and_is_then_given_up() {
     let gate = Gate::new(PolitenessSettings { host_concurrency: 4, ..exact(0) });
     let dead = SlotOutcome { unanswered: true, ..SlotOutcome::default() };
     for _ in 0..5 {
@@ -325,7 +274,7 @@ async fn break_of_a_host_does_not_shorten_its_retry_after() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn host_that_accepts_and_hangs_rests_too() {
+async fn host_that_accepts_and_hangs_pauses_too() {
     let gate = Gate::new(exact(0));
     let timeout = |phase| FetchError::Timeout { phase, limit: Duration::from_secs(15) };
     let ended = |host: &str, error: FetchError| {
@@ -348,7 +297,7 @@ async fn host_that_accepts_and_hangs_rests_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn acquire_within_ends_after_patience_or_one_delay() {
+async fn acquire_within_ends_after_max_wait_or_one_delay() {
     let gate = Gate::new(exact(20_000));
     let patience = Duration::from_secs(10);
     let slot = gate.acquire(&key("a")).await;
@@ -373,71 +322,6 @@ async fn idle_hosts_are_evicted_unless_penalised() {
     gate.evict_idle(Duration::from_secs(60));
     assert_eq!(gate.hosts(), 2);
     assert!(gate.try_acquire(&key("quiet")).is_ok());
-}
-
-#[tokio::test(start_paused = true)]
-async fn hosts_on_one_address_share_a_limit() {
-    let book = AddressBook::default();
-    let shared = "192.0.2.1".parse().unwrap();
-    book.note(&key("a"), shared);
-    book.note(&key("b"), shared);
-    book.note(&key("c"), "192.0.2.2".parse().unwrap());
-    let gate = Gate::with_addresses(exact(1_000), book);
-    let first = gate.try_acquire(&key("a")).ok().unwrap();
-    assert_eq!(wait(&gate, "b"), Duration::from_millis(250));
-    assert_eq!(gate.try_acquire(&key("b")).err().unwrap().address, Some(shared));
-    assert!(gate.try_acquire(&key("c")).is_ok() && gate.try_acquire(&key("unknown")).is_ok());
-    drop(first);
-    advance(Duration::from_millis(250)).await;
-    gate.try_acquire(&key("b")).ok().unwrap().finish(status(200));
-    assert_eq!(wait(&gate, "b"), Duration::from_secs(1), "its own pause is the longer one");
-    assert_eq!(gate.try_acquire(&key("b")).err().unwrap().address, None);
-    advance(Duration::from_millis(750)).await;
-    let other = gate.try_acquire(&key("a")).ok().unwrap();
-    advance(Duration::from_millis(100)).await;
-    assert_eq!(wait(&gate, "b"), Duration::from_millis(150));
-    advance(Duration::from_millis(150)).await;
-    assert!(gate.try_acquire(&key("b")).is_ok(), "waiting for the address costs the host nothing");
-    drop(other);
-}
-
-#[tokio::test(start_paused = true)]
-async fn returned_slot_returns_its_own_address_turn() {
-    let book = AddressBook::default();
-    let gate = Gate::with_addresses(exact(1_000), book.clone());
-    let mut early = gate.try_acquire(&key("c")).ok().unwrap();
-    for host in ["a", "b", "c"] {
-        book.note(&key(host), "192.0.2.1".parse().unwrap());
-    }
-    gate.try_acquire(&key("a")).ok().unwrap().give_back();
-    let other = gate.try_acquire(&key("b")).ok().unwrap();
-    advance(Duration::from_millis(250)).await;
-    let later = gate.try_acquire(&key("a")).ok().unwrap();
-    other.give_back();
-    assert_eq!(wait(&gate, "b"), Duration::from_millis(250), "the request to the other host has just begun");
-    later.give_back();
-    assert!(gate.begin_at_address(&mut early));
-    assert_eq!(wait(&gate, "b"), Duration::from_millis(250));
-    early.give_back();
-    assert!(gate.try_acquire(&key("b")).is_ok());
-}
-
-#[tokio::test(start_paused = true)]
-async fn address_learned_while_holding_a_slot_is_limited() {
-    let book = AddressBook::default();
-    let gate = Gate::with_addresses(exact(1_000), book.clone());
-    let (mut first, mut second) =
-        (gate.try_acquire(&key("a")).ok().unwrap(), gate.try_acquire(&key("b")).ok().unwrap());
-    assert!(gate.wants_address(&key("a")) && gate.begin_at_address(&mut first), "nothing is known");
-    for host in ["a", "b"] {
-        book.note(&key(host), "192.0.2.1".parse().unwrap());
-    }
-    assert!(!gate.wants_address(&key("a")));
-    assert!(gate.begin_at_address(&mut first) && !gate.begin_at_address(&mut second));
-    second.give_back();
-    assert_eq!(wait(&gate, "b"), Duration::from_millis(250));
-    drop(first);
-    assert!(!Gate::new(exact(0)).wants_address(&key("a")), "without a delay nothing is looked up");
 }
 
 #[tokio::test(start_paused = true)]
@@ -499,17 +383,4 @@ async fn watched_host_is_reported_when_its_slot_is_freed() {
     assert!(gate.take_released().is_empty(), "another caller was refused");
     assert!(gate.try_acquire_watched(&key("a")).is_err());
     assert!(gate.take_released().is_empty(), "a pause has a time of its own");
-}
-
-#[test]
-fn address_literal_host_needs_no_lookup() {
-    let book = AddressBook::default();
-    let address = |name: &str| book.address_of(&key(name)).map(|address| address.to_string());
-    assert_eq!(address("192.0.2.1").as_deref(), Some("192.0.2.1"));
-    assert_eq!(address("192.0.2.1:8080").as_deref(), Some("192.0.2.1"));
-    assert_eq!(address("[2001:db8::1]").as_deref(), Some("2001:db8::1"));
-    assert_eq!(address("[2001:db8::1]:8080").as_deref(), Some("2001:db8::1"));
-    assert!(["h.test", "h.test:80", "192.0.2", ""].iter().all(|name| address(name).is_none()));
-    book.note(&key("192.0.2.1"), "192.0.2.9".parse().unwrap());
-    assert_eq!(address("192.0.2.1").as_deref(), Some("192.0.2.9"), "where it was reached");
 }

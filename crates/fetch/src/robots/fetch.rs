@@ -16,8 +16,8 @@ const MAX_HOPS: usize = 5;
 const MAX_TURN: Duration = Duration::from_secs(10);
 
 impl HttpClient {
-    /// Fetches an origin's robots.txt. Every hop waits for its turn at the gate, also at another host;
-    /// `slot`, if given, is the first turn. Endless or invalid redirects keep their status.
+    /// Fetches an origin's robots.txt. Every hop waits for its turn at the gate, also at another host; `slot`, if
+    /// given, is the first turn. After endless or invalid redirects the status of the last one is kept.
     ///
     /// # Errors
     /// When the host did not answer, or the host of a hop has no turn soon. [`CachedRobots`] with status 0
@@ -39,7 +39,7 @@ impl HttpClient {
             let slot = match slot.take() {
                 Some(slot) => slot,
                 None => {
-                    if gate.wants_address(&host) {
+                    if gate.needs_address(&host) {
                         // the request reports the same error
                         let _ = self.locate(&url).await;
                     }
@@ -73,11 +73,11 @@ impl HttpClient {
 
 /// Error of a hop without a turn. The robots.txt stays unknown and is retried as if its host were down.
 fn no_turn(gate: &Gate, host: &HostKey, not_yet: GateRefusal) -> FetchError {
-    tracing::debug!(%host, ?not_yet, "robots.txt leads to a host that cannot be asked now");
+    tracing::debug!(%host, ?not_yet, "robots.txt redirects to a host that allows no request now");
     if not_yet.dead {
         let reason = match gate.blocked_until(host) {
-            Some(_) => "it asks to be left alone for longer than a run waits",
-            None => "it did not answer again and again",
+            Some(_) => "its Retry-After is longer than a run waits",
+            None => "it repeatedly did not answer",
         };
         FetchError::Connect { host: host.to_string(), reason: reason.to_owned(), proxy: false }
     } else {

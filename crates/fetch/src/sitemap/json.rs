@@ -20,7 +20,7 @@ pub(super) fn parse(text: &str, collected: &mut Collected<'_>) -> Result<(Sitema
             return Ok((SitemapKind::Json, read.is_err()));
         }
         (None, Err(error)) => error.to_string(),
-        _ => "its version is that of another format".to_owned(),
+        _ => "its version belongs to another format".to_owned(),
     };
     collected.entries.clear();
     Err(SitemapError::Unknown(format!("it is no JSON Feed: {reason}")))
@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
         while let Some(item) = items.next_element::<Item>()? {
             if self.0.full || (self.0.stop)() {
                 self.0.full = true;
-                // the version may stand behind the items
+                // the version may follow the items
                 while items.next_element::<IgnoredAny>()?.is_some() {}
                 break;
             }

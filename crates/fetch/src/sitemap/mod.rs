@@ -24,7 +24,7 @@ pub enum SitemapKind {
     Atom,
     /// JSON Feed.
     Json,
-    /// One URL a line.
+    /// One URL per line.
     Text,
 }
 

@@ -1,20 +1,19 @@
 //! Crawler traps: calendars, endless pagination, session mazes, loops of relative links, parameters in every
 //! combination.
 //!
-//! There are two defences. The URL alone reveals some traps when a link is found ([`Traps::judge`]). For the
-//! rest, each host has an account per URL pattern: the path with its numbers and identifiers replaced, and
-//! parameter names.
+//! There are two defences. The URL of a link reveals some traps ([`Traps::classify`]). For the rest, each host has a
+//! credit per URL pattern: the path with its numbers and identifiers replaced, and parameter names.
 //!
 //! Each fetch costs credit. A page with new content adds credit; a page without it removes some
-//! ([`Traps::begin`] and [`Traps::learn`]). So a catalogue of a million articles is crawled to its end, while
+//! ([`Traps::charge_fetch`] and [`Traps::learn`]). So a catalogue of a million articles is crawled to its end, while
 //! a generator of empty pages is left after a few dozen.
 
 mod equal;
+mod pattern;
 mod shape;
-mod template;
 
 pub use equal::same_page;
-pub use template::of_any as url_template;
+pub use pattern::of_any as url_pattern;
 
 use crate::scope::domain;
 use crawl_model::HostKey;
@@ -36,8 +35,8 @@ const SEGMENT_REPEATS: usize = 3;
 /// Maximum parameters of a query. Filters that links combine without end have more.
 const PARAMETERS: usize = 12;
 
-/// Fetches that each page with new content adds to the account of its URL pattern. One such page in twenty
-/// keeps a pattern alive.
+/// Fetches that each page with new content adds to the credit of its URL pattern. One such page in twenty keeps a
+/// pattern alive.
 const NEW_PAGE_CREDIT: u32 = 20;
 
 /// Fetches that each page with a known text removes. It costs more than a page with little text, which may be
@@ -95,7 +94,7 @@ pub enum Trap {
     /// A page of a calendar far from the present year.
     Calendar(i32),
     /// Pages of this pattern have had no new content for long.
-    Template(String),
+    Pattern(String),
     /// The registrable domain has too many hosts.
     Hosts(String),
     /// The page has too many links; this one is beyond the limit.
@@ -111,7 +110,7 @@ impl Trap {
             Self::RepeatedSegment(_) => "trap_repeated_segment",
             Self::Parameters(_) => "trap_parameters",
             Self::Calendar(_) => "trap_calendar",
-            Self::Template(_) => "trap_template",
+            Self::Pattern(_) => "trap_template",
             Self::Hosts(_) => "trap_hosts",
             Self::Links(_) => "trap_links",
         }
@@ -125,14 +124,14 @@ impl fmt::Display for Trap {
                 write!(f, "the path has {n} segments, more than {PATH_SEGMENTS}")
             }
             Self::RepeatedSegment(segment) => {
-                write!(f, "\"{segment}\" stands in the path again and again")
+                write!(f, "\"{segment}\" is repeated too often in the path")
             }
             Self::Parameters(n) => {
                 write!(f, "the query has {n} parameters, more than {PARAMETERS}")
             }
             Self::Calendar(year) => write!(f, "a calendar page of the year {year} (traps.calendar_years)"),
-            Self::Template(template) => {
-                write!(f, "pages of the URL pattern {template} brought no new text (traps.template_credit)")
+            Self::Pattern(pattern) => {
+                write!(f, "pages of the URL pattern {pattern} brought no new text (traps.template_credit)")
             }
             Self::Hosts(domain) => write!(f, "{domain} has too many hosts already (traps.hosts_per_domain)"),
             Self::Links(limit) => {
@@ -148,7 +147,7 @@ pub enum PageWorth {
     /// It has its own text.
     New,
     /// It has little text of its own, but links to unknown pages of another pattern: a listing.
-    LeadsOn,
+    LinksNewPattern,
     /// It has hardly any text.
     Poor,
     /// Its text was known.
@@ -160,69 +159,69 @@ pub enum PageWorth {
 /// Minimum words of main content, outside of links, for a text of its own.
 pub const POOR_WORDS: u32 = 30;
 
-/// Maximum patterns of one host with an account of their own; all others share one.
-const MAX_TEMPLATES: usize = 20_000;
+/// Maximum patterns of one host with their own credit; all others share one credit.
+const MAX_PATTERNS_PER_HOST: usize = 20_000;
 /// Maximum remembered texts; beyond it all are dropped, and each may occur once more.
 const MAX_TEXTS: usize = 500_000;
-/// Maximum hosts with accounts; beyond it all accounts are dropped.
+/// Maximum hosts with credits; beyond it all credits are dropped.
 const MAX_HOSTS: usize = 50_000;
 
-/// Maximum patterns of all hosts; beyond it all accounts are dropped. Tests use a smaller limit.
-const MAX_ACCOUNTS: usize = if cfg!(test) { 20_000 } else { 1_000_000 };
+/// Maximum patterns of all hosts; beyond it all credits are dropped. Tests use a smaller limit.
+const MAX_PATTERNS: usize = if cfg!(test) { 20_000 } else { 1_000_000 };
 /// Maximum hosts counted per domain; beyond it the counts restart.
 const MAX_COUNTED_HOSTS: usize = if cfg!(test) { 5_000 } else { 500_000 };
 
-/// Credit left, by template.
-type Account = FxHashMap<u64, i64>;
+/// Credit left, by pattern.
+type Credits = FxHashMap<u64, i64>;
 
 #[derive(Default)]
 struct Ledger {
-    accounts: FxHashMap<HostKey, Account>,
-    /// Templates of all accounts.
-    templates: usize,
+    credits: FxHashMap<HostKey, Credits>,
+    /// Number of patterns of all hosts.
+    patterns: usize,
     /// Hosts by registrable domain, as hashes.
     domains: FxHashMap<u64, FxHashSet<u64>>,
     /// Hosts of all domains.
     hosts: usize,
-    /// Texts, hashed with their template.
-    said: FxHashSet<u64>,
-    /// Listings per host since its last new text.
-    led_on: FxHashMap<HostKey, u32>,
+    /// Hashes of texts with their pattern.
+    texts: FxHashSet<u64>,
+    /// Listings per host since its last page with a new text.
+    listings: FxHashMap<HostKey, u32>,
 }
 
 impl Ledger {
-    /// The credit of an account, if it exists.
-    fn credit(&self, host: &HostKey, template: &str) -> Option<i64> {
-        self.accounts.get(host)?.get(&template::hash(template)).copied()
+    /// The credit of a pattern, if it has one.
+    fn credit(&self, host: &HostKey, pattern: &str) -> Option<i64> {
+        self.credits.get(host)?.get(&pattern::hash(pattern)).copied()
     }
 
-    /// The credit of an account; a new one starts with `initial`.
-    fn account(&mut self, host: &HostKey, template: &str, initial: u32) -> &mut i64 {
-        let mut key = template::hash(template);
-        let known = self.accounts.get(host);
-        // beyond its own accounts a host has the shared one
-        let has_account = known.is_some_and(|all| all.contains_key(&key) || all.len() > MAX_TEMPLATES);
-        let is_full = self.templates >= MAX_ACCOUNTS || (known.is_none() && self.accounts.len() >= MAX_HOSTS);
-        if is_full && !has_account {
-            self.accounts.clear();
-            self.templates = 0;
+    /// The credit of a pattern; a new one starts with `initial`.
+    fn credit_mut(&mut self, host: &HostKey, pattern: &str, initial: u32) -> &mut i64 {
+        let mut key = pattern::hash(pattern);
+        let known = self.credits.get(host);
+        // patterns beyond the limit of a host share one credit
+        let has_credit = known.is_some_and(|all| all.contains_key(&key) || all.len() > MAX_PATTERNS_PER_HOST);
+        let is_full = self.patterns >= MAX_PATTERNS || (known.is_none() && self.credits.len() >= MAX_HOSTS);
+        if is_full && !has_credit {
+            self.credits.clear();
+            self.patterns = 0;
         }
-        let account = self.accounts.entry(host.clone()).or_default();
-        if account.len() >= MAX_TEMPLATES && !account.contains_key(&key) {
+        let of_host = self.credits.entry(host.clone()).or_default();
+        if of_host.len() >= MAX_PATTERNS_PER_HOST && !of_host.contains_key(&key) {
             key = 0;
         }
-        account.entry(key).or_insert_with(|| {
-            self.templates += 1;
+        of_host.entry(key).or_insert_with(|| {
+            self.patterns += 1;
             i64::from(initial)
         })
     }
 
-    /// Returns true if a listing still counts at a host: up to `often` times until its next new text.
-    fn may_lead_on(&mut self, host: &HostKey, often: u32) -> bool {
-        if self.led_on.len() >= MAX_HOSTS && !self.led_on.contains_key(host) {
-            self.led_on.clear();
+    /// Counts a listing of a host. Returns true for the first `often` since its last new text.
+    fn count_listing(&mut self, host: &HostKey, often: u32) -> bool {
+        if self.listings.len() >= MAX_HOSTS && !self.listings.contains_key(host) {
+            self.listings.clear();
         }
-        let times = self.led_on.entry(host.clone()).or_default();
+        let times = self.listings.entry(host.clone()).or_default();
         *times += 1;
         *times <= often
     }
@@ -285,79 +284,78 @@ impl Traps {
     /// Returns true if two URLs of a host have different patterns, so that one can be a listing of the other.
     #[must_use]
     pub fn differ(&self, one: &Url, other: &Url) -> bool {
-        template::of(one) != template::of(other)
+        pattern::of(one) != pattern::of(other)
     }
 
     /// Returns the trap of a URL whose pattern has no credit, without a charge.
     #[must_use]
     pub fn exhausted_pattern(&self, url: &Url) -> Option<Trap> {
         self.settings.template_credit?;
-        let (host, templates) = (HostKey::of(url)?, [template::of_names(url), template::of(url)]);
+        let (host, patterns) = (HostKey::of(url)?, [pattern::of_names(url), pattern::of(url)]);
         let ledger = self.lock();
-        let mut used_up = templates.into_iter().flatten();
+        let mut used_up = patterns.into_iter().flatten();
         used_up
-            .find(|template| ledger.credit(&host, template).is_some_and(|credit| credit <= 0))
-            .map(Trap::Template)
+            .find(|pattern| ledger.credit(&host, pattern).is_some_and(|credit| credit <= 0))
+            .map(Trap::Pattern)
     }
 
-    /// Charges one fetch to the account of the URL's pattern, before the fetch. [`Traps::pay_back`] reverts
-    /// it.
+    /// Charges one fetch to the credit of the URL's pattern, before the fetch. [`Traps::refund_fetch`] reverts it.
     ///
     /// # Errors
     /// When the credit is used up; the URL should not be fetched then.
-    pub fn begin(&self, url: &Url) -> Result<(), Trap> {
+    pub fn charge_fetch(&self, url: &Url) -> Result<(), Trap> {
         let Some(initial) = self.settings.template_credit else { return Ok(()) };
         let Some(host) = HostKey::of(url) else { return Ok(()) };
-        let (names, numbers) = (template::of_names(url), template::of(url));
+        let (names, numbers) = (pattern::of_names(url), pattern::of(url));
         let mut ledger = self.lock();
-        if let Some(template) = names
-            && ledger.credit(&host, &template).is_some_and(|credit| credit <= 0)
+        if let Some(pattern) = names
+            && ledger.credit(&host, &pattern).is_some_and(|credit| credit <= 0)
         {
-            return Err(Trap::Template(template));
+            return Err(Trap::Pattern(pattern));
         }
-        let Some(template) = numbers else { return Ok(()) };
-        let credit = ledger.account(&host, &template, initial);
+        let Some(pattern) = numbers else { return Ok(()) };
+        let credit = ledger.credit_mut(&host, &pattern, initial);
         if *credit <= 0 {
-            return Err(Trap::Template(template));
+            return Err(Trap::Pattern(pattern));
         }
         *credit -= 1;
         Ok(())
     }
 
-    /// Returns true if another page of the URL's pattern had the same text; `said` is a hash of the text
+    /// Returns true if another page of the URL's pattern had the same text; `text` is a hash of the text
     /// outside of links.
     #[must_use]
-    pub fn repeats(&self, url: &Url, said: u64) -> bool {
+    pub fn repeats(&self, url: &Url, text: u64) -> bool {
         let Some(host) = HostKey::of(url) else { return false };
-        let Some(template) = template::of(url).or_else(|| template::of_names(url)) else { return false };
-        let key = self.keys.hash_one((host, template, said));
+        let Some(pattern) = pattern::of(url).or_else(|| pattern::of_names(url)) else { return false };
+        let key = self.keys.hash_one((host, pattern, text));
         let mut ledger = self.lock();
-        if ledger.said.len() >= MAX_TEXTS {
-            ledger.said.clear();
+        if ledger.texts.len() >= MAX_TEXTS {
+            ledger.texts.clear();
         }
-        !ledger.said.insert(key)
+        !ledger.texts.insert(key)
     }
 
     /// Charges the cost of a known text for a page whose worth is still unknown. A trap must not continue
-    /// while its pages wait for another strategy. [`Traps::refund`] reverts it when the worth is known.
-    pub fn charge(&self, url: &Url) {
-        self.book(url, -i64::from(self.settings.duplicate_cost));
+    /// while its pages wait for another strategy. [`Traps::refund_duplicate`] reverts it when the worth is known.
+    pub fn charge_duplicate(&self, url: &Url) {
+        self.add_credit(url, -i64::from(self.settings.duplicate_cost));
     }
 
-    /// Reverts [`Traps::begin`]: the URL will pay again, or its page pays under another URL.
-    pub fn pay_back(&self, url: &Url) {
-        self.book(url, 1);
+    /// Reverts [`Traps::charge_fetch`]: the URL will be charged again, or its page is charged under another URL.
+    pub fn refund_fetch(&self, url: &Url) {
+        self.add_credit(url, 1);
     }
 
-    /// Reverts [`Traps::charge`].
-    pub fn refund(&self, url: &Url) {
-        self.book(url, i64::from(self.settings.duplicate_cost));
+    /// Reverts [`Traps::charge_duplicate`].
+    pub fn refund_duplicate(&self, url: &Url) {
+        self.add_credit(url, i64::from(self.settings.duplicate_cost));
     }
 
-    fn book(&self, url: &Url, change: i64) {
+    fn add_credit(&self, url: &Url, change: i64) {
         let (Some(initial), Some(host)) = (self.settings.template_credit, HostKey::of(url)) else { return };
-        if let Some(template) = template::of(url) {
-            *self.lock().account(&host, &template, initial) += change;
+        if let Some(pattern) = pattern::of(url) {
+            *self.lock().credit_mut(&host, &pattern, initial) += change;
         }
     }
 
@@ -365,34 +363,34 @@ impl Traps {
     pub fn learn(&self, url: &Url, worth: PageWorth) {
         let Some(initial) = self.settings.template_credit else { return };
         let Some(host) = HostKey::of(url) else { return };
-        let (names, numbers) = (template::of_names(url), template::of(url));
+        let (names, numbers) = (pattern::of_names(url), pattern::of(url));
         let mut ledger = self.lock();
         let change = match worth {
             PageWorth::New => i64::from(self.settings.new_page_credit),
-            // it costs nothing
-            PageWorth::LeadsOn => i64::from(ledger.may_lead_on(&host, initial)),
+            // the fetch of a listing is refunded
+            PageWorth::LinksNewPattern => i64::from(ledger.count_listing(&host, initial)),
             PageWorth::Poor => 0,
             PageWorth::Duplicate | PageWorth::NotFound => -i64::from(self.settings.duplicate_cost),
         };
         if worth == PageWorth::New {
-            ledger.led_on.remove(&host);
+            ledger.listings.remove(&host);
         }
-        // bounded: a pattern with a long good history must not run on it for ever
+        // bounded, so that a long good history cannot pay for an endless trap
         let most = i64::from(initial).saturating_mul(10);
         let book = |credit: &mut i64, change: i64| *credit = (*credit + change).min(most);
-        if let Some(template) = numbers {
-            book(ledger.account(&host, &template, initial), change);
+        if let Some(pattern) = numbers {
+            book(ledger.credit_mut(&host, &pattern, initial), change);
         }
-        // names are free at first: their account begins with the first error page or copy. A known text
-        // costs as much as a fetch, since a folder of copies (print versions, other versions) is no trap.
-        let Some(template) = names else { return };
+        // patterns of names have no credit before the first error page or copy. A known text costs one fetch, since a
+        // folder of copies (print versions, other versions) is no trap.
+        let Some(pattern) = names else { return };
         let change = match worth {
             PageWorth::NotFound => change,
             PageWorth::Duplicate => -1,
-            PageWorth::New if ledger.credit(&host, &template).is_some() => change,
+            PageWorth::New if ledger.credit(&host, &pattern).is_some() => change,
             _ => return,
         };
-        book(ledger.account(&host, &template, initial), change);
+        book(ledger.credit_mut(&host, &pattern, initial), change);
     }
 
     fn lock(&self) -> MutexGuard<'_, Ledger> {

@@ -38,7 +38,7 @@ fn empty_generated_pages_end_and_a_catalogue_continues() {
         (0..5_000)
             .take_while(|n| {
                 let page = url(&format!("/list/{n}"));
-                let go = traps.begin(&page).is_ok();
+                let go = traps.charge_fetch(&page).is_ok();
                 traps.learn(&page, worth(*n));
                 go
             })
@@ -57,12 +57,12 @@ fn empty_generated_pages_end_and_a_catalogue_continues() {
 fn credit_is_separate_per_pattern_and_host() {
     let traps = traps();
     for n in 0..300 {
-        let _ = traps.begin(&url(&format!("/trap/{n}")));
+        let _ = traps.charge_fetch(&url(&format!("/trap/{n}")));
     }
-    assert_eq!(traps.begin(&url("/trap/9")), Err(Trap::Template("/trap/{n}".into())));
-    assert!(traps.begin(&url("/other/9")).is_ok());
-    assert!(traps.begin(&url("/about")).is_ok());
-    assert!(traps.begin(&Url::parse("http://o.test/trap/9").unwrap()).is_ok());
+    assert_eq!(traps.charge_fetch(&url("/trap/9")), Err(Trap::Pattern("/trap/{n}".into())));
+    assert!(traps.charge_fetch(&url("/other/9")).is_ok());
+    assert!(traps.charge_fetch(&url("/about")).is_ok());
+    assert!(traps.charge_fetch(&Url::parse("http://o.test/trap/9").unwrap()).is_ok());
 }
 
 #[test]
@@ -82,25 +82,25 @@ fn trap_accounts_are_bounded() {
         assert_eq!(traps.classify_host(&host(n, "")), None);
     }
     assert_eq!(traps.lock().hosts, 10, "counted anew");
-    let hosts = MAX_ACCOUNTS / 1_000;
+    let hosts = MAX_PATTERNS / 1_000;
     for n in 0..hosts {
-        for template in 0..1_000 {
+        for pattern in 0..1_000 {
             // letters alone make a pattern of their own
-            let name: String = template.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect();
-            assert!(traps.begin(&host(n, &format!("{name}/1"))).is_ok());
+            let name: String = pattern.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect();
+            assert!(traps.charge_fetch(&host(n, &format!("{name}/1"))).is_ok());
         }
     }
     let size = || {
         let ledger = traps.lock();
-        (ledger.templates, ledger.accounts.len())
+        (ledger.patterns, ledger.credits.len())
     };
-    assert_eq!(size(), (MAX_ACCOUNTS, hosts));
-    assert!(traps.begin(&host(hosts, "a/1")).is_ok());
+    assert_eq!(size(), (MAX_PATTERNS, hosts));
+    assert!(traps.charge_fetch(&host(hosts, "a/1")).is_ok());
     assert_eq!(size(), (1, 1), "opened anew");
-    for n in (0..=MAX_ACCOUNTS).rev() {
+    for n in (0..=MAX_PATTERNS).rev() {
         let name: String = n.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect();
-        assert!(traps.begin(&host(n % hosts, &format!("{name}/1"))).is_ok());
-        assert!(size().0 <= MAX_ACCOUNTS, "known hosts too");
+        assert!(traps.charge_fetch(&host(n % hosts, &format!("{name}/1"))).is_ok());
+        assert!(size().0 <= MAX_PATTERNS, "known hosts too");
     }
 }
 
@@ -118,7 +118,7 @@ fn every_limit_can_be_switched_off() {
     let traps = Traps::new(off, 2026);
     let long = format!("/calendar/1066/{}?{}", "a/".repeat(50), "p=1&".repeat(50));
     assert_eq!(traps.classify(&url(&long)), None);
-    assert!((0..1_000).all(|n| traps.begin(&url(&format!("/{n}"))).is_ok()));
+    assert!((0..1_000).all(|n| traps.charge_fetch(&url(&format!("/{n}"))).is_ok()));
 }
 
 #[test]
@@ -128,14 +128,14 @@ fn listing_with_new_links_keeps_its_credit() {
     assert!(!traps.differ(&page(1), &page(2)));
     assert!(traps.differ(&page(1), &Url::parse("http://a.test/item/1").unwrap()));
     for n in 0..50 {
-        traps.begin(&page(n)).unwrap();
-        traps.learn(&page(n), PageWorth::LeadsOn);
+        traps.charge_fetch(&page(n)).unwrap();
+        traps.learn(&page(n), PageWorth::LinksNewPattern);
         traps.learn(&Url::parse("http://a.test/item/1").unwrap(), PageWorth::New);
     }
     // it no longer links to new pages
     let fetched = (50..500).take_while(|n| {
-        let may = traps.begin(&page(*n)).is_ok();
-        traps.learn(&page(*n), PageWorth::LeadsOn);
+        let may = traps.charge_fetch(&page(*n)).is_ok();
+        traps.learn(&page(*n), PageWorth::LinksNewPattern);
         may
     });
     let fetched = fetched.count();
@@ -147,18 +147,18 @@ fn endless_error_pages_exhaust_their_pattern_only() {
     let traps = Traps::new(TrapSettings { template_credit: Some(100), ..TrapSettings::default() }, 2026);
     let page = |folder: &str, n: usize| url(&format!("/{folder}/{}", "x".repeat(n + 1)));
     let copies = (0..300).take_while(|n| {
-        let may = traps.begin(&page("tags", *n)).is_ok();
+        let may = traps.charge_fetch(&page("tags", *n)).is_ok();
         traps.learn(&page("tags", *n), PageWorth::Duplicate);
         may
     });
     assert_eq!(copies.count(), 100, "a folder of copies costs as much as its fetches");
     let fetched = (0..300).take_while(|n| {
-        let may = traps.begin(&page("lost", *n)).is_ok();
+        let may = traps.charge_fetch(&page("lost", *n)).is_ok();
         traps.learn(&page("lost", *n), PageWorth::NotFound);
         may
     });
     assert_eq!(fetched.count(), 10);
-    assert!(traps.begin(&url("/about")).is_ok(), "nothing varies at the top");
+    assert!(traps.charge_fetch(&url("/about")).is_ok(), "nothing varies at the top");
 }
 
 #[test]
@@ -166,10 +166,10 @@ fn redirect_to_the_same_page_is_refunded() {
     let traps = traps();
     for n in 0..1_000 {
         let slashless = url(&format!("/item/{n}"));
-        assert_eq!(traps.begin(&slashless), Ok(()), "{n}");
-        traps.pay_back(&slashless);
+        assert_eq!(traps.charge_fetch(&slashless), Ok(()), "{n}");
+        traps.refund_fetch(&slashless);
     }
-    let charged = (0..1_000).take_while(|n| traps.begin(&url(&format!("/item/{n}"))).is_ok()).count();
+    let charged = (0..1_000).take_while(|n| traps.charge_fetch(&url(&format!("/item/{n}"))).is_ok()).count();
     assert_eq!(charged, 200, "no more than was taken");
 }
 
@@ -179,7 +179,7 @@ fn exhausted_pattern_lookup_opens_no_account() {
     for n in 0..50 {
         assert_eq!(traps.exhausted_pattern(&url(&format!("/list/{n}"))), None, "nothing was fetched");
     }
-    while traps.begin(&url("/list/1")).is_ok() {}
+    while traps.charge_fetch(&url("/list/1")).is_ok() {}
     assert_eq!(traps.exhausted_pattern(&url("/list/2")).map(|trap| trap.kind()), Some("trap_template"));
     assert_eq!(traps.exhausted_pattern(&url("/other/2")), None);
     traps.learn(&url("/list/1"), PageWorth::New);

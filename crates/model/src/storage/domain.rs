@@ -48,10 +48,9 @@ pub trait DomainStore: Send + Sync {
     /// When storage fails.
     fn save_lessons(&self, host: &HostKey, lessons: &[u8]) -> Result<(), StoreError>;
 
-    /// Claims a content and returns the URL of its first claimant, in this round or in an earlier one that is
-    /// kept. That is `claimant` if nobody claimed it before, or if `claimant` itself did before a crash.
-    /// Atomic. A store of several workers claims nothing if the lease of the page has ended: another worker
-    /// may read the page anew.
+    /// Claims a content and returns the URL of its first claimant, in this round or in an earlier one that is kept.
+    /// That is `claimant` if nobody claimed it before, or if `claimant` itself did before a crash. Atomic. A store of
+    /// several workers claims nothing if the lease of the page has ended: another worker may fetch the page again.
     ///
     /// # Errors
     /// When storage fails.

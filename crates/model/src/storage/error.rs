@@ -28,7 +28,7 @@ pub enum StoreError {
     Other(String),
 }
 
-/// Words of the lock of a state directory say all by themselves.
+/// Message of a busy store. The message of a state directory's lock is complete already.
 fn busy(words: &str) -> String {
     if words.starts_with("another run ") { words.to_owned() } else { format!("storage is in use: {words}") }
 }

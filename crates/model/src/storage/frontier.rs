@@ -245,8 +245,8 @@ pub trait Frontier: Send + Sync {
     /// When storage fails.
     fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError>;
 
-    /// Part of a limit that this process may use, the earlier calls included. It grows if `used` has reached it and other
-    /// processes leave something. A frontier of one process gives the whole limit.
+    /// Part of a limit that this process may use, earlier calls included. It grows once `used` reaches it, as long as
+    /// other processes leave something. A frontier of one process gives the whole limit.
     ///
     /// # Errors
     /// When storage fails.
@@ -262,8 +262,8 @@ pub trait Frontier: Send + Sync {
         Ok(Duration::ZERO)
     }
 
-    /// Hosts that another process has since the last call, each with the number of its held pages that this one has no
-    /// more. None for a frontier of one process.
+    /// Hosts that another process has taken over since the last call, each with the number of held pages that it
+    /// took. None for a frontier of one process.
     ///
     /// # Errors
     /// When storage fails.
@@ -271,17 +271,17 @@ pub trait Frontier: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Notes that no process may send requests to hosts for a time from now on. Nothing for a frontier of one process,
-    /// whose caller knows it.
+    /// Blocks requests of all processes to hosts, each for a time from now on. Does nothing for a frontier of one
+    /// process, whose caller blocks them itself.
     ///
     /// # Errors
     /// When storage fails.
-    fn rest(&self, _hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
+    fn pause_hosts(&self, _hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Notes the pause between two requests to a host, if it is longer than the usual one. Another process takes the host
-    /// after that. Nothing for a frontier of one process.
+    /// Stores the pause between two requests to a host, if it is longer than the usual one. Another process waits for
+    /// it before it takes the host over. Does nothing for a frontier of one process.
     ///
     /// # Errors
     /// When storage fails.
@@ -289,8 +289,8 @@ pub trait Frontier: Send + Sync {
         Ok(())
     }
 
-    /// Noted pauses of hosts that an earlier process may have asked a moment ago, and that this one has. None for a frontier of
-    /// one process.
+    /// Stored pauses of the hosts of this process. An earlier process may have sent a request to them a moment ago.
+    /// None for a frontier of one process.
     ///
     /// # Errors
     /// When storage fails.
@@ -298,8 +298,8 @@ pub trait Frontier: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Takes the next turn at an address, after which no process takes one for `pause`. Returns the time until the turn: zero
-    /// for a frontier of one process, whose caller knows the order of its requests.
+    /// Takes the next turn at an address; the following turn is `pause` later, for all processes. Returns the time
+    /// until the turn: zero for a frontier of one process, whose caller orders its requests.
     ///
     /// # Errors
     /// When storage fails.
@@ -307,7 +307,7 @@ pub trait Frontier: Send + Sync {
         Ok(Duration::ZERO)
     }
 
-    /// Permission to ask the hosts of this process. It is always valid for a frontier of one process.
+    /// Permit to send requests to the hosts of this process. Always valid for a frontier of one process.
     fn lease_permit(&self) -> LeasePermit {
         LeasePermit::default()
     }

@@ -6,11 +6,12 @@ use std::{
     time::Instant,
 };
 
-/// Lease of all hosts of this process, by its monotonic clock. The store extends it; requests hold a [`LeasePermit`] of it.
+/// Lease of all hosts of this process, measured by the monotonic clock. The store extends it; requests hold a
+/// [`LeasePermit`] of it.
 #[derive(Debug)]
 pub struct LeaseClock(Mutex<Term>);
 
-/// Time during which the lease was never over.
+/// Period without a gap in the lease.
 #[derive(Debug)]
 struct Term {
     number: u64,
@@ -24,7 +25,7 @@ impl LeaseClock {
         Self(Mutex::new(Term { number: 0, until }))
     }
 
-    /// Extends the lease. A lease that is over begins anew: earlier permits stay invalid.
+    /// Extends the lease. After its end a new term begins, so that earlier permits stay invalid.
     pub fn extend(&self, until: Instant) {
         let mut term = self.term();
         if instant() >= term.until {
@@ -51,7 +52,8 @@ impl LeaseClock {
     }
 }
 
-/// Permission to ask hosts as long as their lease is not over once. Another process may have asked them since.
+/// Permit to send requests to leased hosts. A gap in the lease ends it for good, since another process may have sent
+/// requests meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct LeasePermit(Option<(Arc<LeaseClock>, u64)>);
 

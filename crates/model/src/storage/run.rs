@@ -25,8 +25,8 @@ pub trait RunStore: Send + Sync {
     /// When storage fails.
     fn put(&self, name: &str, value: &str) -> Result<(), StoreError>;
 
-    /// Sets a named value if nothing of the crawl is pending, leased or held. Returns false, and changes nothing, otherwise. URLs
-    /// that come at the same moment come after the value, or keep it from being set.
+    /// Sets a named value if nothing of the crawl is pending, leased or held. Returns false, and changes nothing,
+    /// otherwise. A concurrent enqueue happens after the value is set, or prevents it.
     ///
     /// # Errors
     /// When storage fails.

@@ -35,7 +35,7 @@ pub fn run(settings: Config) -> Result<Exit, Failure> {
         .map_err(|e| Failure::new(Exit::Internal, format!("the runtime cannot be started: {e}")))?;
     let done = runtime.block_on(async {
         let done = serve(tools.clone()).await;
-        // a visit whose client has gone still has threads of its own
+        // a visit whose client disconnected still has running threads
         let _ = tokio::time::timeout(LAST_VISIT, tools.stop()).await;
         done
     });

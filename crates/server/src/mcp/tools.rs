@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// HTML of one page, in bytes.
 const MAX_HTML: usize = 8 << 20;
-/// Threads for what holds a CPU or waits for the database.
+/// Threads for work that uses a CPU or waits for the database.
 const THREADS: usize = 4;
 
 /// Instructions for an agent before its first call.
@@ -194,11 +194,11 @@ impl Tools {
         if let Some(record) = (part.offset > 0).then(|| self.recent.find(&call)).flatten() {
             return Ok(Json(PageView::of_record(record, part)));
         }
-        let keeper = match call.project.clone() {
+        let writer = match call.project.clone() {
             None if call.group.is_some() => return Err("source_group: needs a project_id".into()),
             None => None,
             Some(project) => Some(
-                self.work(move |projects| projects.find(&project).map(|found| projects.keeper(found.id)))
+                self.work(move |projects| projects.find(&project).map(|found| projects.writer(found.id)))
                     .await?,
             ),
         };
@@ -206,7 +206,7 @@ impl Tools {
         let (stopped, group) = (stop.clone(), call.group.clone());
         // a task of its own: a visit that is dropped in the middle would not give its leases back
         let mut visit = tokio::spawn(async move {
-            visitor.visit(url, keeper, group.as_deref(), &stopped).await.map_err(|e| e.to_string())
+            visitor.visit(url, writer, group.as_deref(), &stopped).await.map_err(|e| e.to_string())
         });
         let done = tokio::select! {
             done = &mut visit => done,
@@ -215,7 +215,7 @@ impl Tools {
                 visit.await
             }
         };
-        // a later part is never one of the page as it was before
+        // later parts must belong to the newly fetched page
         self.recent.forget(&call.url);
         let record = done.map_err(|e| format!("internal error: {e}"))??;
         let view = PageView::of_record(record.clone(), part);

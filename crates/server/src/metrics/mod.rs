@@ -70,8 +70,8 @@ impl Metrics {
         self.listener.as_ref().and_then(|listener| listener.local_addr().ok())
     }
 
-    /// Shows the counts until the run ends, and for a while longer unless the run is interrupted. A client
-    /// that asks now and then would otherwise miss the last counts. The file keeps them.
+    /// Shows the counts until the run ends, and for a while longer unless the run is interrupted. A client that polls
+    /// at intervals would otherwise miss the last counts. The file keeps them.
     pub async fn show(self, context: Arc<Context>, done: CancellationToken) {
         let (mut tasks, closing) = (JoinSet::new(), CancellationToken::new());
         let listens = self.listener.is_some();

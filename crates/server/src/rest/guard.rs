@@ -17,7 +17,7 @@ use futures::StreamExt;
 use std::time::Duration;
 use url::{Host, Url};
 
-/// Paths that need no token: they tell nothing of anybody.
+/// Paths that need no token: they reveal nothing about any project.
 pub const OPEN: [&str; 2] = ["/api/v1/health", "/api/v1/openapi.json"];
 
 /// Bytes of a refused body that are read, and the time for it. A connection that is closed before its client
@@ -152,7 +152,7 @@ pub async fn in_time(State(app): State<App>, request: Request, next: Next) -> Re
     }
 }
 
-/// Makes a problem of every error that is none yet: those of the router and of extractors.
+/// Converts every error that is no problem document yet: those of the router and of extractors.
 pub async fn as_problem(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status();

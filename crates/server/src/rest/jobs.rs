@@ -22,7 +22,7 @@ const REMEMBERED: usize = 100;
 /// Maximum number of jobs that wait or run; further requests are refused.
 const MAX_ACTIVE: usize = 32;
 
-/// Jobs in the order in which they were asked for, by their number: a clock may show two the same time, or step back.
+/// Jobs by number, in the order of their requests: a clock may show two the same time, or step back.
 type Book = BTreeMap<u64, Arc<Entry>>;
 type Outcome = Result<ProjectAnalysisResult, Problem>;
 

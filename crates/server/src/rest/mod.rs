@@ -91,7 +91,8 @@ async fn serve(app: App, settings: &Config, print: &dyn Fn(&str)) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// The first SIGINT or SIGTERM ends the server in order: what was asked is answered, analyses stop with nothing changed.
+/// The first SIGINT or SIGTERM ends the server in order: requests in progress are answered, and analyses stop without
+/// changes.
 fn stop_on_signals(stop: CancellationToken, jobs: Jobs) -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));

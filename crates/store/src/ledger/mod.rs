@@ -1,13 +1,13 @@
-//! Counts of each host's URLs by state, kept in memory and updated with every transaction, so that no query
+//! Number of URLs of each host by state. The counts are in memory and are updated with every transaction, so no query
 //! scans the frontier. Only hosts with pending, waiting, leased or held URLs have an entry.
 
-mod places;
 mod room;
 #[cfg(test)]
 mod tests;
+mod url_counts;
 
-pub(crate) use places::{Places, UrlState};
 pub(crate) use room::{ROW_BYTES, Room, bytes_of, chain_len, is_bounded, refuse, row_bytes};
+pub(crate) use url_counts::{UrlCounts, UrlState};
 
 use crawl_model::{HostBound, HostBounds, HostKey, HostLoad, Lane, ReadyHost};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 /// The store's number of a host.
 pub(crate) type HostId = i64;
 
-/// Leases of a host before hosts that have not begun: its files, its first pages and its probe. Otherwise a
-/// crawl of thousands of hosts fetches every robots.txt before any page.
+/// Number of first leases in which a host comes before hosts without leases. They cover its robots.txt, its first
+/// pages and its probe. Otherwise a crawl of thousands of hosts would fetch every robots.txt before any page.
 const FIRST_LEASES: u64 = 16;
 
-/// Assumed bytes of a pending URL of an earlier process. The first count of its host replaces the assumption.
-/// Only long redirect chains exceed it, each of whose URLs has cost a fetch.
+/// Assumed bytes of a pending URL of an earlier process, until the URLs of its host are counted. Only long redirect
+/// chains exceed it.
 const ASSUMED_BYTES: u64 = 8 << 10;
 
 /// Order of hosts in a lane: those within their first leases, then the others; each by their last lease.
@@ -29,7 +29,7 @@ type Position = (bool, u64);
 
 struct Entry {
     key: HostKey,
-    places: Places,
+    counts: UrlCounts,
     /// Turn in each lane; `None` while no URL is ready there.
     turns: [Option<u64>; 2],
     /// Position in the order of each lane; `None` while no URL can be leased there.
@@ -42,7 +42,7 @@ struct Entry {
     behind_level: [bool; 2],
     /// Bytes of pending URLs.
     bytes: u64,
-    /// Some of the bytes are assumed.
+    /// True if some of the bytes are assumed.
     is_assumed: bool,
 }
 
@@ -50,7 +50,7 @@ impl Entry {
     fn new(key: &HostKey) -> Self {
         Self {
             key: key.clone(),
-            places: Places::default(),
+            counts: UrlCounts::default(),
             turns: [None; 2],
             position: [None; 2],
             leases: 0,
@@ -74,7 +74,7 @@ pub(crate) struct Ledger {
     /// Hosts with URLs to lease in each lane, in order.
     turns: [BTreeMap<Position, HostId>; 2],
     next_turn: u64,
-    total: Places,
+    total: UrlCounts,
     suspended: FxHashSet<HostId>,
     /// Hosts that were drained since [`Ledger::take_drained`].
     drained: Vec<HostKey>,
@@ -82,14 +82,14 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Adds `n` new URLs of a host in a state.
-    pub(crate) fn add(&mut self, host: HostId, key: &HostKey, place: UrlState, n: u64) {
+    pub(crate) fn add(&mut self, host: HostId, key: &HostKey, state: UrlState, n: u64) {
         if n == 0 {
             return;
         }
         let entry = self.hosts.entry(host).or_insert_with(|| Entry::new(key));
-        entry.places.add(place, n);
+        entry.counts.add(state, n);
         entry.behind_level = [false; 2];
-        self.total.add(place, n);
+        self.total.add(state, n);
         self.note_drained(host);
         self.order(host);
     }
@@ -119,7 +119,7 @@ impl Ledger {
     /// Capacity of a host for a new URL of `bytes`.
     pub(crate) fn room(&self, host: HostId, bounds: HostBounds, bytes: u64) -> Room {
         let Some(entry) = self.hosts.get(&host) else { return Room::Enough };
-        if bounds.urls.is_some_and(|most| entry.places.pending() >= most) {
+        if bounds.urls.is_some_and(|most| entry.counts.pending() >= most) {
             return Room::Full(HostBound::Urls);
         }
         match bounds.bytes {
@@ -138,26 +138,26 @@ impl Ledger {
     }
 
     /// Removes `n` settled URLs of a host from a state.
-    pub(crate) fn take(&mut self, host: HostId, place: UrlState, n: u64) {
+    pub(crate) fn take(&mut self, host: HostId, state: UrlState, n: u64) {
         if n == 0 {
             return;
         }
         if let Some(entry) = self.hosts.get_mut(&host) {
-            entry.places.take(place, n);
+            entry.counts.take(state, n);
             entry.behind_level = [false; 2];
-            self.total.take(place, n);
-            if place != UrlState::Held {
+            self.total.take(state, n);
+            if state != UrlState::Held {
                 self.note_drained(host);
             }
             self.order(host);
         }
     }
 
-    /// Drops a host with all its URLs, which another process has now.
+    /// Drops a host with all its URLs, after another process took it over.
     pub(crate) fn forget(&mut self, host: HostId) {
         if let Some(entry) = self.hosts.get_mut(&host) {
-            let places = std::mem::take(&mut entry.places);
-            for (total, n) in self.total.0.iter_mut().zip(places.0) {
+            let counts = std::mem::take(&mut entry.counts);
+            for (total, n) in self.total.0.iter_mut().zip(counts.0) {
                 *total = total.saturating_sub(n);
             }
             self.order(host);
@@ -167,8 +167,8 @@ impl Ledger {
     /// Moves `n` URLs of a host from one state to another.
     pub(crate) fn shift(&mut self, host: HostId, from: UrlState, to: UrlState, n: u64) {
         if let Some(entry) = self.hosts.get_mut(&host) {
-            entry.places.take(from, n);
-            entry.places.add(to, n);
+            entry.counts.take(from, n);
+            entry.counts.add(to, n);
             entry.behind_level = [false; 2];
             self.total.take(from, n);
             self.total.add(to, n);
@@ -227,7 +227,7 @@ impl Ledger {
     }
 
     fn note_drained(&mut self, host: HostId) {
-        if let Some(entry) = self.hosts.get(&host).filter(|entry| entry.places.drained()) {
+        if let Some(entry) = self.hosts.get(&host).filter(|entry| entry.counts.drained()) {
             self.drained.push(entry.key.clone());
         }
     }
@@ -237,7 +237,7 @@ impl Ledger {
         let Some(entry) = self.hosts.get_mut(&host) else { return };
         let begun = entry.has_begun();
         for lane in Lane::ALL {
-            let ready = entry.places.get(UrlState::ready(lane)) > 0;
+            let ready = entry.counts.get(UrlState::ready(lane)) > 0;
             let lane = lane as usize;
             let turn = &mut entry.turns[lane];
             if !ready {
@@ -258,20 +258,20 @@ impl Ledger {
                 entry.position[lane] = position;
             }
         }
-        if entry.places == Places::default() {
+        if entry.counts == UrlCounts::default() {
             self.suspended.remove(&host);
             self.hosts.remove(&host);
         }
     }
 
     /// Numbers over all hosts.
-    pub(crate) fn total(&self) -> Places {
+    pub(crate) fn total(&self) -> UrlCounts {
         self.total
     }
 
     /// Numbers of one host.
-    pub(crate) fn of(&self, host: HostId) -> Places {
-        self.hosts.get(&host).map(|entry| entry.places).unwrap_or_default()
+    pub(crate) fn of(&self, host: HostId) -> UrlCounts {
+        self.hosts.get(&host).map(|entry| entry.counts).unwrap_or_default()
     }
 
     /// Hosts with URLs to lease in a lane, in order, `limit` at most.
@@ -286,14 +286,14 @@ impl Ledger {
             .collect()
     }
 
-    /// All hosts that have anything anywhere.
-    pub(crate) fn hosts(&self) -> impl Iterator<Item = (&HostKey, Places)> {
-        self.hosts.values().map(|entry| (&entry.key, entry.places))
+    /// All hosts with unsettled URLs.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (&HostKey, UrlCounts)> {
+        self.hosts.values().map(|entry| (&entry.key, entry.counts))
     }
 
     /// Hosts with held pages, by name.
     pub(crate) fn held(&self) -> Vec<HostLoad> {
-        let held = self.hosts.values().filter(|entry| entry.places.get(UrlState::Held) > 0);
+        let held = self.hosts.values().filter(|entry| entry.counts.get(UrlState::Held) > 0);
         let load =
             |entry: &Entry| HostLoad { host: entry.key.clone(), pending: number(entry, UrlState::Held) };
         let mut hosts: Vec<_> = held.map(load).collect();
@@ -302,6 +302,6 @@ impl Ledger {
     }
 }
 
-fn number(entry: &Entry, place: UrlState) -> usize {
-    usize::try_from(entry.places.get(place)).unwrap_or(usize::MAX)
+fn number(entry: &Entry, state: UrlState) -> usize {
+    usize::try_from(entry.counts.get(state)).unwrap_or(usize::MAX)
 }

@@ -281,11 +281,11 @@ impl Frontier for MemoryStore {
 
     fn counts(&self) -> Result<FrontierCounts, StoreError> {
         let inner = self.lock();
-        let places = inner.this_round.ledger.total();
+        let counts = inner.this_round.ledger.total();
         Ok(FrontierCounts {
-            pending: places.pending(),
-            leased: places.get(UrlState::Leased),
-            held: places.get(UrlState::Held),
+            pending: counts.pending(),
+            leased: counts.get(UrlState::Leased),
+            held: counts.get(UrlState::Held),
             hosts: inner.this_round.hosts.len() as u64,
             ..inner.this_round.counts
         })

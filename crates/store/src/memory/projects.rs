@@ -144,7 +144,7 @@ impl ProjectStore for MemoryProjects {
         Ok(inner.projects.contains_key(&project))
     }
 
-    fn texts_like(
+    fn similar_texts(
         &self,
         project: ProjectId,
         sketch: &Sketch,
@@ -157,8 +157,8 @@ impl ProjectStore for MemoryProjects {
             .map_or_else(Vec::new, |kept| kept.texts.like(0, sketch, limit)))
     }
 
-    fn keep_texts_made_as(&self, project: ProjectId, how: &str) -> Result<bool, StoreError> {
-        Ok(self.inner().projects.get_mut(&project).is_some_and(|kept| kept.texts.keep_made_as(how)))
+    fn keep_texts_of_method(&self, project: ProjectId, method: &str) -> Result<bool, StoreError> {
+        Ok(self.inner().projects.get_mut(&project).is_some_and(|kept| kept.texts.keep_of_method(method)))
     }
 
     fn sources(&self, project: ProjectId, query: &SourceQuery) -> Result<Vec<Source>, StoreError> {

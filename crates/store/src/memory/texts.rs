@@ -20,7 +20,7 @@ struct Text {
 }
 
 impl Texts {
-    /// Implements [`TextIndex::texts_like`].
+    /// Implements [`TextIndex::similar_texts`].
     pub(super) fn like(&self, round: u32, sketch: &Sketch, limit: usize) -> Vec<KnownText> {
         let all = self.all.iter().map(|text| (shared(sketch, &text.known.sketch), text));
         let mut found: Vec<(usize, &Text)> = all.filter(|(shared, _)| *shared > 0).collect();
@@ -32,13 +32,13 @@ impl Texts {
         found.into_iter().take(limit).map(|(_, text)| known(text)).collect()
     }
 
-    /// Implements [`TextIndex::keep_texts_made_as`].
-    pub(super) fn keep_made_as(&mut self, how: &str) -> bool {
-        if self.made_as == how {
+    /// Implements [`TextIndex::keep_texts_of_method`].
+    pub(super) fn keep_of_method(&mut self, method: &str) -> bool {
+        if self.made_as == method {
             return false;
         }
         let forgotten = !self.all.is_empty();
-        *self = Self { made_as: how.to_owned(), ..Self::default() };
+        *self = Self { made_as: method.to_owned(), ..Self::default() };
         forgotten
     }
 
@@ -67,7 +67,7 @@ impl Texts {
 }
 
 impl TextIndex for MemoryStore {
-    fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
+    fn similar_texts(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
         let inner = self.lock();
         let mut found = inner.texts.like(inner.round, sketch, limit);
         found.iter_mut().for_each(|text| text.this_round |= inner.recrawl);
@@ -87,8 +87,8 @@ impl TextIndex for MemoryStore {
         Ok(stale)
     }
 
-    fn keep_texts_made_as(&self, how: &str) -> Result<bool, StoreError> {
-        Ok(self.lock().texts.keep_made_as(how))
+    fn keep_texts_of_method(&self, method: &str) -> Result<bool, StoreError> {
+        Ok(self.lock().texts.keep_of_method(method))
     }
 }
 

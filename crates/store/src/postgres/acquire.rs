@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-/// Hosts that one call takes over.
+/// Maximum number of hosts per call.
 const BATCH: i64 = 50;
 
 /// Hosts that a worker takes by their first link while there are other workers.
@@ -24,16 +24,16 @@ const SHARE: usize = 200;
 /// Domains that one call looks at: of free hosts on each side of the slot of the worker, and of its own hosts.
 const WINDOW: usize = 128;
 
-/// Hosts without an owner whose rest one look ends, and hosts of dead workers that it sets free for the time of their rest.
-const RESTS: i64 = 5_000;
+/// Maximum number of hosts per pass that are freed: unowned hosts whose pause has ended, and hosts of dead workers.
+const MAX_FREED: i64 = 5_000;
 
-/// Ends the rest of hosts without an owner.
-const WAKE: &str = "WITH rested AS (SELECT id FROM hosts WHERE owner IS NULL AND not_before < statement_timestamp() \
+/// Ends the pauses of hosts without an owner.
+const END_PAUSES: &str = "WITH rested AS (SELECT id FROM hosts WHERE owner IS NULL AND not_before < statement_timestamp() \
                     ORDER BY not_before LIMIT $1 FOR UPDATE SKIP LOCKED) \
                     UPDATE hosts SET not_before = NULL FROM rested WHERE hosts.id = rested.id";
 
-/// Takes resting hosts from workers that died ten minutes ago, so that a search for hosts does not walk over them. A worker that
-/// restarts before that has them back.
+/// Takes paused hosts from workers that died ten minutes ago, so that a search for hosts does not walk over them. A
+/// worker that restarts before that has them back.
 const SET_FREE: &str = "WITH expired AS (SELECT h.id FROM workers w CROSS JOIN LATERAL ( \
                         SELECT id FROM hosts WHERE owner = w.id AND not_before >= clock_timestamp() \
                         AND w.lease_until + make_interval(secs => greatest($3, pause)) < clock_timestamp() \
@@ -43,7 +43,7 @@ const SET_FREE: &str = "WITH expired AS (SELECT h.id FROM workers w CROSS JOIN L
                         LIMIT $2 FOR SHARE OF w SKIP LOCKED) \
                         UPDATE hosts SET owner = NULL, epoch = epoch + 1 FROM expired WHERE hosts.id = expired.id";
 
-/// Free hosts of this worker's next domains, by number. Those that rest have `not_before`.
+/// Free hosts of this worker's next domains, by number. Paused ones have `not_before`.
 const FREE: &str = "WITH free AS (SELECT id FROM hosts WHERE active AND owner IS NULL AND not_before IS NULL \
                     ORDER BY id LIMIT $2 \
                     FOR UPDATE SKIP LOCKED) \
@@ -75,8 +75,8 @@ const LINKED: &str = "WITH linked AS (SELECT id FROM hosts WHERE owner IS NULL \
                       UPDATE hosts SET owner = $1, epoch = epoch + 1 FROM linked WHERE hosts.id = linked.id \
                       RETURNING hosts.id, epoch, round, active, name, domain";
 
-/// Domains of free hosts, with a number of them and two of the owners of other hosts of the domain. The walk goes from domain to
-/// domain, whatever number of hosts each has.
+/// Domains of free hosts, with a number of them and two of the owners of other hosts of the domain. The query steps
+/// from domain to domain, independent of their number of hosts.
 const FREE_DOMAINS: &str = "WITH RECURSIVE ahead (domain, n) AS ( \
      (SELECT domain, 1 FROM hosts WHERE active AND owner IS NULL \
       AND not_before IS NULL AND domain >= $1 ORDER BY domain LIMIT 1) \
@@ -155,8 +155,8 @@ impl Inner {
     }
 }
 
-/// Takes hosts without a live owner. Hosts of an expired owner rest for a pause after its lease. A lock of its row keeps the owner
-/// from a renewal in the same moment.
+/// Takes hosts without a live owner. Hosts of an expired owner stay paused for a while after its lease. A lock of its
+/// row keeps the owner from a renewal in the same moment.
 fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, StoreError> {
     let Wanted { limit, pause, is_alone, .. } = wanted;
     lock_round(db, memory)?;
@@ -164,7 +164,7 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
     let (worker, pause) = (memory.worker, pause.as_secs_f64());
     // before the rows of other workers: two workers that take hosts from each other wait for no row
     db.rows("SELECT FROM workers WHERE id = $1 FOR NO KEY UPDATE", &[&worker])?;
-    db.execute(WAKE, &[&RESTS])?;
+    db.execute(END_PAUSES, &[&MAX_FREED])?;
     let (mut start, mut leaves_some) = (i64::MIN, false);
     if is_alone {
         taken.extend(add_owned_hosts(memory, &db.rows(FREE, &[&worker, &limit])?)?);
@@ -184,7 +184,7 @@ fn acquire(db: &mut Db, memory: &mut Memory, wanted: Wanted) -> Result<Taken, St
         }
         leaves_some = domains.len() < domains_free && hosts < room.min(batch);
     }
-    db.execute(SET_FREE, &[&worker, &RESTS, &pause])?;
+    db.execute(SET_FREE, &[&worker, &MAX_FREED, &pause])?;
     // the domains from the slot of this worker on, then those before it
     for (least, most) in [(start, i64::MAX), (i64::MIN, start)] {
         if taken.is_empty() {
@@ -267,7 +267,7 @@ fn free_domains(
     Ok(free)
 }
 
-/// Takes hosts by name, as far as nobody owns them, and notes who owns the others.
+/// Takes the unowned hosts among some names, and records the owners of the others.
 pub(super) fn claim(db: &mut Db, memory: &mut Memory, names: &[&str], alone: bool) -> Result<(), StoreError> {
     lock_round(db, memory)?;
     // in one order: workers that add the same hosts wait for each other

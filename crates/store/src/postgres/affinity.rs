@@ -1,8 +1,8 @@
 //! Choice of hosts by registrable domain: hosts of one domain go to one worker where possible.
 //!
-//! A worker takes a domain whole if it has room, and gives domains back whole. It leaves free hosts of a domain to
-//! another worker that has hosts of the domain, as long as that one has room. A worker without work takes them at
-//! once, and any other one after [`PATIENCE`]. So a domain with more hosts than the share of a worker is spread.
+//! A worker takes and releases domains whole where possible. It leaves the free hosts of a domain to a worker that
+//! has hosts of the domain and room for more. A worker without work takes them at once, and any other worker after
+//! [`PATIENCE`]. So a domain with more hosts than the share of a worker is distributed.
 
 use super::db::{Db, get};
 use crate::ledger::HostId;
@@ -18,15 +18,16 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Time after which a worker takes free hosts that it would leave to another one.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time for which a worker has left free hosts for the sake of their domain.
+/// Time for which a worker has left free hosts to other workers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Patience {
-    /// First look that left some, and the last one.
+    /// First and last search that left some hosts.
     left: Option<(Instant, Instant)>,
 }
 
 impl Patience {
-    /// Notes a look, which left some hosts or none. A pause between two looks that is as long as the patience begins it anew.
+    /// Records a search, which left some hosts or none. The time begins again if two searches are further apart than
+    /// [`PATIENCE`].
     pub(super) fn note(&mut self, now: Instant, leaves_some: bool) {
         let goes_on = |last: Instant| now.saturating_duration_since(last) < PATIENCE;
         let first = self.left.filter(|(_, last)| goes_on(*last)).map_or(now, |(first, _)| first);
@@ -39,7 +40,7 @@ impl Patience {
     }
 }
 
-/// Rows that one statement fills.
+/// Number of rows per statement.
 const BATCH: i64 = 10_000;
 
 /// Number of the domain of a host, from its name with or without a port. Addresses and names without a listed suffix are domains
@@ -51,7 +52,7 @@ pub(super) fn domain_of(host: &str) -> i64 {
     xxh3_64(domain.unwrap_or(host).as_bytes()).cast_signed()
 }
 
-/// Fills the domains of hosts that an earlier program wrote, or computed by an earlier Public Suffix List.
+/// Fills the domains of hosts that an earlier version wrote or computed by an earlier Public Suffix List.
 pub(super) fn fill(db: &mut Db) -> Result<(), StoreError> {
     let mut after = 0_i32;
     while let Some(last) = fill_batch(db, after)? {
@@ -60,8 +61,8 @@ pub(super) fn fill(db: &mut Db) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Fills the domains of the next hosts by number; returns the last one. A host that a worker changes at this moment keeps its
-/// domain: waiting for it could end in a deadlock.
+/// Fills the domains of the next hosts by number; returns the last one. Skips hosts that a worker is changing, since
+/// waiting for them could end in a deadlock.
 pub(super) fn fill_batch(db: &mut Db, after: i32) -> Result<Option<i32>, StoreError> {
     let rows = db.rows("SELECT id, name FROM hosts WHERE id > $1 ORDER BY id LIMIT $2", &[&after, &BATCH])?;
     let mut ids: Vec<i32> = Vec::with_capacity(rows.len());
@@ -80,8 +81,8 @@ pub(super) fn fill_batch(db: &mut Db, after: i32) -> Result<Option<i32>, StoreEr
     Ok(Some(last))
 }
 
-/// Slot of a worker among those with a lease. Each one begins its search for hosts at a point of its own. It has the new domains
-/// from there to the point of the next worker.
+/// Position of a worker among those with a lease. Each begins its search for hosts at its own point of the number
+/// range. It takes the new domains from there to the next worker's point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WorkerSlot {
     pub(super) index: usize,
@@ -89,7 +90,7 @@ pub(super) struct WorkerSlot {
 }
 
 impl WorkerSlot {
-    /// Least number of a domain of this slot.
+    /// Lowest number of a domain of this slot.
     pub(super) fn start(self) -> i64 {
         let step = u64::MAX / self.workers.max(1) as u64;
         i64::MIN.wrapping_add_unsigned(step.wrapping_mul(self.index as u64))
@@ -128,14 +129,14 @@ pub(super) struct FreeDomain {
 pub(super) enum ClaimMode {
     /// It leaves hosts to the holders of their domain, and domains that do not fit.
     Fitting,
-    /// It has left them for long enough.
+    /// It takes them all, after it has left them for long enough.
     Any,
-    /// It has no work: a domain that nobody holds is taken whole, even if it does not fit.
+    /// It has no work. It takes a domain without a holder whole, even if that does not fit.
     Idle,
 }
 
-/// Domains whose free hosts a worker with `room` takes, and the number of these hosts: `batch`, or a little more. A domain that
-/// nobody holds is taken if it fits whole.
+/// Domains whose free hosts a worker with `room` takes, and the number of these hosts: `batch` or a little more. A
+/// domain without a holder is taken if it fits whole.
 pub(super) fn choose(
     mut free: Vec<FreeDomain>,
     start: i64,
@@ -183,8 +184,9 @@ pub(super) struct Movable {
     pub(super) is_begun: bool,
 }
 
-/// Hosts that a worker gives away: `surplus` of them, or up to `tolerance` less to keep a domain whole. `sizes` has the hosts
-/// with work of each domain. Domains with the fewest held pages go first. A domain that is larger than the rest of the surplus is divided.
+/// Chooses `surplus` hosts to release, or up to `tolerance` fewer to keep a domain whole. `sizes` is the number of
+/// hosts with work by domain. Domains with the fewest held pages go first. A domain that is larger than the rest of
+/// the surplus is divided.
 pub(super) fn choose_surplus(
     movable: Vec<Movable>,
     sizes: &FxHashMap<i64, usize>,

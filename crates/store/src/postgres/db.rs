@@ -3,8 +3,8 @@
 //! A connection has a runtime of its own. A thread that already drives another one, as those of stages do, must leave it for
 //! the time of a call.
 //!
-//! A statement whose result nobody needs before the next one is only noted ([`Db::post`], [`Db::ask`]). It is sent with the next
-//! statement, so that both take one round trip.
+//! A statement whose result is not needed at once is only queued ([`Db::post`], [`Db::ask`]). It is sent with the
+//! next statement, so that both take one round trip.
 
 use super::error::sql;
 use crawl_model::StoreError;
@@ -52,7 +52,7 @@ pub(super) struct Db {
     statements: FxHashMap<&'static str, Statement>,
 }
 
-/// Question to the database whose answer comes with that of a later statement.
+/// Query whose result arrives with that of a later statement.
 #[must_use]
 pub(super) struct Question(u64);
 
@@ -206,7 +206,7 @@ impl Db {
         self.send(async move { client.execute(&statement, values).await })
     }
 
-    /// Notes a statement that is sent with the next one. An error of it is that of the next one.
+    /// Notes a statement that is sent with the next one. The next statement returns its error.
     pub(super) fn post(&mut self, text: &'static str, values: OwnedValues) -> Result<(), StoreError> {
         let future = self.later(text, values)?;
         self.posted.push((None, future));

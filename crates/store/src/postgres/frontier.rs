@@ -233,8 +233,8 @@ impl Frontier for PgStore {
         Ok(std::mem::take(&mut self.ready()?.memory.handed_over))
     }
 
-    fn rest(&self, hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
-        self.ready()?.rest(hosts)
+    fn pause_hosts(&self, hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
+        self.ready()?.pause_hosts(hosts)
     }
 
     fn resumed_pauses(&self) -> Result<Vec<(HostKey, Duration)>, StoreError> {

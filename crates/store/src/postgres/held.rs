@@ -107,8 +107,8 @@ impl Inner {
 }
 
 impl Inner {
-    /// Returns held pages to the queue whose bytes are on the disk of another worker. Their host learns its fingerprint
-    /// anew, since it counts them again.
+    /// Returns held pages to the queue whose bytes are on the disk of another worker. Their host computes its
+    /// fingerprint again, since it counts them again.
     pub(super) fn put_back_foreign(&mut self) -> Result<(), StoreError> {
         let mut foreign: Vec<(i64, Held)> = Vec::new();
         for (id, held) in &self.memory.held {
@@ -132,8 +132,8 @@ impl Inner {
     }
 }
 
-/// Returns the URLs of all held pages of a host to the queue, for another worker. Returns their numbers. A host that counted
-/// them learns its fingerprint anew.
+/// Returns the URLs of all held pages of a host to the queue, for another worker. Returns their numbers. A host that
+/// counted them computes its fingerprint again.
 pub(super) fn put_back_all(db: &mut Db, memory: &mut Memory, host: HostId) -> Result<Vec<i64>, StoreError> {
     let pages: Vec<(i64, Held)> = memory.held_pages_of(host).collect();
     for (id, held) in &pages {

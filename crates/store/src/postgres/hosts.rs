@@ -1,5 +1,5 @@
 //! Leases of hosts. A worker owns a host from the moment at which the epoch of the host grows. The ownership ends
-//! with the next epoch, whoever begins it.
+//! with the next epoch, of any worker.
 //!
 //! All hosts of a worker are leased until `workers.lease_until`, by the clock of the database, so one row renews
 //! them. A rival takes hosts of an expired worker with a new epoch. The fence is the first statement of every
@@ -44,7 +44,7 @@ impl Lease {
     }
 }
 
-/// Time without a look at the held pages of a host after which none of them is on its way to the output.
+/// Time without a read of a host's held pages, after which none of them is still being written.
 pub(super) const QUIET: Duration = Duration::from_secs(10);
 
 /// A host.

@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Numbers and tokens reserved at a time, so that a URL or a lease need not write its own.
+/// Number of ids and tokens that are reserved at a time, so that not every URL or lease writes to the database.
 const BLOCK: i64 = 1 << 12;
 
 pub(super) struct Memory {
@@ -37,13 +37,13 @@ pub(super) struct Memory {
     pub(super) hosts: FxHashMap<HostKey, Host>,
     /// Hosts with a lease since this worker took them.
     pub(super) begun: FxHashSet<HostId>,
-    /// Hosts of which nothing is leased any more, since another worker is to have them.
+    /// Hosts that go to another worker: no URL of theirs is leased any more.
     pub(super) leaving: FxHashSet<HostId>,
-    /// Hosts that this worker no longer has, with the number of their held pages, until the caller asks for them.
+    /// Hosts that another worker took over, with the number of their held pages, until the caller reads the list.
     pub(super) handed_over: Vec<HostLoad>,
-    /// Time of the last look at the held pages of a host.
+    /// Time at which the held pages of a host were last read.
     pub(super) read_at: FxHashMap<HostId, Instant>,
-    /// Noted pauses of hosts that want more than the usual one.
+    /// Stored pauses of hosts that need more than the usual one.
     pub(super) pauses: FxHashMap<HostId, Duration>,
     /// Blocks of records and bytes that earlier processes of this worker were granted in this run; `None` before the first
     /// block of this one.
@@ -52,9 +52,9 @@ pub(super) struct Memory {
     pub(super) names: FxHashMap<HostId, HostKey>,
     /// Number of this worker's hosts of each domain.
     pub(super) domains: BTreeMap<i64, usize>,
-    /// Domain of this worker whose free hosts it looked for last.
+    /// Domain whose free hosts this worker searched for last.
     pub(super) probed: i64,
-    /// URLs that the next leases take.
+    /// URLs read ahead for the next leases.
     pub(super) ahead: ReadAhead,
     /// Leased URLs.
     pub(super) out: FxHashMap<i64, Out>,
@@ -149,7 +149,7 @@ impl Memory {
         })
     }
 
-    /// Takes over the reserved numbers of the round before, and the place of its fences.
+    /// Takes over the reserved ids of the previous round, and its page fences.
     pub(super) fn succeed(&mut self, before: &mut Self) {
         self.ids = std::mem::take(&mut before.ids);
         self.fences = before.fences.clone();
@@ -176,7 +176,7 @@ impl Memory {
         self.names.get(&host).and_then(|name| self.hosts.get(name)).and_then(|host| host.epoch)
     }
 
-    /// Notes a host that this worker has taken.
+    /// Adds a host that this worker has taken.
     pub(super) fn own(&mut self, name: HostKey, host: Host) {
         self.ahead.forget(host.id);
         self.names.insert(host.id, name.clone());
@@ -189,7 +189,7 @@ impl Memory {
         self.names.keys().filter(|id| self.ledger.of(**id).total() > 0).count()
     }
 
-    /// Puts a URL of the queue out of reach of leases.
+    /// Excludes a queued URL from further leases.
     pub(super) fn set_busy(&mut self, host: HostId, id: i64) {
         self.busy.entry(host).or_default().insert(id);
     }
@@ -325,7 +325,7 @@ fn leave_domain(domains: &mut BTreeMap<i64, usize>, domain: i64) {
     }
 }
 
-/// Numbers that this worker may give out.
+/// Block of reserved numbers.
 #[derive(Default)]
 struct Block {
     next: i64,

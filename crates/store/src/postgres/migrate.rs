@@ -32,8 +32,8 @@ const MIGRATIONS: &[&[Step]] = &[
     &[Sql(include_str!("migrations/0009_resting.sql"))],
 ];
 
-/// Takes all hosts from their owners, whose leases have ended. The hosts rest for their pause after these leases, or for an hour
-/// if the pause is written in an unusual way.
+/// Takes all hosts from their owners, whose leases have ended. The hosts stay paused for their pause after these
+/// leases, or for an hour if the pause is written in an unusual way.
 const VOID_LEASES: &str = r#"UPDATE hosts SET owner = NULL, epoch = hosts.epoch + 1,
     not_before = greatest(hosts.not_before, w.lease_until + greatest(make_interval(secs => hosts.pause), usual.pause))
     FROM workers w, (SELECT CASE WHEN settings->>'politeness.delay' ~ '^"[0-9]+(\.[0-9]+)?(ms|s|m|h)"$'

@@ -1,4 +1,4 @@
-//! The storage traits on PostgreSQL: one schema a crawl, many workers, two connections a worker.
+//! The storage traits on PostgreSQL: one schema per crawl, many workers, two connections per worker.
 //!
 //! A worker leases hosts (`hosts.rs`) and keeps their counts, leases of URLs and retries in memory, as the other
 //! stores do. A lease of a URL is never written: the URL stays in the table `queue` until it is settled. The fence
@@ -6,7 +6,7 @@
 //!
 //! Links to hosts of other workers go to the table `inbox`, which the owner of each host empties.
 //!
-//! Pages that wait for a fingerprint, and results between strategies, are on the disk of the worker (`spool.rs`).
+//! Held pages and partial results between strategies are on the disk of the worker (`spool.rs`).
 
 mod acquire;
 mod affinity;
@@ -74,8 +74,8 @@ use std::{
 };
 use tally::Tally;
 
-/// Time after which a worker looks for links to its hosts and for free hosts.
-const LOOK: Duration = Duration::from_millis(500);
+/// Interval at which a worker looks for links to its hosts and for free hosts.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A crawl in a database, and the worker that opens it.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ pub struct PgOptions {
     pub worker: String,
     /// Directory of this worker for pages that wait; `None` keeps them in memory.
     pub spool: Option<PathBuf>,
-    /// Longest pause between two requests to a host: a host rests for so long before another worker takes it.
+    /// Longest pause between two requests to a host. Another worker waits for this long before it takes a host over.
     pub pause: Duration,
     /// True for the first connection of a process. It begins a run if no other worker has a lease.
     pub begins_run: bool,
@@ -99,12 +99,12 @@ pub struct PgOptions {
 ///
 /// **After the death of the process or of the server:** [`settle`](crawl_model::Frontier::settle),
 /// [`begin_round`](crawl_model::Frontier::begin_round) and [`put`](crawl_model::RunStore::put) are durable with all
-/// earlier changes. Newer changes of other calls may be lost, never in part. They belong to unsettled pages, which
+/// earlier changes. Newer changes of other calls may be lost, but never in part. They concern unsettled pages, which
 /// are fetched again.
 ///
 /// **After a takeover** by another worker, calls about URLs of the host return false or `None`, and its links go to
-/// the new owner. `settle` returns [`StoreError::Busy`] and changes nothing, so that no mark covers a record that
-/// the new owner writes too. The output must be cut back to its mark.
+/// the new owner. `settle` returns [`StoreError::Busy`] and changes nothing, so that no mark covers a record that the
+/// new owner writes too. The output must be truncated to its mark.
 ///
 /// **After an error** other than that, each further call returns an error; open the store anew.
 pub struct PgStore {
@@ -125,23 +125,23 @@ struct Inner {
     read_only: bool,
     /// True if no other worker had a lease at the last renewal.
     alone: bool,
-    /// Workers that had a lease then, this one included.
+    /// Number of workers with a lease at that renewal, this one included.
     workers: i64,
     /// This start of the worker; `None` for a reader.
     start: Option<WorkerStart>,
-    /// Hosts that this worker may have; `None` for no limit.
+    /// Maximum number of hosts of this worker; `None` for no limit.
     share: Option<usize>,
     lease: Lease,
     renewed: Instant,
-    /// The lease as requests see it.
+    /// The lease, for the permits of requests.
     permits: Arc<LeaseClock>,
-    looked: Option<Instant>,
+    polled_at: Option<Instant>,
     patience: Patience,
     /// Reason for the loss of changes, if any were lost.
     lost: Option<StoreError>,
     /// Settings of the round that this worker begins next.
     proposed: Option<RoundSettings>,
-    /// True if there is one.
+    /// True if `lost` is set.
     is_lost: Arc<AtomicBool>,
 }
 
@@ -164,7 +164,7 @@ impl PgStore {
         let target = Target::new(&options.url, &options.crawl)?;
         let mut db = target.connect()?;
         rights::check(&mut db, &target, Access::Write)?;
-        // before the worker registers: a refused connection leaves no hosts with a worker that is not there
+        // connects before the worker registers, so that a refused connection leaves no hosts with an absent worker
         let side = target.connect()?;
         db.transaction(|db| migrate::migrate(db, &target))?;
         let spool = Spool::open(options.spool.as_deref())?;
@@ -189,13 +189,13 @@ impl PgStore {
             lease,
             renewed,
             permits: Arc::new(LeaseClock::new(renewed + lease.stop())),
-            looked: None,
+            polled_at: None,
             patience: Patience::default(),
             lost,
             proposed: None,
             is_lost: Arc::default(),
         };
-        // from here on an error gives the hosts back
+        // from here on an error releases the hosts
         let store = Self::new(inner, Some(side));
         store.ready()?.start()?;
         Ok(store)
@@ -208,7 +208,7 @@ impl PgStore {
         Self { inner: Arc::new(Mutex::new(inner)), side, is_lost, permits, heartbeat: None }
     }
 
-    /// Renews the lease on a thread of its own too, so that a worker keeps its hosts while it makes no call.
+    /// Starts a thread that renews the lease, so that a worker keeps its hosts while it makes no calls.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -246,7 +246,7 @@ impl PgStore {
             lease: Lease { time: options.url.lease() },
             renewed,
             permits: Arc::new(LeaseClock::new(renewed)),
-            looked: None,
+            polled_at: None,
             patience: Patience::default(),
             lost: None,
             proposed: None,
@@ -255,8 +255,8 @@ impl PgStore {
         Ok(Self::new(inner, None))
     }
 
-    /// Gives all hosts back, so that other workers need not wait for the end of the lease. Dropping the store does
-    /// the same, but cannot return an error.
+    /// Releases all hosts, so that other workers need not wait for the end of the lease. Dropping the store does the
+    /// same, but cannot return an error.
     ///
     /// # Errors
     /// When storage fails.
@@ -264,15 +264,15 @@ impl PgStore {
         self.ready()?.release()
     }
 
-    /// Closes the connection without giving hosts back, like a killed process. Each further call fails for the
-    /// given reason.
+    /// Closes the connection without releasing hosts, like a killed process. Each further call fails for the given
+    /// reason.
     pub fn abandon(&self, why: &StoreError) {
         if let Ok(mut inner) = self.inner.lock() {
             inner.mark_lost(why);
         }
     }
 
-    /// Locks the connection of a sound store.
+    /// Locks the connection, unless the store is lost.
     fn ready(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
         crawl_model::assert_may_block("a call of PostgreSQL");
         let inner = self.inner.lock().unwrap_or_else(|poisoned| {
@@ -301,7 +301,7 @@ impl Drop for PgStore {
     }
 }
 
-/// The same error, for a later call.
+/// Copies an error for a later call.
 fn copy(error: &StoreError) -> StoreError {
     let words = || format!("changes were lost before: {error}");
     match error {
@@ -314,7 +314,7 @@ fn copy(error: &StoreError) -> StoreError {
 }
 
 impl Inner {
-    /// Makes a change in one transaction, behind the fence of its hosts. `work` gets the hosts that were lost to
+    /// Makes a change in one transaction, after the fence check of its hosts. `work` gets the hosts that were lost to
     /// other workers, and also updates memory.
     fn write<T>(
         &mut self,
@@ -332,7 +332,7 @@ impl Inner {
         self.acquire()?;
         let held = &self.memory.held;
         self.spool.retain(|id| held.contains_key(&id))?;
-        // before anybody takes a permit: the opening may have taken longer than the lease
+        // renewed before any permit is taken: opening may have taken longer than the lease
         self.renew()
     }
 
@@ -355,7 +355,7 @@ impl Inner {
         Ok(done)
     }
 
-    /// Takes the crawl away from this process: memory may be ahead of the database.
+    /// Makes all later calls fail, since memory may be ahead of the database.
     fn mark_lost(&mut self, why: &StoreError) {
         if self.lost.is_some() {
             return;
@@ -378,26 +378,26 @@ impl Inner {
         if instant().saturating_duration_since(self.renewed) < self.lease.renew() {
             return Ok(());
         }
-        // from the moment before the request: the database counts from a later one
+        // measured before the request: the database counts from a later time
         let now = instant();
         let lease = self.lease;
-        // durable: a server that crashes forgets no renewal on which requests rest
+        // durable, so that a server crash does not lose a renewal that requests rely on
         self.write(Commit::Now, &[], |db, memory, _| hosts::renew(db, memory, lease))?;
         self.renewed = now;
         self.permits.extend(now + lease.stop());
-        self.divide()
+        self.update_share()
     }
 
-    /// Divides the hosts anew if a worker has joined or left.
+    /// Divides the hosts again if a worker has joined or left.
     fn rebalance_on_change(&mut self) -> Result<(), StoreError> {
         if hosts::live(&mut self.db, self.memory.worker)? == self.workers {
             return Ok(());
         }
-        self.divide()
+        self.update_share()
     }
 
-    /// Takes notice of the other workers, and gives back what is theirs.
-    fn divide(&mut self) -> Result<(), StoreError> {
+    /// Counts the workers, computes the share of this one, and releases surplus hosts.
+    fn update_share(&mut self) -> Result<(), StoreError> {
         self.workers = hosts::live(&mut self.db, self.memory.worker)?;
         self.alone = self.workers == 1;
         self.share = None;
@@ -412,13 +412,13 @@ impl Inner {
         self.permits.is_on()
     }
 
-    /// Takes links to hosts of this worker, and free hosts if there are too few with work.
+    /// Takes links to hosts of this worker, and free hosts if `wants_hosts`.
     fn take_waiting_work(&mut self, wants_hosts: bool) -> Result<(), StoreError> {
         let now = instant();
-        if self.looked.is_some_and(|at| now.saturating_duration_since(at) < LOOK) {
+        if self.polled_at.is_some_and(|at| now.saturating_duration_since(at) < POLL_INTERVAL) {
             return Ok(());
         }
-        self.looked = Some(now);
+        self.polled_at = Some(now);
         self.rebalance_on_change()?;
         if !self.memory.leaving.is_empty() {
             let (pause, leaving) = (self.pause, self.memory.leaving.iter().copied().collect::<Vec<_>>());
@@ -429,7 +429,7 @@ impl Inner {
             }
         }
         self.take_inbox()?;
-        // a worker without work takes what is free, whatever its share is
+        // a worker without work takes free hosts regardless of its share
         let has_room = self.share.is_none_or(|most| self.memory.busy_hosts() < most);
         if wants_hosts && (has_room || self.memory.ledger.total().drained()) {
             self.acquire()?;

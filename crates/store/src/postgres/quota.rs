@@ -44,7 +44,7 @@ impl Inner {
         Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
     }
 
-    /// Asks for a block of a limit if this process has used what it has; returns its part so far.
+    /// Reserves a further block of a limit if this process has used its part. Returns its part so far.
     pub(super) fn take_quota(&mut self, quota: Quota, limit: u64, used: u64) -> Result<u64, StoreError> {
         let (limit, used) =
             (i64::try_from(limit).unwrap_or(i64::MAX), i64::try_from(used).unwrap_or(i64::MAX));

@@ -30,8 +30,9 @@ pub(super) fn set_loss_timeouts(config: &mut Config, is_given: impl Fn(&str) -> 
     }
 }
 
-/// Connects to the first address that lets a session begin within `limit`. The error is that of the last address: none if
-/// nothing came from it. The library bounds the connection of TCP only, and a stopped server accepts connections and says nothing.
+/// Connects to the first address that lets a session begin within `limit`. The error is that of the last address;
+/// none if nothing came from it. The library bounds the connection of TCP only, and a stopped server accepts
+/// connections and says nothing.
 pub(super) async fn connect<T>(
     config: &Config,
     tls: T,

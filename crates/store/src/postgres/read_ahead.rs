@@ -76,7 +76,7 @@ impl ReadAhead {
         }
     }
 
-    /// Forgets the URLs of a host if one with this depth and number comes before the last of them.
+    /// Drops the URLs of a host if a URL with this depth and number would come before the last of them.
     pub(super) fn forget_before(&mut self, host: HostId, depth: u32, id: i64) {
         let Some(heads) = self.heads.get(&host) else { return };
         let last = |head: &Head| head.urls.back().is_some_and(|url| (depth, id) < url.place());

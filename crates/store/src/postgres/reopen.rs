@@ -1,5 +1,5 @@
-//! Another visit of URLs that failed in the current round. They go through the inbox as links do, so the owner of each host
-//! queues them behind its own fence, and no worker is disturbed.
+//! Another visit of URLs that failed in the current round. They go through the inbox like links, so the owner of each
+//! host queues them under its own fence and no worker must stop.
 
 use super::{
     Commit, Inner, PgOptions,
@@ -36,7 +36,7 @@ const REOPEN: &str = "WITH failed AS (SELECT key, host FROM urls WHERE round = $
                       SELECT host, $1, depth, discovery, true, key, url, redirects, sitemap_lastmod, found_on \
                       FROM reopened ORDER BY id RETURNING key";
 
-/// Number of no worker: its part of the counts is that of commands.
+/// Id without a worker, under which commands store their part of the counts.
 const NO_WORKER: i32 = 0;
 
 /// Puts failed URLs of a round back, all of them or those of the keys, if the round is the current one. Returns their number.

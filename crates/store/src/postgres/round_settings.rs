@@ -23,8 +23,8 @@ const IS_LAST_WORKER: &str = "SELECT NOT EXISTS (SELECT 1 FROM workers w JOIN se
                        round <= 1 AND NOT EXISTS (SELECT 1 FROM held) AND NOT EXISTS (SELECT 1 FROM tallies \
                        WHERE records + failed + skipped + redirected + unchanged + gone <> 0) FROM crawls";
 
-/// Takes the hosts of all other workers: pages that they have fetched by other settings are not settled. Hosts of a stopped worker
-/// rest for a pause after its lease, during which a request of it may still begin.
+/// Takes the hosts of all other workers: pages that they have fetched by other settings are not settled. Hosts of a
+/// stopped worker stay paused after its lease, during which a request of it may still begin.
 const REVOKE: &str = "UPDATE hosts SET owner = NULL, epoch = hosts.epoch + 1, \
                       not_before = greatest(not_before, least(w.lease_until, clock_timestamp()) \
                       + make_interval(secs => greatest($2, pause))) \

@@ -13,20 +13,21 @@ use crawl_model::{HostKey, HostLoad, Lane, StoreError, instant};
 use rustc_hash::FxHashMap;
 use std::{net::IpAddr, time::Duration};
 
-/// Part of its share that a worker keeps beyond it, so that no domain is divided.
+/// Divisor of a worker's share: the worker may keep share / TOLERANCE hosts too many so that no domain is divided.
 const TOLERANCE: usize = 20;
 
-/// Gives all hosts of this worker back and ends its lease. Hosts that it has asked rest for `pause`.
+/// Releases all hosts of this worker and ends its lease. Hosts that it sent requests to are blocked for `pause`.
 pub(super) fn release(db: &mut Db, memory: &mut Memory, pause: Duration) -> Result<(), StoreError> {
-    // the row of the worker first, as an upgrade: otherwise each could wait for the other
+    // locks the row of the worker first, as an upgrade does, to prevent a deadlock
     let end = "UPDATE workers SET lease_until = clock_timestamp(), busy = 0 WHERE id = $1";
     db.execute(end, &[&memory.worker])?;
     let all: Vec<HostId> = memory.names.keys().copied().collect();
     give_back(db, memory, &all, pause)
 }
 
-/// Gives back surplus hosts in whole domains where possible; returns the share of this worker. Hosts that it has begun are
-/// marked: [`release_marked`] gives them back once they have no leased pages. Hosts without unsettled URLs do not count.
+/// Releases surplus hosts, in whole domains where possible. Returns the share of this worker. Hosts with leases are
+/// only marked; [`release_marked`] releases them once they have no leased pages. Hosts without unsettled URLs do not
+/// count.
 pub(super) fn share(db: &mut Db, memory: &mut Memory) -> Result<usize, StoreError> {
     db.execute("UPDATE workers SET busy = $2 WHERE id = $1", &[&memory.worker, &busy_number(memory)])?;
     let row = db.one(
@@ -63,13 +64,13 @@ fn movable(memory: &Memory) -> (Vec<Movable>, FxHashMap<i64, usize>) {
     }
     let (mut movable, mut sizes) = (Vec::new(), FxHashMap::default());
     for (id, name) in &memory.names {
-        let (Some(host), places) = (memory.hosts.get(name), memory.ledger.of(*id)) else { continue };
-        if places.total() == 0 || memory.leaving.contains(id) {
+        let (Some(host), counts) = (memory.hosts.get(name), memory.ledger.of(*id)) else { continue };
+        if counts.total() == 0 || memory.leaving.contains(id) {
             continue;
         }
         *sizes.entry(host.domain).or_default() += 1;
         let is_begun = !is_untouched(memory, *id);
-        if !is_begun || places.pending() > 0 {
+        if !is_begun || counts.pending() > 0 {
             let held = held.get(id).copied().unwrap_or(0);
             movable.push(Movable { host: *id, domain: host.domain, held, is_begun });
         }
@@ -79,13 +80,13 @@ fn movable(memory: &Memory) -> (Vec<Movable>, FxHashMap<i64, usize>) {
 
 /// Returns true if the worker has leased no page of a host, and all its URLs wait to be fetched.
 fn is_untouched(memory: &Memory, host: HostId) -> bool {
-    let places = memory.ledger.of(host);
-    let ready = Lane::ALL.map(|lane| places.get(UrlState::ready(lane))).iter().sum::<u64>();
-    !memory.begun.contains(&host) && places.total() == ready
+    let counts = memory.ledger.of(host);
+    let ready = Lane::ALL.map(|lane| counts.get(UrlState::ready(lane))).iter().sum::<u64>();
+    !memory.begun.contains(&host) && counts.total() == ready
 }
 
-/// Gives back the marked hosts that have no leased pages. Their held pages are dropped, unless they are on their way to the
-/// output: the next owner fetches them again. Returns the numbers of the dropped pages.
+/// Releases the marked hosts without leased pages. Drops their held pages, unless these are being read for the
+/// output; the next owner fetches them again. Returns the numbers of the dropped pages.
 pub(super) fn release_marked(
     db: &mut Db,
     memory: &mut Memory,
@@ -117,28 +118,28 @@ pub(super) fn release_marked(
 }
 
 impl Inner {
-    /// Lets nobody take hosts of this worker before the end of their rests. A rest that is known is not written again.
-    pub(super) fn rest(&mut self, hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
-        let own = |(host, rest): &(HostKey, Duration)| {
+    /// Blocks hosts of this worker for a time, also for their next owner. A known time is not written again.
+    pub(super) fn pause_hosts(&mut self, hosts: &[(HostKey, Duration)]) -> Result<(), StoreError> {
+        let own = |(host, pause): &(HostKey, Duration)| {
             let host = self.memory.hosts.get(host).filter(|host| host.epoch.is_some())?;
-            Some((i32::try_from(host.id).ok()?, rest.as_secs_f64()))
+            Some((i32::try_from(host.id).ok()?, pause.as_secs_f64()))
         };
-        let (ids, rests): (Vec<i32>, Vec<f64>) = hosts.iter().filter_map(own).unzip();
+        let (ids, pauses): (Vec<i32>, Vec<f64>) = hosts.iter().filter_map(own).unzip();
         if ids.is_empty() {
             return Ok(());
         }
         self.write(Commit::Now, &[], |db, memory, _| {
             db.execute(
-                "UPDATE hosts SET not_before = clock_timestamp() + make_interval(secs => n.rest) \
-                 FROM unnest($2::int[], $3::double precision[]) AS n (id, rest) WHERE hosts.id = n.id AND owner = $1 \
-                 AND coalesce(not_before + interval '1 s' < clock_timestamp() + make_interval(secs => n.rest), true)",
-                &[&memory.worker, &ids, &rests],
+                "UPDATE hosts SET not_before = clock_timestamp() + make_interval(secs => n.pause) \
+                 FROM unnest($2::int[], $3::double precision[]) AS n (id, pause) WHERE hosts.id = n.id AND owner = $1 \
+                 AND coalesce(not_before + interval '1 s' < clock_timestamp() + make_interval(secs => n.pause), true)",
+                &[&memory.worker, &ids, &pauses],
             )
             .map(|_| ())
         })
     }
 
-    /// Takes the next turn at an address, one transaction a turn.
+    /// Takes the next turn at an address, in one transaction.
     pub(super) fn take_turn(&mut self, address: IpAddr, pause: Duration) -> Result<Duration, StoreError> {
         let row = self.db.one(
             "INSERT INTO addresses AS a (address, next_at) \
@@ -151,7 +152,7 @@ impl Inner {
         Ok(Duration::try_from_secs_f64(get(&row, 0)?).unwrap_or_default())
     }
 
-    /// Notes a pause of a host that is longer than the usual one.
+    /// Stores the pause of a host if it is longer than the usual one.
     pub(super) fn note_pause(&mut self, host: &HostKey, pause: Duration) -> Result<(), StoreError> {
         let Some(id) = self.memory.hosts.get(host).filter(|host| host.epoch.is_some()).map(|host| host.id)
         else {

@@ -53,7 +53,7 @@ const PUT_ALL: &str = "WITH new AS (INSERT INTO texts (round, page, content, sig
                        ON CONFLICT DO NOTHING";
 
 impl TextIndex for PgStore {
-    fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
+    fn similar_texts(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
         let content = sketch.content.map(|hash| hash.0.to_vec());
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows = self
@@ -81,11 +81,11 @@ impl TextIndex for PgStore {
         self.ready()?.settle(batch, outputs, texts)
     }
 
-    fn keep_texts_made_as(&self, how: &str) -> Result<bool, StoreError> {
+    fn keep_texts_of_method(&self, method: &str) -> Result<bool, StoreError> {
         let mut inner = self.ready()?;
         inner.write(Commit::Now, &[], |db, _, _| {
             let stored = db.row("SELECT value FROM settings WHERE name = $1 FOR UPDATE", &[&MADE_AS])?;
-            if stored.map(|row| get::<Vec<u8>>(&row, 0)).transpose()?.as_deref() == Some(how.as_bytes()) {
+            if stored.map(|row| get::<Vec<u8>>(&row, 0)).transpose()?.as_deref() == Some(method.as_bytes()) {
                 return Ok(false);
             }
             let texts = db.execute("DELETE FROM texts", &[])?;
@@ -93,7 +93,7 @@ impl TextIndex for PgStore {
             db.execute(
                 "INSERT INTO settings (name, value) VALUES ($1, $2) \
                  ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                &[&MADE_AS, &how.as_bytes()],
+                &[&MADE_AS, &method.as_bytes()],
             )?;
             Ok(texts > 0)
         })

@@ -23,8 +23,8 @@ use url::Url;
 use uuid::Uuid;
 
 impl Upkeep for PgStore {
-    /// Hosts of all workers. Leased URLs are those of this worker; those of others count as queued. For a reader, so do URLs
-    /// that wait for the owner of their host.
+    /// Hosts of all workers. URLs leased by other workers count as queued. For a reader, URLs in the inbox count as
+    /// queued too.
     fn hosts(&self) -> Result<Vec<HostCounts>, StoreError> {
         let mut inner = self.ready()?;
         let rows = inner.db.rows(
@@ -35,24 +35,24 @@ impl Upkeep for PgStore {
             &[],
         )?;
         let memory = &inner.memory;
-        let mut places = Vec::with_capacity(rows.len());
+        let mut counts = Vec::with_capacity(rows.len());
         for row in &rows {
             let (all, mut waiting): (u64, u64) = (unsigned(row, 1)?, unsigned(row, 2)?);
             let host = HostKey::from_stored(get::<&str>(row, 0)?);
             let own = memory.hosts.get(&host).filter(|host| host.epoch.is_some());
             let own = own.map(|host| memory.ledger.of(host.id));
             let leased = own.map_or(0, |own| own.get(UrlState::Leased));
-            // a row keeps the time of its last retry
+            // rows of this worker keep the time of their last retry, so its counts in memory are used
             waiting = own.map_or(waiting, |own| own.get(UrlState::Waiting));
             let queued = all.saturating_sub(waiting).saturating_sub(leased);
-            places.push(HostCounts { host, queued, waiting, leased, held: unsigned(row, 3)? });
+            counts.push(HostCounts { host, queued, waiting, leased, held: unsigned(row, 3)? });
         }
         if inner.start.is_none() {
             let round = inner.memory.round;
-            add_queued(&mut places, inbox::unread(&mut inner.db, round)?);
+            add_queued(&mut counts, inbox::unread(&mut inner.db, round)?);
         }
-        places.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));
-        Ok(places)
+        counts.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));
+        Ok(counts)
     }
 
     fn full_by(&self, host: &HostKey, bounds: HostBounds) -> Result<Option<HostBound>, StoreError> {
@@ -133,7 +133,7 @@ impl Upkeep for PgStore {
         })
     }
 
-    /// Those of this worker.
+    /// Output marks of this worker.
     fn output_marks(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let mut inner = self.ready()?;
         let worker = inner.memory.worker;
@@ -196,11 +196,11 @@ impl Upkeep for PgStore {
     }
 }
 
-fn add_queued(places: &mut Vec<HostCounts>, unread: Vec<(HostKey, u64)>) {
+fn add_queued(counts: &mut Vec<HostCounts>, unread: Vec<(HostKey, u64)>) {
     for (host, urls) in unread {
-        match places.iter_mut().find(|place| place.host == host) {
-            Some(place) => place.queued += urls,
-            None => places.push(HostCounts { host, queued: urls, waiting: 0, leased: 0, held: 0 }),
+        match counts.iter_mut().find(|counted| counted.host == host) {
+            Some(counted) => counted.queued += urls,
+            None => counts.push(HostCounts { host, queued: urls, waiting: 0, leased: 0, held: 0 }),
         }
     }
 }

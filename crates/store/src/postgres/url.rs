@@ -161,7 +161,7 @@ impl PgUrl {
     }
 }
 
-/// The form that can be given again, without its parameters apart from those of a Unix socket.
+/// The URL for use in a later command. Only parameters of a Unix socket are kept.
 impl fmt::Display for PgUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("postgres://")?;

@@ -103,7 +103,7 @@ impl BandBuffer {
         }
     }
 
-    /// Creates the filter, if there is none. It reads the whole table, which does not pay for a few look-ups.
+    /// Creates the filter, if there is none. It reads the whole table, which is too slow for a few look-ups.
     pub(super) fn make_filter(&mut self, conn: &Connection) -> rusqlite::Result<()> {
         if self.stored.is_none() {
             self.unfiltered += 1;
@@ -235,7 +235,7 @@ mod tests {
 
     /// Pages and positions of the texts that share a band with a text.
     fn like(store: &dyn TextIndex, bands: &[u64]) -> Vec<(UrlKey, i64)> {
-        store.texts_like(&sketch(bands), 100).unwrap().iter().map(|text| (text.page, text.place)).collect()
+        store.similar_texts(&sketch(bands), 100).unwrap().iter().map(|text| (text.page, text.place)).collect()
     }
 
     proptest! {
@@ -265,8 +265,8 @@ mod tests {
                         store.inner.lock().unwrap().memory.bands.most = most;
                     }
                     Step::MadeAs(how) => {
-                        let forgotten = plain.keep_texts_made_as(&how.to_string()).unwrap();
-                        prop_assert_eq!(store.keep_texts_made_as(&how.to_string()).unwrap(), forgotten);
+                        let forgotten = plain.keep_texts_of_method(&how.to_string()).unwrap();
+                        prop_assert_eq!(store.keep_texts_of_method(&how.to_string()).unwrap(), forgotten);
                     }
                     Step::Reopen => {
                         drop(store);

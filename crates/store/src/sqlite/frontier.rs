@@ -267,12 +267,12 @@ impl Frontier for SqliteStore {
 
     fn counts(&self) -> Result<FrontierCounts, StoreError> {
         let inner = self.ready()?;
-        let places = inner.memory.ledger.total();
+        let counts = inner.memory.ledger.total();
         let [records, failed, skipped, redirected, unchanged, gone] = inner.memory.settled;
         Ok(FrontierCounts {
-            pending: places.pending(),
-            leased: places.get(UrlState::Leased),
-            held: places.get(UrlState::Held),
+            pending: counts.pending(),
+            leased: counts.get(UrlState::Leased),
+            held: counts.get(UrlState::Held),
             records,
             failed,
             skipped,

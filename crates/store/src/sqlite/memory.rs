@@ -139,14 +139,14 @@ impl Memory {
 /// Counts active URLs, with hosts in the order of their oldest pending URL.
 fn ledger(conn: &Connection) -> rusqlite::Result<Ledger> {
     let mut ledger = Ledger::default();
-    let places = [
+    let tables = [
         ("queue WHERE lane = 0", UrlState::Ready),
         ("queue WHERE lane = 1", UrlState::ReadyForBrowser),
         ("waiting", UrlState::Waiting),
         ("leases", UrlState::Leased),
         ("held", UrlState::Held),
     ];
-    for (rows, place) in places {
+    for (rows, state) in tables {
         let mut select = conn.prepare(&format!(
             "SELECT hosts.id, hosts.name, found.n FROM \
              (SELECT host, count(*) AS n, min(id) AS oldest FROM {rows} GROUP BY host) AS found \
@@ -156,8 +156,8 @@ fn ledger(conn: &Connection) -> rusqlite::Result<Ledger> {
         while let Some(row) = rows.next()? {
             let key = HostKey::from_stored(row.get::<_, String>(1)?);
             let (host, n) = (row.get(0)?, row.get(2)?);
-            ledger.add(host, &key, place, n);
-            if !matches!(place, UrlState::Held | UrlState::Leased) {
+            ledger.add(host, &key, state, n);
+            if !matches!(state, UrlState::Held | UrlState::Leased) {
                 ledger.assume(host, n);
             }
         }

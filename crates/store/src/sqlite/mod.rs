@@ -102,10 +102,10 @@ impl Default for StoreOptions {
 ///
 /// **After `kill -9`** (for a loss of power see [`StoreOptions::power_safe`]):
 /// [`settle`](crawl_model::Frontier::settle), [`begin_round`](crawl_model::Frontier::begin_round) and
-/// [`put`](crawl_model::RunStore::put) commit all earlier changes and their own. Other changes are committed
-/// with the next of these calls, by any call after a tenth of a second, and when the store is dropped. So the
-/// process only loses its newest leases, retries, held pages, links and claims. They belong to unsettled
-/// pages, which are fetched again and restore all of it.
+/// [`put`](crawl_model::RunStore::put) commit all earlier changes and their own. Other changes are committed with the
+/// next of these calls, by any call after a tenth of a second, and when the store is dropped. So the process only
+/// loses its newest leases, retries, held pages, links and claims. They concern unsettled pages, which are fetched
+/// again and restore them.
 ///
 /// **After an error** uncommitted changes are rolled back, their leases are void, and each further call
 /// returns an error; open the store again. [`StoreError::Busy`] alone changes nothing.
@@ -300,7 +300,7 @@ impl Drop for SqliteStore {
         if !inner.conn.is_readonly("main").unwrap_or(true)
             && let Err(error) = seal::leave(&inner.conn, &self.dir)
         {
-            tracing::debug!(%error, "no checksum of the state is left: the next run looks at it more closely");
+            tracing::debug!(%error, "the state has no checksum: the next run checks it completely");
         }
     }
 }

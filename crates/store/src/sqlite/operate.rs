@@ -24,12 +24,12 @@ impl SqliteStore {
             .memory
             .ledger
             .hosts()
-            .map(|(host, places)| HostCounts {
+            .map(|(host, counts)| HostCounts {
                 host: host.clone(),
-                queued: places.get(UrlState::Ready) + places.get(UrlState::ReadyForBrowser),
-                waiting: places.get(UrlState::Waiting),
-                leased: places.get(UrlState::Leased),
-                held: places.get(UrlState::Held),
+                queued: counts.get(UrlState::Ready) + counts.get(UrlState::ReadyForBrowser),
+                waiting: counts.get(UrlState::Waiting),
+                leased: counts.get(UrlState::Leased),
+                held: counts.get(UrlState::Held),
             })
             .collect();
         hosts.sort_unstable_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.host.cmp(&b.host)));

@@ -73,8 +73,8 @@ impl SqliteStore {
         work(&self.ready()?.conn)
     }
 
-    /// Makes a state in a directory from rows that `insert` adds in one transaction, and from what `complete` does with the
-    /// store. The state is complete or absent.
+    /// Creates a state in a directory. `insert` adds rows in one transaction, then `complete` uses the open store.
+    /// The state is complete or absent.
     pub(crate) fn make(
         dir: &Path,
         insert: impl FnOnce(&Connection) -> Result<(), StoreError>,
@@ -90,7 +90,7 @@ impl SqliteStore {
             tx.commit().map_err(sql)?;
         }
         drop(store);
-        // what it has in memory is that of the rows
+        // opened again, so that its memory matches the rows
         let store = Self::open(&unfinished)?;
         complete(&store)?;
         store.sync()?;

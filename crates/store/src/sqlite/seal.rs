@@ -31,7 +31,7 @@ pub(super) enum Seal {
     Intact,
     /// The last process left no checksum.
     Missing,
-    /// The bytes differ from those that the last process left.
+    /// The bytes differ from those at the end of the last process.
     Broken,
 }
 

@@ -60,7 +60,7 @@ fn settle_all(conn: &Connection, memory: &mut Memory, batch: &[Settlement]) -> R
         if settlement.outcome != Outcome::Record {
             let page = key_of(conn, settlement.lease.id).map_err(sql)?;
             let mut texts = Texts::of_crawl(conn, memory);
-            // other pages must not repeat a page that no longer is one
+            // other pages must not count as duplicates of a URL that is no longer a page
             let done = if settlement.outcome == Outcome::Unchanged {
                 texts.confirm(page)
             } else {

@@ -13,7 +13,7 @@ const TEXT_BYTES: usize = 8 << 20;
 /// Maximum number of cached bands, 2 MiB.
 const BANDS: usize = 1 << 12;
 
-/// Texts by place, and the oldest places of bands that have as many as a look-up reads.
+/// Cached texts by place, and the oldest places of full bands: those with as many texts as a look-up reads.
 #[derive(Default)]
 pub(super) struct TextCache {
     /// Each with the round of its row.
@@ -52,7 +52,7 @@ impl TextCache {
         self.bands.get(&hash).map(AsRef::as_ref)
     }
 
-    /// Keeps the oldest places of a band, which are as many as a look-up reads.
+    /// Stores the oldest places of a full band.
     pub(super) fn keep_band(&mut self, hash: i64, places: &[i64]) {
         if self.bands.len() >= BANDS {
             self.bands.clear();
@@ -72,7 +72,7 @@ impl TextCache {
         self.bands.remove(&hash);
     }
 
-    /// Drops a band whose oldest places change with a new place.
+    /// Drops a band if a new place changes its oldest places.
     pub(super) fn add_to_band(&mut self, hash: i64, place: i64) {
         if self.bands.get(&hash).is_some_and(|places| places.last().is_none_or(|last| place < *last)) {
             self.bands.remove(&hash);

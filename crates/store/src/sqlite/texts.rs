@@ -24,7 +24,7 @@ const BYTES: usize = 16 << 20;
 const MADE_AS: &str = "texts";
 
 impl TextIndex for SqliteStore {
-    fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
+    fn similar_texts(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
         let mut inner = self.ready()?;
         let Inner { conn, memory, .. } = &mut *inner;
         // otherwise each statement would lock the log itself
@@ -43,25 +43,25 @@ impl TextIndex for SqliteStore {
         self.ready()?.settle(batch, outputs, texts)
     }
 
-    fn keep_texts_made_as(&self, how: &str) -> Result<bool, StoreError> {
+    fn keep_texts_of_method(&self, method: &str) -> Result<bool, StoreError> {
         let mut inner = self.ready()?;
-        let forgotten = inner.write(|conn, memory| made_as(conn, memory, how).map_err(sql))?;
+        let forgotten = inner.write(|conn, memory| made_as(conn, memory, method).map_err(sql))?;
         inner.commit()?;
         Ok(forgotten)
     }
 }
 
-fn made_as(conn: &Connection, memory: &mut Memory, how: &str) -> rusqlite::Result<bool> {
+fn made_as(conn: &Connection, memory: &mut Memory, method: &str) -> rusqlite::Result<bool> {
     let select = "SELECT value FROM settings WHERE name = ?1";
     let was: Option<String> = conn.query_row(select, [MADE_AS], |row| row.get(0)).optional()?;
-    if was.as_deref() == Some(how) {
+    if was.as_deref() == Some(method) {
         return Ok(false);
     }
     conn.execute("DELETE FROM bands", [])?;
     memory.bands.clear(conn)?;
     memory.texts.clear();
     let texts = conn.execute("DELETE FROM texts", [])?;
-    conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)", [MADE_AS, how])?;
+    conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)", [MADE_AS, method])?;
     Ok(texts > 0)
 }
 
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(texts.len(), 5);
         let store = SqliteStore::open(dir.path()).unwrap();
         let pages = |content| -> Vec<UrlKey> {
-            store.texts_like(&of_content(content), 32).unwrap().iter().map(|text| text.page).collect()
+            store.similar_texts(&of_content(content), 32).unwrap().iter().map(|text| text.page).collect()
         };
         for (page, content) in &texts {
             assert_eq!(pages(*content), [*page]);
@@ -423,7 +423,7 @@ mod tests {
             store.settle_with_texts(&[], &[], &[text]).unwrap();
         };
         (0..80).for_each(|n| put(n, 1, None));
-        let like = || store.texts_like(&family(1_000, 1), 32).unwrap();
+        let like = || store.similar_texts(&family(1_000, 1), 32).unwrap();
         let first = like();
         assert_eq!(first.len(), 32);
         assert_eq!(like(), first, "the second look-up reads the cache");

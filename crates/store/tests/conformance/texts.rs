@@ -32,22 +32,22 @@ pub fn texts_are_found_by_content_and_bands(store: &impl Store) {
     store.begin_round().unwrap();
     let (a, b) = (sketch(1, &[10, 20, u64::MAX]), sketch(2, &[10, 21, 30]));
     put(store, &[text("a", a.clone(), None), text("b", b, None), text("c", sketch(3, &[]), None)]);
-    let found = store.texts_like(&sketch(9, &[10, 20, 30]), 9).unwrap();
+    let found = store.similar_texts(&sketch(9, &[10, 20, 30]), 9).unwrap();
     assert_eq!(pages(&found), keys(["a", "b"]), "two shared bands each: the oldest first");
     assert!(found[0].place < found[1].place && found[0].this_round);
     assert_eq!(*found[0].sketch, Sketch { bands: Vec::new(), ..a }, "all but the bands comes back");
-    assert_eq!(pages(&store.texts_like(&sketch(9, &[10, 21]), 9).unwrap()), keys(["b", "a"]));
-    assert_eq!(pages(&store.texts_like(&sketch(9, &[10, 21]), 1).unwrap()), keys(["b"]));
-    assert_eq!(pages(&store.texts_like(&sketch(1, &[21, 30]), 9).unwrap()), keys(["a", "b"]));
-    assert_eq!(pages(&store.texts_like(&sketch(3, &[]), 9).unwrap()), keys(["c"]));
-    assert_eq!(store.texts_like(&sketch(0, &[99]), 9).unwrap(), []);
+    assert_eq!(pages(&store.similar_texts(&sketch(9, &[10, 21]), 9).unwrap()), keys(["b", "a"]));
+    assert_eq!(pages(&store.similar_texts(&sketch(9, &[10, 21]), 1).unwrap()), keys(["b"]));
+    assert_eq!(pages(&store.similar_texts(&sketch(1, &[21, 30]), 9).unwrap()), keys(["a", "b"]));
+    assert_eq!(pages(&store.similar_texts(&sketch(3, &[]), 9).unwrap()), keys(["c"]));
+    assert_eq!(store.similar_texts(&sketch(0, &[99]), 9).unwrap(), []);
 }
 
 pub fn a_page_has_one_text_and_may_keep_its_place(store: &impl Store) {
     store.begin_round().unwrap();
     put(store, &[text("a", sketch(1, &[1, 2]), None), text("b", sketch(2, &[2, 3]), None)]);
     let place = |url: &str| {
-        let found = store.texts_like(&sketch(0, &[1, 2, 3, 4, 5]), 9).unwrap();
+        let found = store.similar_texts(&sketch(0, &[1, 2, 3, 4, 5]), 9).unwrap();
         let known: Vec<_> = found.iter().filter(|text| text.page == UrlKey::of(url)).collect();
         assert_eq!(known.len(), 1, "{url} has one text");
         known[0].place
@@ -55,7 +55,7 @@ pub fn a_page_has_one_text_and_may_keep_its_place(store: &impl Store) {
     let first = place("a");
     put(store, &[text("a", sketch(5, &[2, 4]), Some(first))]);
     assert_eq!(place("a"), first);
-    assert_eq!(store.texts_like(&sketch(1, &[1]), 9).unwrap(), [], "nothing is left of the earlier text");
+    assert_eq!(store.similar_texts(&sketch(1, &[1]), 9).unwrap(), [], "nothing is left of the earlier text");
     put(store, &[text("a", sketch(6, &[5]), None)]);
     assert!(place("a") > place("b"), "another text came later");
     put(store, &[text("a", sketch(7, &[5]), Some(first))]);
@@ -69,34 +69,38 @@ pub fn texts_survive_rounds_but_not_their_pages(store: &impl Store) {
         &[text("http://a.test/1", sketch(1, &[1]), None), text("http://a.test/2", sketch(2, &[1]), None)],
     );
     store.begin_round().unwrap();
-    let found = store.texts_like(&sketch(0, &[1]), 9).unwrap();
+    let found = store.similar_texts(&sketch(0, &[1]), 9).unwrap();
     assert!(found.len() == 2 && found.iter().all(|text| !text.this_round));
     put(store, &[text("http://a.test/2", sketch(2, &[1]), Some(found[1].place))]);
     enqueue(store, &["http://a.test/1"]);
     let lease = LeaseRef::from(&one(store, "a.test"));
     store.settle(&[settlement(lease, Outcome::Failed)], &[]).unwrap();
-    let found = store.texts_like(&sketch(0, &[1]), 9).unwrap();
+    let found = store.similar_texts(&sketch(0, &[1]), 9).unwrap();
     assert_eq!(pages(&found), keys(["http://a.test/2"]));
     assert!(found[0].this_round);
     store.begin_recrawl(true).unwrap();
     store.begin_recrawl(true).unwrap();
-    assert_eq!(pages(&store.texts_like(&sketch(0, &[1]), 9).unwrap()), keys(["http://a.test/2"]), "it rests");
+    assert_eq!(
+        pages(&store.similar_texts(&sketch(0, &[1]), 9).unwrap()),
+        keys(["http://a.test/2"]),
+        "it rests"
+    );
     store.revisit(&[new_url("http://a.test/2", 0)]).unwrap();
     let lease = LeaseRef::from(&one(store, "a.test"));
     store.settle(&[settlement(lease, Outcome::Unchanged)], &[]).unwrap();
-    assert!(store.texts_like(&sketch(0, &[1]), 9).unwrap()[0].this_round, "it has not changed");
+    assert!(store.similar_texts(&sketch(0, &[1]), 9).unwrap()[0].this_round, "it has not changed");
     store.begin_round().unwrap();
-    assert_eq!(store.texts_like(&sketch(0, &[1]), 9).unwrap().len(), 1);
+    assert_eq!(store.similar_texts(&sketch(0, &[1]), 9).unwrap().len(), 1);
     store.begin_round().unwrap();
-    assert_eq!(store.texts_like(&sketch(0, &[1]), 9).unwrap(), [], "a whole round did not bring it");
+    assert_eq!(store.similar_texts(&sketch(0, &[1]), 9).unwrap(), [], "a whole round did not bring it");
 }
 
 pub fn texts_made_with_other_settings_are_dropped(store: &impl Store) {
     store.begin_round().unwrap();
-    assert!(!store.keep_texts_made_as("5 words").unwrap(), "there were none");
+    assert!(!store.keep_texts_of_method("5 words").unwrap(), "there were none");
     put(store, &[text("a", sketch(1, &[1]), None)]);
-    assert!(!store.keep_texts_made_as("5 words").unwrap());
-    assert_eq!(store.texts_like(&sketch(1, &[1]), 9).unwrap().len(), 1);
-    assert!(store.keep_texts_made_as("7 words").unwrap());
-    assert_eq!(store.texts_like(&sketch(1, &[1]), 9).unwrap(), []);
+    assert!(!store.keep_texts_of_method("5 words").unwrap());
+    assert_eq!(store.similar_texts(&sketch(1, &[1]), 9).unwrap().len(), 1);
+    assert!(store.keep_texts_of_method("7 words").unwrap());
+    assert_eq!(store.similar_texts(&sketch(1, &[1]), 9).unwrap(), []);
 }

@@ -93,7 +93,7 @@ fn suggested_grant_suffices_for_a_worker() {
     store.begin_recrawl(false).unwrap();
     store.revisit(&urls(&["https://a/1"])).unwrap();
     store.settle_with_texts(&records(&lease(&store, "a", 9)), &[mark("o", 2)], &[text(2)]).unwrap();
-    let found = store.texts_like(&text(2).sketch, 9).unwrap();
+    let found = store.similar_texts(&text(2).sketch, 9).unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].sketch.content, Some(ContentHash([2; 32])));
 }

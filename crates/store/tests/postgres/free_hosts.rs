@@ -1,4 +1,4 @@
-//! Search for free hosts: rests, links that wait, upgrades at the same time.
+//! Search for free hosts: pauses, links that wait, upgrades at the same time.
 
 use crate::*;
 use crawl_model::SUFFIX_LIST;
@@ -46,7 +46,7 @@ fn hosts_with_links_that_wait_count_once_in_their_domain() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn host_search_skips_resting_hosts() {
+fn host_search_skips_paused_hosts() {
     let (clock, _guard) = Clock::start();
     let server = Server::start();
     let (first, second) = (open(&server, "first"), open(&server, "second"));
@@ -91,13 +91,13 @@ fn host_search_skips_resting_hosts() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn resting_hosts_of_a_dead_worker_become_free_and_rest() {
+fn paused_hosts_of_a_dead_worker_become_free_and_stay_paused() {
     let (clock, _guard) = Clock::start();
     let server = Server::start();
     let first = open(&server, "first");
     first.begin_round().unwrap();
     first.enqueue(&urls(&["https://a/1", "https://b/1"])).unwrap();
-    first.rest(&[(host("b"), Duration::from_secs(600))]).unwrap();
+    first.pause_hosts(&[(host("b"), Duration::from_secs(600))]).unwrap();
     die(first);
     expire(&server, "first");
     let second = open(&server, "second");

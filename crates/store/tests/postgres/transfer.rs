@@ -58,7 +58,7 @@ fn check<S: Frontier + DomainStore + RunStore + TextIndex>(store: &S) {
     let first = store.claim_content(&ContentHash([8; 32]), UrlKey::of("https://b/1"), no_lease).unwrap();
     assert_eq!(first, UrlKey::of("https://a/1"));
     let sketch = Sketch { content: None, shingles: Vec::new(), signature: vec![3, 4], bands: vec![u64::MAX] };
-    let like = store.texts_like(&sketch, 9).unwrap();
+    let like = store.similar_texts(&sketch, 9).unwrap();
     assert_eq!((like.len(), like[0].page, &like[0].sketch.shingles[..]), (1, first, &[1, 2][..]));
     assert_eq!(store.found_on(UrlKey::of("https://a/5")).unwrap().as_deref(), Some("https://a/1"));
     assert_eq!(store.found_on(UrlKey::of("https://a/1")).unwrap(), None);
@@ -235,7 +235,7 @@ fn a_stopped_worker_writes_nothing_after_an_upgrade() {
     old.enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1"])).unwrap();
     let out = lease(&old, "a", 2);
     old.hold((&out[1]).into(), &host("a"), b"page").unwrap().unwrap();
-    old.rest(&[(host("b"), Duration::from_secs(600))]).unwrap();
+    old.pause_hosts(&[(host("b"), Duration::from_secs(600))]).unwrap();
     let settings = [("politeness.delay".to_owned(), "\"90s\"".to_owned())].into();
     let settings = RoundSettings { settings, rules: RulesVersion(1), notes: Vec::new() };
     assert_eq!(old.agree(&settings).unwrap(), Agreement::Same);

@@ -371,13 +371,15 @@ fn workers_take_turns_at_an_address() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
-fn rests_and_delays_of_a_host_apply_to_the_next_worker() {
+fn pauses_and_delays_of_a_host_apply_to_the_next_worker() {
     let (server, first) = begun("first");
     first
         .enqueue(&urls(&["https://a/1", "https://a/2", "https://b/1", "https://b/2", "https://c/1"]))
         .unwrap();
     lease(&first, "b", 1);
-    first.rest(&[(host("a"), Duration::from_secs(600)), (host("unknown"), Duration::from_secs(9))]).unwrap();
+    first
+        .pause_hosts(&[(host("a"), Duration::from_secs(600)), (host("unknown"), Duration::from_secs(9))])
+        .unwrap();
     first.note_pause(&host("b"), Duration::from_secs(300)).unwrap();
     die(first);
     expire(&server, "first");

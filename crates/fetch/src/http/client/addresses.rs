@@ -49,7 +49,7 @@ impl HttpClient {
     /// When the host has no address, or none that may be contacted.
     pub async fn locate(&self, url: &Url) -> Result<(), FetchError> {
         let Some(host) = HostKey::of(url) else { return Ok(()) };
-        let _place = self.places.acquire().await;
+        let _permit = self.permits.acquire().await;
         let limit = self.limits.connect.saturating_mul(LOCATE_LIMITS);
         let late = FetchError::Timeout { phase: Phase::Connect, limit };
         if let Some(address) = timeout(limit, self.transport.locate(url)).await.unwrap_or(Err(late))? {

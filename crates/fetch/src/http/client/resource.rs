@@ -56,7 +56,7 @@ impl HttpClient {
     }
 
     async fn resource(&self, url: &Url, cap: u64, budgeted: bool) -> Result<Resource, FetchError> {
-        let _place = self.places.acquire().await;
+        let _permit = self.permits.acquire().await;
         self.turn(url).await?;
         let deadline = Instant::now() + self.limits.total;
         let (response, mut draft) = self.send(url, self.plain.clone(), deadline).await?;

@@ -39,7 +39,7 @@ pub(super) fn links(db: &mut Db, store: &SqliteStore) -> Result<(), StoreError> 
         for row in &rows {
             let (again, found_on, url) =
                 (get::<bool>(row, 8)?, get::<Option<i64>>(row, 9)?, read_new_url(row)?);
-            // the state would look for the page of the source of a redirect once more
+            // for the target of a redirect the state would look up the page of the source a second time
             links.push((again, found_on.filter(|_| url.discovery != Discovery::Redirect), url));
         }
         for group in links.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
@@ -130,8 +130,8 @@ fn retry_after(db: &mut Db, conn: &Connection) -> Result<(), StoreError> {
             .map_err(|e| bad_note(get(&row, 0).unwrap_or(RETRY_AFTER), &e))?;
         noted.into_iter().for_each(|(host, until)| wait(host, until));
     }
-    let rests = "SELECT name, (extract(epoch FROM not_before) * 1000)::int8 FROM hosts WHERE not_before > clock_timestamp()";
-    for row in db.rows(rests, &[])? {
+    let pauses = "SELECT name, (extract(epoch FROM not_before) * 1000)::int8 FROM hosts WHERE not_before > clock_timestamp()";
+    for row in db.rows(pauses, &[])? {
         wait(get(&row, 0)?, get(&row, 1)?);
     }
     if waits.is_empty() {

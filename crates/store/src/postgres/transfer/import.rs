@@ -63,7 +63,7 @@ fn notes(conn: &Connection, db: &mut Db, worker: i32) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// The files so far are complete parts, as far as their records are settled.
+/// Existing files become complete parts, up to their settled length.
 fn outputs(conn: &Connection, db: &mut Db, worker: i32) -> Result<(), StoreError> {
     let mut select = conn.prepare("SELECT name, reach FROM outputs").map_err(sql)?;
     let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(sql)?;

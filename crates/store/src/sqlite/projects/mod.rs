@@ -129,7 +129,7 @@ impl ProjectStore for SqliteProjects {
                 "INSERT INTO projects (id, name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING",
             )
             .map_err(sql)?;
-        // RETURNING would give its row before the commit, whose error nobody sees
+        // with RETURNING the row would come before the commit, and an error of the commit would be lost
         let made = insert.execute((id.to_string(), name, now_ms)).map_err(sql)? > 0;
         let number = conn.last_insert_rowid();
         Ok(made.then(|| Project { number, id, name: name.to_owned(), sources: 0, created_at_ms: now_ms }))
@@ -198,7 +198,7 @@ impl ProjectStore for SqliteProjects {
         Ok(true)
     }
 
-    fn texts_like(
+    fn similar_texts(
         &self,
         project: ProjectId,
         sketch: &Sketch,
@@ -209,16 +209,17 @@ impl ProjectStore for SqliteProjects {
         Texts::of_project(&conn, number).like(sketch, limit).map_err(sql)
     }
 
-    fn keep_texts_made_as(&self, project: ProjectId, how: &str) -> Result<bool, StoreError> {
+    fn keep_texts_of_method(&self, project: ProjectId, method: &str) -> Result<bool, StoreError> {
         let mut conn = self.writer();
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         let same = "SELECT texts_made_as = ?2 FROM projects WHERE number = ?1";
         let Some(number) = number(&tx, project).map_err(sql)? else { return Ok(false) };
-        if tx.query_row(same, (number, how), |row| row.get(0)).map_err(sql)? {
+        if tx.query_row(same, (number, method), |row| row.get(0)).map_err(sql)? {
             return Ok(false);
         }
         let texts = Texts::of_project(&tx, number).forget_all().map_err(sql)?;
-        tx.execute("UPDATE projects SET texts_made_as = ?2 WHERE number = ?1", (number, how)).map_err(sql)?;
+        tx.execute("UPDATE projects SET texts_made_as = ?2 WHERE number = ?1", (number, method))
+            .map_err(sql)?;
         tx.commit().map_err(sql)?;
         Ok(texts > 0)
     }
@@ -273,7 +274,7 @@ impl ProjectStore for SqliteProjects {
         project: ProjectId,
         groups: &[String],
     ) -> Result<Box<dyn Analysis + '_>, StoreError> {
-        // a connection of its own, whose snapshot stays while others write
+        // a separate connection, whose snapshot stays while others write
         let conn = connect(&self.path).map_err(sql)?;
         Ok(Box::new(analysis::SqliteAnalysis::begin(conn, project, groups.to_vec())?))
     }

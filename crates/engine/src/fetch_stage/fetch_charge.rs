@@ -1,18 +1,18 @@
-//! Charge of a URL pattern's account for one visit.
+//! Charge of one visit to the credit of a URL pattern.
 
 use crawl_fetch::{Trap, Traps};
 use std::sync::{Mutex, PoisonError};
 use url::Url;
 
-/// Charge that is paid back on drop unless it is committed, so that a visit that is cancelled or given back costs nothing.
-pub(super) struct Payment<'a> {
+/// Charge that is refunded on drop unless it is committed, so that a cancelled or requeued visit costs nothing.
+pub(super) struct FetchCharge<'a> {
     traps: &'a Traps,
     /// URL that was charged.
     charged: Mutex<Option<Url>>,
 }
 
-impl<'a> Payment<'a> {
-    /// Creates a payment without a charge.
+impl<'a> FetchCharge<'a> {
+    /// Creates a charge of nothing.
     pub(super) const fn new(traps: &'a Traps) -> Self {
         Self { traps, charged: Mutex::new(None) }
     }
@@ -22,20 +22,20 @@ impl<'a> Payment<'a> {
     /// # Errors
     /// If the pattern has no credit left.
     pub(super) fn charge(&self, url: &Url) -> Result<(), Trap> {
-        self.traps.begin(url)?;
+        self.traps.charge_fetch(url)?;
         *self.charged.lock().unwrap_or_else(PoisonError::into_inner) = Some(url.clone());
         Ok(())
     }
 
-    /// Keeps the charge: the visit has an end.
+    /// Makes the charge final, after the visit has ended.
     pub(super) fn commit(&self) {
         self.take();
     }
 
-    /// Returns the charge to the account, once.
-    pub(super) fn pay_back(&self) {
+    /// Refunds the charge, once.
+    pub(super) fn refund(&self) {
         if let Some(url) = self.take() {
-            self.traps.pay_back(&url);
+            self.traps.refund_fetch(&url);
         }
     }
 
@@ -44,9 +44,9 @@ impl<'a> Payment<'a> {
     }
 }
 
-impl Drop for Payment<'_> {
+impl Drop for FetchCharge<'_> {
     fn drop(&mut self) {
-        self.pay_back();
+        self.refund();
     }
 }
 
@@ -61,9 +61,9 @@ mod tests {
         let traps = Traps::new(TrapSettings { template_credit: Some(1), ..TrapSettings::default() }, 2026);
         let url = Url::parse("http://a.test/list/1").unwrap();
         for _ in 0..3 {
-            let payment = Payment::new(&traps);
+            let charge = FetchCharge::new(&traps);
             let visit = async {
-                payment.charge(&url).unwrap();
+                charge.charge(&url).unwrap();
                 pending::<()>().await;
             };
             tokio::select! {
@@ -72,12 +72,12 @@ mod tests {
                 () = async {} => {}
             }
         }
-        let payment = Payment::new(&traps);
-        payment.charge(&url).unwrap();
-        payment.pay_back();
-        payment.charge(&url).unwrap();
-        payment.commit();
-        drop(payment);
-        assert!(Payment::new(&traps).charge(&url).is_err());
+        let charge = FetchCharge::new(&traps);
+        charge.charge(&url).unwrap();
+        charge.refund();
+        charge.charge(&url).unwrap();
+        charge.commit();
+        drop(charge);
+        assert!(FetchCharge::new(&traps).charge(&url).is_err());
     }
 }

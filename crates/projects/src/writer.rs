@@ -1,4 +1,4 @@
-//! Keeps the records of a run as pages of its project.
+//! Writes the records of a run to its project.
 
 use crate::{
     database::{DatabaseError, open},
@@ -10,12 +10,12 @@ use crawl_model::{
 };
 use std::sync::Arc;
 
-/// The project of a run that names none; it is left out of the records.
+/// Project of a run that names none; the records do not name it.
 pub const DEFAULT_PROJECT: &str = "default";
 
-/// Pages could not be kept.
+/// Error of saving pages.
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
+pub enum SaveError {
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -24,18 +24,18 @@ pub enum KeepError {
     Gone,
 }
 
-/// The project of a run. Pages are kept by URL before their leases are settled. A page that is crawled again
-/// after a crash is kept again, and is stored once.
-pub struct Keeper {
+/// The project of a run. Pages are saved by URL before their leases are settled, so a page that is crawled again
+/// after a crash is stored once.
+pub struct ProjectWriter {
     store: Arc<dyn ProjectStore>,
     project: ProjectId,
     /// The database, for messages.
     pub name: String,
 }
 
-impl Keeper {
-    /// Opens the project of a run, which is made if it does not exist; `None` for a run that names none. `database` is the path of
-    /// the database, or empty for the default one.
+impl ProjectWriter {
+    /// Opens the project of a run and creates it if missing; `None` for a run that names none. `database` is the path
+    /// of the database, or empty for the default one.
     ///
     /// # Errors
     /// When the name or the database cannot be used.
@@ -52,41 +52,41 @@ impl Keeper {
         Ok(Some(Self { store, project, name: path.display().to_string() }))
     }
 
-    /// Into a store that is open already.
+    /// Creates a writer for a project of an open store.
     #[must_use]
     pub fn new(store: Arc<dyn ProjectStore>, project: ProjectId) -> Self {
         Self { store, project, name: "the database of projects".into() }
     }
 
-    /// Keeps pages, and the texts of theirs that others are compared with, in one transaction.
+    /// Saves pages, and their texts for the index, in one transaction.
     ///
     /// # Errors
     /// When the database fails, or the project is gone.
-    pub fn keep(&self, sources: &[NewSource], texts: &[NewText]) -> Result<(), KeepError> {
+    pub fn save(&self, sources: &[NewSource], texts: &[NewText]) -> Result<(), SaveError> {
         if sources.is_empty() || self.store.save_sources_with_texts(self.project, sources, texts, now_ms())? {
             return Ok(());
         }
-        Err(KeepError::Gone)
+        Err(SaveError::Gone)
     }
 
-    /// Calls [`ProjectStore::texts_like`].
+    /// Calls [`ProjectStore::similar_texts`].
     ///
     /// # Errors
     /// When the database fails.
-    pub fn texts_like(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
-        self.store.texts_like(self.project, sketch, limit)
+    pub fn similar_texts(&self, sketch: &Sketch, limit: usize) -> Result<Vec<KnownText>, StoreError> {
+        self.store.similar_texts(self.project, sketch, limit)
     }
 
-    /// Calls [`ProjectStore::keep_texts_made_as`].
+    /// Calls [`ProjectStore::keep_texts_of_method`].
     ///
     /// # Errors
     /// When the database fails.
-    pub fn keep_texts_made_as(&self, how: &str) -> Result<bool, StoreError> {
-        self.store.keep_texts_made_as(self.project, how)
+    pub fn keep_texts_of_method(&self, method: &str) -> Result<bool, StoreError> {
+        self.store.keep_texts_of_method(self.project, method)
     }
 }
 
-/// Converts a record to a page to keep. Its text is the cleaned content, if the run judged it, until an
+/// Converts a record to a page of a project. If the run cleaned the record, its text is the cleaned content until an
 /// analysis of the project replaces it.
 ///
 /// # Errors

@@ -7,11 +7,11 @@ use crawl_model::Lane;
 pub(crate) enum UrlState {
     /// Pending and due.
     Ready,
-    /// The same, by a browser.
+    /// Pending and due, in the browser's lane.
     ReadyForBrowser,
     /// Scheduled for a later fetch.
     Waiting,
-    /// Out with a worker.
+    /// Leased by a worker.
     Leased,
     /// Fetched, held until the host's fingerprint settles.
     Held,
@@ -29,11 +29,11 @@ impl UrlState {
 
 /// Numbers by [`UrlState`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Places(pub(super) [u64; 5]);
+pub(crate) struct UrlCounts(pub(super) [u64; 5]);
 
-impl Places {
-    pub(crate) fn get(self, place: UrlState) -> u64 {
-        self.0[place as usize]
+impl UrlCounts {
+    pub(crate) fn get(self, state: UrlState) -> u64 {
+        self.0[state as usize]
     }
 
     /// Number of pending URLs, due now or later.
@@ -51,13 +51,13 @@ impl Places {
         self.pending() + self.get(UrlState::Leased) == 0
     }
 
-    pub(super) fn add(&mut self, place: UrlState, n: u64) {
-        self.0[place as usize] += n;
+    pub(super) fn add(&mut self, state: UrlState, n: u64) {
+        self.0[state as usize] += n;
     }
 
-    pub(super) fn take(&mut self, place: UrlState, n: u64) {
-        let count = &mut self.0[place as usize];
-        debug_assert!(*count >= n, "more taken from {place:?} than there is");
+    pub(super) fn take(&mut self, state: UrlState, n: u64) {
+        let count = &mut self.0[state as usize];
+        debug_assert!(*count >= n, "more taken from {state:?} than there is");
         *count = count.saturating_sub(n);
     }
 }

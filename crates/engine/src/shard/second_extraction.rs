@@ -1,4 +1,4 @@
-//! Second extraction of held pages whose content was missed, with the counts of their site.
+//! Second extraction of pages whose content was missed, with the evidence of their site.
 
 use super::Shard;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 use crawl_model::{ExtractedPage, Extractor, HostKey, KeptBody, Stage, UrlKey, Warning};
 
 impl Shard {
-    /// Returns true if too little is known of a page's site to judge its extraction.
+    /// Returns true if too little is known of a page's site to decide if extraction missed its content.
     pub(super) fn is_unjudged(&self, host: &HostKey, page: &ExtractedPage) -> Result<bool, StageError> {
         let context = &self.context;
         let blocks = page.kept_body.as_ref().filter(|kept| kept.is_doubtful).map(|kept| {
@@ -24,7 +24,7 @@ impl Shard {
         Ok(context.reading.sites.is_unjudged(&*context.store, host, page.request.url.as_str(), blocks)?)
     }
 
-    /// Returns true if a page is held until it can be judged.
+    /// Returns true if a page is held until more of its site is known.
     pub(super) fn waits_for_site(&self, host: &HostKey, page: &ExtractedPage) -> Result<bool, StageError> {
         let is_doubtful = page.kept_body.as_ref().is_some_and(|kept| kept.is_doubtful);
         Ok(is_doubtful && self.is_unjudged(host, page)?)
@@ -32,7 +32,11 @@ impl Shard {
 
     /// Extracts a released page again if the evidence of its site shows missed content. A page without its body is
     /// due in the next round.
-    pub(super) fn mend(&self, host: &HostKey, page: &mut ExtractedPage) -> Result<(), StageError> {
+    pub(super) fn extract_if_missed(
+        &self,
+        host: &HostKey,
+        page: &mut ExtractedPage,
+    ) -> Result<(), StageError> {
         let (context, kept) = (&self.context, page.kept_body.take());
         let url = page.request.url.clone();
         let is_read = match (context.reading.sites.take_verdict(&*context.store, host, url.as_str())?, kept) {
@@ -44,7 +48,7 @@ impl Shard {
         if is_read { Ok(()) } else { self.note_due_again(host, url.as_str()) }
     }
 
-    /// Notes that a page is written as it was extracted.
+    /// Handles a page that is written as first extracted: it is due in the next round if its content was missed.
     pub(super) fn note_written(&self, host: &HostKey, url: &str) -> Result<(), StageError> {
         let context = &self.context;
         match context.reading.sites.take_verdict(&*context.store, host, url)? {
@@ -58,8 +62,8 @@ impl Shard {
         Ok(context.reading.sites.note_due_again(&*context.store, host, url)?)
     }
 
-    /// Extracts a page from its kept body. The extraction stays as it is where the evidence does not say that it missed the content.
-    /// Returns false if the body cannot be read.
+    /// Extracts a page again from its kept body. Keeps the first extraction unless the evidence shows that it missed
+    /// the content. Returns false if the body is unreadable.
     fn extract_again(
         &self,
         host: &HostKey,
