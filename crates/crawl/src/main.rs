@@ -4,7 +4,7 @@ use crawl::{
     cli::Cli,
     usage_error::{shortened, without_secrets},
 };
-use crawl_engine::{descriptors, exit::Exit};
+use crawl_engine::{descriptors, exit::Exit, memory};
 use std::{io::Write, process::ExitCode};
 
 #[global_allocator]
@@ -12,6 +12,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     descriptors::raise_limit();
+    memory::set_purge_delay();
     let exit = match Cli::of_process() {
         Ok(cli) => crawl::dispatch(cli),
         Err(error) => {

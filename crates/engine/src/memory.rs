@@ -57,7 +57,7 @@ pub struct LargePagePermit {
     _permit: OwnedSemaphorePermit,
 }
 
-/// Number of held permits, and the allocator's delay before the first.
+/// Number of held permits, and the delay before the first.
 static HELD: Mutex<(usize, c_long)> = Mutex::new((0, 0));
 
 /// `mi_option_purge_delay` of mimalloc 2, which the crate does not name: milliseconds until freed memory is returned.
@@ -84,6 +84,17 @@ impl Drop for LargePagePermit {
             purge_delay(held.1);
         }
     }
+}
+
+/// Milliseconds until freed memory is returned. The allocator's own delay is 10, the time of a few pages: the next page
+/// would fault its memory in again. Design: `docs/design/memory.md`.
+const PURGE_MILLIS: c_long = 100;
+
+/// Sets the delay until freed memory returns to the system, unless `MIMALLOC_PURGE_DELAY` does.
+#[expect(unsafe_code, reason = "the allocator's own function, which the crate mimalloc does not wrap")]
+pub fn set_purge_delay() {
+    // SAFETY: writes one word of the allocator's settings before any other thread runs.
+    unsafe { libmimalloc_sys::mi_option_set_default(PURGE_DELAY, PURGE_MILLIS) }
 }
 
 /// Sets the delay and returns the old one.
