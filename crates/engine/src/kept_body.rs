@@ -3,7 +3,8 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crawl_extract::Input;
 use crawl_model::KeptBody;
-use std::io;
+use std::{cell::RefCell, io};
+use zstd::bulk::Compressor;
 
 /// Level of compression: bodies are kept for minutes.
 const COMPRESSION_LEVEL: i32 = 1;
@@ -12,13 +13,26 @@ const MAX_KEPT: usize = 1 << 20;
 /// A body that is larger is not compressed.
 const MAX_BODY: usize = 16 << 20;
 
+thread_local! {
+    /// The memory of a compression, which a thread uses again: to prepare it takes longer than to compress a page.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compress(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|kept| {
+        let compressor = match kept {
+            Some(compressor) => compressor,
+            None => kept.insert(Compressor::new(COMPRESSION_LEVEL)?),
+        };
+        compressor.compress(bytes)
+    })
+}
+
 /// Compresses the body of a page; `None` if it is too large to be kept, or has no URL.
 #[must_use]
 pub fn keep(input: &Input<'_>, is_doubtful: bool) -> Option<KeptBody> {
     let url = input.url.filter(|_| input.bytes.len() <= MAX_BODY)?.clone();
-    let packed = zstd::bulk::compress(input.bytes, COMPRESSION_LEVEL)
-        .ok()
-        .filter(|packed| packed.len() <= MAX_KEPT)?;
+    let packed = compress(input.bytes).ok().filter(|packed| packed.len() <= MAX_KEPT)?;
     let content_type = input.content_type.map(str::to_owned);
     Some(KeptBody { zstd: STANDARD.encode(packed), content_type, url, is_doubtful })
 }
