@@ -8,7 +8,7 @@ use crate::{invisible, options::LinkStyle, page::Page};
 use html5ever::local_name;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
-use std::{borrow::Cow, sync::LazyLock};
+use std::{borrow::Cow, cell::OnceCell, sync::LazyLock};
 use url::Url;
 
 /// Links of a text that have been written.
@@ -24,8 +24,8 @@ pub(super) struct Links {
     spelled: FxHashSet<String>,
     /// Texts of links to several targets: labels of controls.
     pub(super) labels: FxHashSet<String>,
-    /// Folders of archives, from [`once::archives`].
-    pub(super) archives: FxHashSet<String>,
+    /// Folders of archives, from [`once::archives`]: few texts link to one.
+    pub(super) archives: OnceCell<FxHashSet<String>>,
 }
 
 impl Links {
@@ -37,7 +37,7 @@ impl Links {
             style,
             own,
             labels: if style == LinkStyle::Once { once::labels(page) } else { FxHashSet::default() },
-            archives: if style == LinkStyle::Once { once::archives(page) } else { FxHashSet::default() },
+            archives: OnceCell::new(),
             list: Vec::new(),
             numbers: FxHashMap::default(),
             spelled: FxHashSet::default(),

@@ -80,7 +80,7 @@ fn has_several_targets(page: &Page<'_>, links: &[(u64, u32)]) -> bool {
 }
 
 /// Folders of archives with links to two targets: a single link may lead to a page of that name in a manual.
-pub(super) fn archives(page: &Page<'_>) -> FxHashSet<String> {
+fn archives(page: &Page<'_>) -> FxHashSet<String> {
     let dom = &page.dom;
     let mut found: FxHashMap<&str, (&str, bool)> = FxHashMap::default();
     for id in (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A) {
@@ -133,14 +133,14 @@ impl Walk<'_> {
     /// Its `rel` says so, or the page links to two targets in the same folder with such a name.
     fn is_filed(&self, id: u32) -> bool {
         let rules = &self.page.rules.extraction.markdown;
+        let is_archive = |folder| self.links.archives.get_or_init(|| archives(self.page)).contains(folder);
         self.has_rel(id, &rules.archive_rels)
-            || !self.links.archives.is_empty()
-                && self
-                    .page
-                    .dom
-                    .attr(id, &local_name!("href"))
-                    .and_then(|href| archive_folder(href, rules))
-                    .is_some_and(|folder| self.links.archives.contains(folder))
+            || self
+                .page
+                .dom
+                .attr(id, &local_name!("href"))
+                .and_then(|href| archive_folder(href, rules))
+                .is_some_and(is_archive)
     }
 
     fn has_rel(&self, id: u32, names: &[String]) -> bool {
