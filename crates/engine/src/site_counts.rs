@@ -11,7 +11,7 @@ mod site;
 pub use saved::{MissedSite, MissedTemplate, due_again, missed_sites};
 pub use site::Verdict;
 
-use crawl_extract::{CountedBlock, Input, PageExtractor, SiteEvidence};
+use crawl_extract::{CountedBlock, Input, PageExtractor, SiteEvidence, SiteJudgement};
 use crawl_model::{Extraction, HostKey, StoreError, UrlKey};
 use rustc_hash::FxHashMap;
 use site::Site;
@@ -89,17 +89,20 @@ impl SiteCounts {
         input: &Input<'_>,
         visit: &Visit<'_>,
     ) -> Result<SitePage, StoreError> {
-        let mut evidence = self.evidence(store, visit.host)?;
-        let mut counted = extractor.extract_and_count(input, evidence.as_deref());
+        let key = UrlKey::of(visit.url);
+        let known = |site: &mut Site| Ok((site.settled.clone(), site.count_policy(visit, key)));
+        let (mut evidence, count_policy) = self.with(store, visit.host, known)?;
+        let mut counted = extractor.extract_and_count(input, evidence.as_deref(), count_policy);
         self.with(store, visit.host, |site| site.count(store, visit, &counted))?;
         loop {
             // this page or another one may have updated the evidence meanwhile
             let newer = |site: &mut Site| Ok(site.missed_by_newer(evidence.as_ref(), &counted));
             let Some(newer) = self.with(store, visit.host, newer)? else { break };
             counted.extraction = extractor.extract_if_missed(input, &newer);
+            counted.judgement = Some(SiteJudgement::Missed);
             evidence = Some(newer);
         }
-        self.with(store, visit.host, |site| Ok(site.arrived(visit, counted)))
+        self.with(store, visit.host, |site| Ok(site.arrived(visit, key, evidence.as_ref(), counted)))
     }
 
     /// Returns the evidence of a host, if enough of its pages have been counted.

@@ -8,7 +8,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cpu_time::ThreadTime;
-use crawl_extract::{Format, Input, Options, PageExtractor, SiteEvidence};
+use crawl_extract::{CountPolicy, Format, Input, Options, PageExtractor, SiteEvidence};
 use crawl_model::HostKey;
 use std::{
     borrow::Cow,
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut counted = Vec::new();
         let page = match site {
             site if as_crawl => {
-                let page = extractor.extract_and_count(&input, site);
+                let page = extractor.extract_and_count(&input, site, CountPolicy::Every);
                 counted = page.blocks;
                 page.extraction
             }

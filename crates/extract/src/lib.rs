@@ -82,6 +82,7 @@ pub use links::{HeaderLinks, of_header, refresh_target};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{ConsentBanners, ListReport, Rules, RulesError};
 pub use site::{
-    CountedBlock, CountedExtraction, OutlineBlock, PageOutline, SiteArea, SiteEvidence, SiteJudgement,
+    CountPolicy, CountedBlock, CountedExtraction, OutlineBlock, PageOutline, SiteArea, SiteEvidence,
+    SiteJudgement,
 };
 pub use words::{count_words, reading_time_minutes};

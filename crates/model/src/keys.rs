@@ -163,7 +163,7 @@ impl BodyHash {
     #[must_use]
     pub fn of(body: &[u8], content_type: Option<&str>) -> Self {
         let declared = content_type.unwrap_or_default().as_bytes();
-let mut digest = Xxh3Default::new();
+        let mut digest = Xxh3Default::new();
         // the length comes first, so that the two parts cannot be divided in another way
         digest.update(&(declared.len() as u64).to_le_bytes());
         digest.update(declared);

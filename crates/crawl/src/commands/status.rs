@@ -286,7 +286,7 @@ fn write_missed_sites(out: &mut String, sites: &[MissedSite], most: usize) {
         for MissedTemplate { template, pages, noticed_at_page, example, .. } in &site.templates {
             let _ = writeln!(
                 out,
-                "    {pages} pages  {template}  (noticed at page {noticed_at_page}: {example})"
+                "    {pages} pages  {template}  (noticed after {noticed_at_page} counted pages: {example})"
             );
         }
         if site.due_again > 0 {

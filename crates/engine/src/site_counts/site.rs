@@ -1,7 +1,7 @@
 //! Counts of one host, and its undecided pages.
 
 use super::{MissedTemplate, SitePage, Store, Visit, saved};
-use crawl_extract::{CountedBlock, CountedExtraction, SiteEvidence, SiteJudgement};
+use crawl_extract::{CountPolicy, CountedBlock, CountedExtraction, SiteEvidence, SiteJudgement};
 use crawl_model::{Extraction, Extractor, HostKey, StoreError, UrlKey, now_ms, rfc3339};
 use rustc_hash::FxHashMap;
 use std::{collections::BTreeMap, sync::Arc};
@@ -10,6 +10,12 @@ use std::{collections::BTreeMap, sync::Arc};
 const MAX_UNJUDGED: usize = 64;
 /// Pages from which on the evidence is used. It is brought up to date after this number more plus a quarter of those counted.
 const FIRST_PAGES: u32 = 5;
+/// Counted pages of a host from which on usual pages are sampled. A usual page has known positions, and its extraction
+/// took the content. To count each would take a third of the time of the counts, and hundreds of pages have decided the
+/// shares of its positions.
+const SAMPLED_FROM: u32 = 200;
+/// Part of the usual pages that is counted from then on.
+const SAMPLED_PART: u8 = 8;
 /// Maximum number of distinct templates of a host.
 const MAX_TEMPLATES: usize = 32;
 /// Factor of words by which a second extraction of a page must exceed the first to be counted as well. Otherwise
@@ -98,6 +104,18 @@ impl Site {
         (missed && page.extraction.extractor != Extractor::SiteTemplate).then(|| Arc::clone(newer))
     }
 
+    /// Returns the policy for a page that is about to be extracted. The key of its URL decides which usual pages are
+    /// counted, so it does not depend on the run.
+    pub(super) fn count_policy(&self, visit: &Visit<'_>, key: UrlKey) -> CountPolicy {
+        let is_sampled = self.counts.pages() < SAMPLED_FROM || key.0[0].is_multiple_of(SAMPLED_PART);
+        if is_sampled && self.counts_visit(visit) { CountPolicy::Every } else { CountPolicy::Unusual }
+    }
+
+    /// Returns false for a page that an earlier round has counted.
+    fn counts_visit(&self, visit: &Visit<'_>) -> bool {
+        !visit.is_known || self.began == self.round
+    }
+
     /// Counts a page, and brings the evidence up to date when enough have come.
     pub(super) fn count(
         &mut self,
@@ -107,8 +125,7 @@ impl Site {
     ) -> Result<(), StoreError> {
         let words = page.extraction.signals.visible_word_count;
         let is_other = |before| words > MIN_WORD_FACTOR * before;
-        let is_counted = visit.is_known && self.began != self.round;
-        if !is_counted && visit.words_before.is_none_or(is_other) && !page.blocks.is_empty() {
+        if self.counts_visit(visit) && visit.words_before.is_none_or(is_other) && !page.blocks.is_empty() {
             self.counts.observe(&page.blocks);
         }
         let pages = self.counts.pages();
@@ -120,10 +137,15 @@ impl Site {
         if pages >= FIRST_PAGES.max(2 * self.saved_at) { self.save(store, visit.host) } else { Ok(()) }
     }
 
-    /// Takes a page that was counted.
-    pub(super) fn arrived(&mut self, visit: &Visit<'_>, counted: CountedExtraction) -> SitePage {
-        let CountedExtraction { extraction, blocks, is_doubtful, .. } = counted;
-        let key = UrlKey::of(visit.url);
+    /// Takes a page that was counted; `used` is the evidence of its judgement.
+    pub(super) fn arrived(
+        &mut self,
+        visit: &Visit<'_>,
+        key: UrlKey,
+        used: Option<&Arc<SiteEvidence>>,
+        counted: CountedExtraction,
+    ) -> SitePage {
+        let CountedExtraction { extraction, blocks, judgement, is_doubtful, .. } = counted;
         // an earlier version of the page was counted
         self.unjudged.remove(&key);
         self.verdicts.remove(&key);
@@ -131,7 +153,13 @@ impl Site {
         if extraction.extractor == Extractor::SiteTemplate {
             self.note_mended(visit, &extraction);
         } else if !blocks.is_empty() && self.unjudged.len() < MAX_UNJUDGED {
-            let judgement = self.settled.as_ref().map(|settled| settled.classify(&blocks));
+            let judgement = match &self.settled {
+                Some(settled) if used.is_none_or(|used| !Arc::ptr_eq(settled, used)) => {
+                    Some(settled.classify(&blocks))
+                }
+                Some(_) => judgement,
+                None => None,
+            };
             is_unjudged = judgement.is_none_or(|judgement| judgement == SiteJudgement::Unknown);
             if is_unjudged {
                 let page = UnjudgedPage { url: visit.url.to_owned(), blocks, is_written: false };
@@ -237,7 +265,7 @@ impl Site {
         let noticed_at_page = self.counts.pages();
         tracing::warn!(
             host = %visit.host, template, url = visit.url,
-            "after {noticed_at_page} pages: the extraction rules miss the content of a page template of the site; its content is now the \
+            "after {noticed_at_page} counted pages: the extraction rules miss the content of a page template of the site; its content is now the \
              text that differs between its pages"
         );
         let new = MissedTemplate {

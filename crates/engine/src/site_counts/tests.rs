@@ -121,6 +121,53 @@ fn unjudged_urls_survive_a_restart() {
 }
 
 #[test]
+fn usual_pages_are_sampled_and_a_late_failure_is_noticed() {
+    let (crawl, counts) = (Crawl::new(), SiteCounts::default());
+    let url = |n: usize| format!("https://harbour.example/log/{n}");
+    let usual =
+        |n: usize| page(n).replace("<aside class=sidebar>", "<article>").replace("</aside>", "</article>");
+    let counted = || {
+        counts.save(&crawl.store).unwrap();
+        saved::evidence(&crawl.store, &host(&url(0))).unwrap().unwrap().evidence.pages()
+    };
+    for n in 0..400 {
+        let read = crawl.read(&counts, &url(n), &usual(n), None);
+        assert!(n < 5 || !read.is_unjudged, "{n}");
+    }
+    let usual_pages = counted();
+    assert!((210..250).contains(&usual_pages), "{usual_pages}");
+    // the text moves to a part that no rule takes
+    let mended = |n: &usize| {
+        crawl.read(&counts, &url(*n), &page(*n), None).extraction.extractor == Extractor::SiteTemplate
+    };
+    let first = (400..500).find(mended).unwrap();
+    assert!(first < 450 && counted() >= usual_pages + 5, "{first}");
+    assert!((first + 1..500).all(|n| mended(&n)));
+}
+
+#[test]
+fn page_of_an_earlier_round_is_not_counted_again() {
+    let crawl = Crawl::new();
+    let url = |n: usize| format!("https://harbour.example/log/{n}");
+    let first = SiteCounts::default();
+    (0..10).for_each(|n| drop(crawl.read(&first, &url(n), &page(n), None)));
+    first.save(&crawl.store).unwrap();
+    crawl.store.begin_round().unwrap();
+    let next = SiteCounts::default();
+    for n in 0..20 {
+        let (url, html) = (Url::parse(&url(n)).unwrap(), page(n));
+        let input = Input::new(html.as_bytes()).with_url(&url).with_content_type("text/html");
+        let visit =
+            Visit { host: &host(url.as_str()), url: url.as_str(), is_known: n < 10, words_before: None };
+        let read = next.extract(&crawl.store, &crawl.extractor, &input, &visit).unwrap();
+        assert_eq!(read.extraction.extractor, Extractor::SiteTemplate, "{n}");
+    }
+    next.save(&crawl.store).unwrap();
+    let saved = saved::evidence(&crawl.store, &host(&url(0))).unwrap().unwrap();
+    assert_eq!(saved.evidence.pages(), 20);
+}
+
+#[test]
 fn unreadable_site_evidence_is_rebuilt() {
     let crawl = Crawl::new();
     for name in ["site:", "site_missed:", "site_unjudged:"] {

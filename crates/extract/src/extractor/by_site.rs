@@ -2,7 +2,7 @@
 
 use super::{Input, PageExtractor};
 use crate::{
-    site::{CountedBlock, CountedExtraction, PageOutline, SiteEvidence, SiteUse},
+    site::{CountPolicy, CountedBlock, CountedExtraction, CrawlUse, PageOutline, SiteEvidence, SiteUse},
     trace::Trace,
 };
 use crawl_model::{Extraction, Extractor};
@@ -20,14 +20,19 @@ impl PageExtractor {
     /// Extracts a page of a running crawl. Counts its blocks, and corrects the extraction if the evidence so far
     /// shows that it missed the content.
     #[must_use]
-    pub fn extract_and_count(&self, input: &Input<'_>, evidence: Option<&SiteEvidence>) -> CountedExtraction {
-        let mut site = SiteUse::Crawl { evidence, blocks: Vec::new(), is_doubtful: false };
+    pub fn extract_and_count(
+        &self,
+        input: &Input<'_>,
+        evidence: Option<&SiteEvidence>,
+        policy: CountPolicy,
+    ) -> CountedExtraction {
+        let mut site = SiteUse::Crawl(CrawlUse::new(evidence, policy));
         let extraction = self.run(input, Trace::default(), &mut site).0;
-        let SiteUse::Crawl { blocks, is_doubtful, .. } = site else {
-            return CountedExtraction { extraction, blocks: Vec::new(), is_doubtful: false };
+        let SiteUse::Crawl(CrawlUse { blocks, judgement, is_doubtful, .. }) = site else {
+            return CountedExtraction { extraction, blocks: Vec::new(), judgement: None, is_doubtful: false };
         };
         let is_corrected = extraction.extractor == Extractor::SiteTemplate;
-        CountedExtraction { extraction, blocks, is_doubtful: is_doubtful && !is_corrected }
+        CountedExtraction { extraction, blocks, judgement, is_doubtful: is_doubtful && !is_corrected }
     }
 
     /// Extracts a page by evidence from other pages of its site, which must be
@@ -42,7 +47,7 @@ impl PageExtractor {
     /// content.
     #[must_use]
     pub fn extract_if_missed(&self, input: &Input<'_>, evidence: &SiteEvidence) -> Extraction {
-        self.extract_and_count(input, Some(evidence)).extraction
+        self.extract_and_count(input, Some(evidence), CountPolicy::Every).extraction
     }
 
     /// Outlines a page: its template, and its blocks with the evidence from other pages of its site. Plain text has

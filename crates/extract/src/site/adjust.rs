@@ -13,7 +13,7 @@
 
 use super::{
     HALF, SiteEvidence,
-    blocks::{self, SiteBlock},
+    blocks::{self, SiteBlock, Texts},
     evidence::{CONTENT_LINKS, CONTENT_OWN, PositionCounts},
     is_missed, template, title,
 };
@@ -131,7 +131,7 @@ pub(super) fn known_blocks(page: &Page<'_>, evidence: &SiteEvidence, taken: &[bo
         let taken = taken[block.id as usize];
         Some(KnownBlock { place: evidence.place(&block)?, block, taken })
     };
-    blocks::of(page).into_iter().filter_map(known).collect()
+    blocks::of(page, Texts::Hashed).into_iter().filter_map(known).collect()
 }
 
 /// The smallest element with nine tenths of the words of some blocks.

@@ -21,7 +21,7 @@ pub(super) struct SiteBlock {
     /// Hash of the tags and first classes from the body down. Further classes often name the page
     /// (`category-news`).
     pub(super) path: u64,
-    /// Hash of the text in lower case, digits masked.
+    /// Hash of the text in lower case, digits masked; 0 if texts are [skipped](Texts::Skipped).
     pub(super) text: u64,
     /// Visible text.
     pub(super) amount: Amount,
@@ -29,15 +29,22 @@ pub(super) struct SiteBlock {
     pub(super) may_be_title: bool,
 }
 
+/// Treatment of the texts of blocks; to hash them is most of the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Texts {
+    Hashed,
+    Skipped,
+}
+
 /// Blocks of a page, in document order.
-pub(super) fn of(page: &Page<'_>) -> Vec<SiteBlock> {
+pub(super) fn of(page: &Page<'_>, texts: Texts) -> Vec<SiteBlock> {
     let dom = &page.dom;
     let (body, end) = (page.body, dom.end(page.body));
     let holds_block = holders(page);
     let mut paths = vec![0_u64; (end - body) as usize];
     let mut out = Vec::new();
     let mut run = Run::default();
-    let mut hasher = TextHasher::default();
+    let mut hasher = TextHasher { texts, text: String::new(), masked: Vec::new() };
     let mut id = body;
     while id < end && !page.budget.is_over() {
         let tag = dom.tag(id);
@@ -113,8 +120,8 @@ impl Run {
 }
 
 /// Hashes the texts of blocks in memory that all blocks of a page share.
-#[derive(Default)]
 struct TextHasher {
+    texts: Texts,
     text: String,
     masked: Vec<u8>,
 }
@@ -122,6 +129,9 @@ struct TextHasher {
 impl TextHasher {
     /// Hash of the visible text of nodes: whitespace folded, lower case, each run of digits as one.
     fn hash(&mut self, page: &Page<'_>, nodes: &[u32]) -> u64 {
+        if self.texts == Texts::Skipped {
+            return 0;
+        }
         self.text.clear();
         for node in nodes {
             page.push_visible_text(*node, &mut self.text);
@@ -236,7 +246,7 @@ mod tests {
 
     #[test]
     fn one_pass_masking_equals_folding_then_masking() {
-        let mut hasher = TextHasher::default();
+        let mut hasher = TextHasher { texts: Texts::Hashed, text: String::new(), masked: Vec::new() };
         let mut agree = |text: &str| {
             let want = masked(&text::fold_lower(text));
             (hasher.text, hasher.masked) = (text.to_owned(), Vec::new());

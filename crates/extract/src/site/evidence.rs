@@ -265,6 +265,29 @@ impl SiteEvidence {
         }
     }
 
+    /// Returns true if the positions of a page's blocks show that the extraction took its content, whatever their
+    /// texts. [`Self::classify`] then returns [`SiteJudgement::Taken`], unless texts of the page repeat that differ on
+    /// others. A block is given by its path, its words, and true if the extraction took it.
+    pub(super) fn takes_own_text(&self, blocks: impl Iterator<Item = (u64, u32, bool)>) -> bool {
+        let (mut all, mut known, mut own) = (0, 0, 0);
+        for (path, words, is_taken) in blocks {
+            all += words;
+            if let Some(path) = self.known_path(path) {
+                known += words;
+                let has_own_text = path.own as f64 >= CONTENT_OWN * path.words as f64;
+                own += if is_taken && has_own_text { words } else { 0 };
+            }
+        }
+        // a fifth of the words at these positions may repeat
+        let least_own = (CONTENT_OWN * f64::from(own)) as u32;
+        f64::from(known) >= super::HALF * f64::from(all) && !super::is_missed(least_own, all)
+    }
+
+    /// Counts of a position; `None` if fewer than [`MIN_PAGES`] pages have a block there.
+    fn known_path(&self, path: u64) -> Option<&PathCounts> {
+        self.paths.get(&path).filter(|path| path.pages >= MIN_PAGES)
+    }
+
     /// Counts of a block's position; `None` if fewer than [`MIN_PAGES`] pages have one there.
     pub(super) fn place(&self, block: &SiteBlock) -> Option<PositionCounts> {
         self.place_of(block.path, block.text)
@@ -278,7 +301,7 @@ impl SiteEvidence {
 
     fn place_of(&self, path: u64, text: u64) -> Option<PositionCounts> {
         let key = mix(path, text);
-        let path = self.paths.get(&path).filter(|path| path.pages >= MIN_PAGES)?;
+        let path = self.known_path(path)?;
         let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
         Some(PositionCounts {
             pages: path.pages,

@@ -16,12 +16,13 @@ mod title;
 
 use crate::{dom::NONE, page::Page, selection::Selection};
 use adjust::{CorrectionRules, adjust};
+use blocks::{SiteBlock, Texts};
 pub use evidence::{CountedBlock, SiteEvidence, SiteJudgement};
 use html5ever::local_name;
 use outline::outline;
 pub use outline::{OutlineBlock, PageOutline, SiteArea};
-pub use site_use::CountedExtraction;
-pub(crate) use site_use::SiteUse;
+pub use site_use::{CountPolicy, CountedExtraction};
+pub(crate) use site_use::{CrawlUse, SiteUse};
 
 /// Share of the page's own words below which the extraction has missed the content.
 const MISSED_SHARE: f64 = 0.2;
@@ -52,7 +53,7 @@ fn is_doubtful(page: &Page<'_>, selection: &Selection) -> bool {
 /// words.
 fn counted(page: &Page<'_>, selection: &Selection, title: Option<&str>) -> Vec<CountedBlock> {
     let taken = adjust::taken(page, selection);
-    let blocks = blocks::of(page).into_iter();
+    let blocks = blocks::of(page, Texts::Hashed).into_iter();
     let title = title.map(|text| CountedBlock {
         path: title::PLACE,
         text: title::hash(text),
@@ -61,15 +62,27 @@ fn counted(page: &Page<'_>, selection: &Selection, title: Option<&str>) -> Vec<C
         link_chars: 0,
         taken: false,
     });
-    let counted = |block: blocks::SiteBlock| CountedBlock {
+    let counted = |block: SiteBlock| CountedBlock {
         path: block.path,
         text: block.text,
         words: block.amount.words,
         chars: block.amount.chars,
         link_chars: block.amount.link_chars,
-        taken: (block.id..block.end).any(|id| taken[id as usize]),
+        taken: holds_taken(&taken, &block),
     };
     title.into_iter().chain(blocks.map(counted)).collect()
+}
+
+/// Returns true if the positions of the blocks alone show that a selection took the content, so that the page adds
+/// little to the evidence.
+fn is_surely_taken(page: &Page<'_>, selection: &Selection, evidence: &SiteEvidence) -> bool {
+    let taken = adjust::taken(page, selection);
+    let blocks = blocks::of(page, Texts::Skipped).into_iter();
+    evidence.takes_own_text(blocks.map(|block| (block.path, block.amount.words, holds_taken(&taken, &block))))
+}
+
+fn holds_taken(taken: &[bool], block: &SiteBlock) -> bool {
+    taken[block.id as usize..block.end as usize].contains(&true)
 }
 
 /// Name of the template whose content is in an element. It consists of tags and first classes of the last six

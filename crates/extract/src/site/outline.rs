@@ -1,7 +1,7 @@
 //! Outline of a page by its site: its template, and each block with evidence from other pages.
 
 use super::{
-    HALF, SiteEvidence,
+    HALF, SiteEvidence, Texts,
     adjust::{KnownBlock, known_blocks, root_of},
     blocks, element, is_missed, template,
 };
@@ -101,7 +101,7 @@ pub(crate) fn outline(page: &Page<'_>, evidence: &SiteEvidence, selection: &Sele
     let root = known.iter().any(KnownBlock::differs).then(|| container(page, &known));
     let mut by_id = known.iter().peekable();
     let mut outlined = Vec::new();
-    for block in blocks::of(page) {
+    for block in blocks::of(page, Texts::Hashed) {
         let known = by_id.next_if(|known| known.block.id == block.id);
         let text = match block.is_element {
             true => page.visible_text(block.id),

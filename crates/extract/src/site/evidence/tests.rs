@@ -147,3 +147,40 @@ fn memory_is_bounded_and_repeated_text_is_kept() {
     assert_eq!(place(&evidence, 1, 7).unwrap().pages_with_text, 2_000);
     assert!(place(&evidence, 5, 1).unwrap().own > 0.99, "forgotten texts were a page's own");
 }
+
+#[test]
+fn positions_alone_decide_only_pages_that_took_their_text() {
+    let mut evidence = SiteEvidence::default();
+    (0..60).for_each(|n| evidence.observe(&page(n)));
+    evidence.settle();
+    let decides = |blocks: &[CountedBlock]| {
+        evidence.takes_own_text(blocks.iter().map(|block| (block.path, block.words, block.taken)))
+    };
+    let block =
+        |path, text, words, taken| CountedBlock { path, text, words, chars: 50, link_chars: 0, taken };
+    let mut decided = 0;
+    // two blocks of the frame, of own text and of an unknown position, each taken or not
+    for choice in 0..64_u64 {
+        for words in [1, 5, 20, 90] {
+            let blocks: Vec<CountedBlock> = (0..6)
+                .map(|k| {
+                    let path = [1, 2, 99][k as usize / 2];
+                    block(
+                        path,
+                        if path == 1 { 7 } else { 50_000 + k },
+                        words * (1 + k as u32 % 2),
+                        choice >> k & 1 == 1,
+                    )
+                })
+                .collect();
+            if decides(&blocks) {
+                decided += 1;
+                assert_eq!(evidence.classify(&blocks), SiteJudgement::Taken, "{blocks:?}");
+            }
+        }
+    }
+    assert!((20..200).contains(&decided), "{decided}");
+    assert!(decides(&[block(2, 9, 100, true)]) && !decides(&[block(2, 9, 100, false)]));
+    assert!(!decides(&[block(1, 7, 100, true), block(2, 9, 100, false)]), "the frame is no content");
+    assert!(!decides(&[block(99, 7, 100, true)]), "nothing is known of the position");
+}
