@@ -134,8 +134,7 @@ impl Visit<'_> {
         let (canonicalizer, page) = (self.context.admission.links.canonicalizer().clone(), requested.clone());
         let is_page = move |to: &Url| canonicalizer.canonical(to) == page;
         let headers = self.context.network.client.own_headers(&self.request.url);
-        let by_pattern =
-            !self.was_tried && self.context.strategy_of(&self.request.url) == StrategyChoice::Auto;
+        let by_pattern = self.is_sent_by_pattern();
         let rendered = tokio::select! {
             biased;
             () = self.context.control.skip_render.cancelled() => Err(RenderError::Closed),
@@ -179,6 +178,11 @@ impl Visit<'_> {
             page.captured = archive.rendered(&page).await;
         }
         Ok(Answer::Page(self.reserved(page)))
+    }
+
+    /// Returns true if the page comes to the browser by what other pages of its URL pattern have shown.
+    fn is_sent_by_pattern(&self) -> bool {
+        !self.was_tried && self.context.strategy_of(&self.request.url) == StrategyChoice::Auto
     }
 
     /// Returns true if a page that its URL pattern has sent to the browser has its text in the document as it
