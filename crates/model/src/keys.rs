@@ -138,7 +138,7 @@ impl TryFrom<Vec<u8>> for TextHash {
 }
 
 /// XXH3 hash, 128 bits, of a decoded body and of its declared type, which decides how it is read. It is only compared
-/// with those of other visits to the page, so a site that makes two bodies with one hash only hides its own change.
+/// with those of other visits to the page. A site that makes two bodies with one hash only hides its own change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u8>")]
 pub struct BodyHash(pub [u8; 16]);
