@@ -311,3 +311,39 @@ fn dated_teasers_behind_a_title_with_a_link_are_removed() {
         extract(&article(&format!("<div><div>Related articles <a href=/more>All</a></div>{teasers}</div>")));
     assert!(text.contains("deck 4") && !text.contains("bakery"), "{text}");
 }
+
+/// Text of a page with one box in the text, and one behind the main content.
+fn text_with(box_in_text: &str, box_behind: &str) -> String {
+    extract(&format!(
+        "<title>The timetable</title><main><h1>The timetable</h1>{}{box_in_text}{}</main>{box_behind}",
+        prose(0, 3),
+        prose(3, 5)
+    ))
+}
+
+#[test]
+fn aside_that_is_a_note_of_the_text_stays() {
+    let notes = [
+        "<aside class='footnote-list brackets'><aside class='footnote brackets' role=doc-footnote><span>[1]</span>\
+         <p>The quay was built of oak in 1883.</p></aside></aside>",
+        "<aside aria-label=Note class='starlight-aside starlight-aside--note'><p>The quay was built of oak in 1883.</p></aside>",
+        "<aside class=caution><b>Caution:</b> The quay was built of oak in 1883.</aside>",
+    ];
+    for note in notes {
+        let text = text_with(note, "");
+        assert!(text.contains("The quay was built of oak in 1883."), "{note}: {text}");
+    }
+}
+
+#[test]
+fn aside_beside_the_text_is_left_out_whatever_its_names() {
+    let offer = "Win a boat today, and tell us what you think of it.";
+    for class in ["tip", "callout", "alert", "sidebar"] {
+        let text = text_with("", &format!("<aside class={class}><p>{offer}</p></aside>"));
+        assert!(!text.contains("Win a boat"), "{class}: {text}");
+    }
+    for class in ["'callout newsletter'", "'note related'", "alert", "box"] {
+        let text = text_with(&format!("<aside class={class}><p>{offer}</p></aside>"), "");
+        assert!(!text.contains("Win a boat"), "{class}: {text}");
+    }
+}

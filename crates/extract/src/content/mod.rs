@@ -14,6 +14,7 @@ mod layout;
 mod lead;
 mod lines;
 mod listing;
+mod notes;
 mod opening;
 mod platform;
 mod prune;

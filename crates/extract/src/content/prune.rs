@@ -2,6 +2,7 @@
 
 use super::{
     PruneSettings, captions, footer, layout,
+    notes::is_note,
     opening::{introduces, wraps_heading},
     teasers,
     terms::{is_in_sentence, is_word_of_paragraph},
@@ -111,6 +112,7 @@ pub(super) fn decomposed(page: &Page<'_>, mask: &[bool], how: PruneSettings) -> 
     while id < dom.end(page.body) && !page.budget.is_over() {
         let tag = dom.tag(id);
         let removed = match tag {
+            Tag::Aside if is_note(page, id) => false,
             Tag::Nav | Tag::Footer | Tag::Aside | Tag::Form | Tag::Button => true,
             // The title of the text is in a separate header; without it a short text is lost
             // (docs/design/deviations.md).
@@ -205,6 +207,8 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     let dom = &page.dom;
     let (tag, roles) = (dom.tag(id), page.roles[id as usize]);
     match tag {
+        // Names are read on notes of the text, as on other boxes.
+        Tag::Aside if is_note(page, id) => {}
         // The footer of a quotation names its source.
         Tag::Footer if dom.tag(dom.parent(id)) == Tag::Blockquote => return false,
         Tag::Nav | Tag::Footer | Tag::Aside | Tag::Dialog | Tag::Menu | Tag::Label => return true,
@@ -251,6 +255,7 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     let unwanted = if quoted { unwanted.without(Roles::SOCIAL) } else { unwanted };
     let unwanted = if wraps_heading(page, id) { unwanted.without(Roles::FOOTER) } else { unwanted };
     let unwanted = if is_text_named_menu(page, id) { unwanted.without(Roles::NAVIGATION) } else { unwanted };
+    let unwanted = if is_note(page, id) { unwanted.without(Roles::SIDEBAR) } else { unwanted };
     // An overlay's opening word is part of its sentence.
     let unwanted = if is_in_sentence(page, id) { unwanted.without(Roles::OVERLAY) } else { unwanted };
     if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {

@@ -3,6 +3,7 @@
 
 use super::{
     Chosen, PruneSettings,
+    notes::is_note,
     opening::{introduces, wraps_heading},
 };
 use crate::{dom::Tag, explain, page::Page, polish::Polish, rules::Roles, selection::Selection};
@@ -70,6 +71,7 @@ fn is_frame(page: &Page<'_>, id: u32, root: u32) -> bool {
     let dom = &page.dom;
     match dom.tag(id) {
         Tag::Text => return false,
+        Tag::Aside if is_note(page, id) => return false,
         Tag::Nav
         | Tag::Footer
         | Tag::Aside

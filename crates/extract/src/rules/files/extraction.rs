@@ -59,6 +59,12 @@ pub(crate) struct Markdown {
     #[serde(default)]
     pub(crate) code_blocks: Vec<String>,
     #[serde(default)]
+    pub(crate) note_roles: Vec<String>,
+    #[serde(default)]
+    pub(crate) note_boxes: Vec<String>,
+    #[serde(default)]
+    pub(crate) note_callouts: Vec<String>,
+    #[serde(default)]
     pub(crate) callouts: Vec<String>,
     #[serde(default)]
     pub(crate) callout_kinds: Vec<String>,
