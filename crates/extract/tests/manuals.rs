@@ -53,3 +53,17 @@ fn javadoc_is_recognised_by_its_link_bar() {
         assert!(reason.starts_with("documentation by javadoc"), "{reason}");
     }
 }
+
+#[test]
+fn frame_of_a_wiki_page_is_left_out() {
+    let contents = "<div id=dw__toc><h3>Table of Contents</h3><ul class=toc><li><a href='#a'>When it leaves</a></ul></div>";
+    let page = format!(
+        "<meta name=generator content=DokuWiki><header><h1>Harbour</h1></header><main id=dokuwiki__content><div class=pageId>ferry</div>\
+        <div class=page>{contents}<h1>Ferry</h1><h2 id=a>When does it leave?</h2>{PROSE}</div>\
+        <div class=docInfo>ferry.txt · Last modified: 2026/11/28 by ada</div></main>"
+    );
+    let (text, reason) = extracted(&page);
+    assert!(reason.starts_with("documentation by DokuWiki"), "{reason}");
+    assert!(text.contains("When does it leave?") && text.contains("old harbour"), "{text}");
+    assert!(!text.contains("Table of Contents") && !text.contains("ferry.txt"), "{text}");
+}

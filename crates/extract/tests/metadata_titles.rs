@@ -203,3 +203,13 @@ fn generator_identifies_a_heading_that_is_not_h1() {
     // Without the sign of the program it is any element.
     assert_eq!(title("<title>Harbour: Member List</title>", body), "Harbour: Member List");
 }
+
+#[test]
+fn heading_of_a_wiki_page_is_its_title() {
+    let body = "<header><h1 class=logo><a href='?id=start'>Harbour wiki</a></h1></header><main id=dokuwiki__content>\
+        <div class=page><h1>Ferry on the lake</h1><p>The ferry leaves at noon.</p></div></main>";
+    let head = "<meta name=generator content=DokuWiki><title>ferry_2 [Harbour wiki]</title>";
+    assert_eq!(title(head, body), "Ferry on the lake");
+    // Without the sign of the program the heading that the title element names is taken.
+    assert_eq!(title("<title>ferry_2 [Harbour wiki]</title>", body), "Harbour wiki");
+}

@@ -50,6 +50,14 @@ const fn is_glyph(c: char) -> bool {
     matches!(c, ' ' | '\u{e000}'..='\u{f8ff}')
 }
 
+/// The first-level heading that a recognised program writes as the title: the `title` of its entry selects an h1. Other
+/// headings of this level are in its frame.
+pub(super) fn program_title<'a>(s: &Sources<'_>, seen: &'a [Heading]) -> Option<&'a str> {
+    let titles = s.page.documentation_titles();
+    let title = titles.into_iter().find(|id| s.page.dom.tag(*id) == Tag::H1)?;
+    seen.iter().find(|heading| heading.id == title).map(|heading| heading.text.as_str())
+}
+
 /// Headings of level one that are not the site's name.
 pub(super) fn headings(s: &Sources<'_>, seen: &[Heading], sites: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();

@@ -4,7 +4,7 @@ use super::{
     Sources,
     address::{self, Slug},
     bracket,
-    headings::{Heading, MAX_NAME, agreeing, headings, part_of, seen, shared, words},
+    headings::{Heading, MAX_NAME, agreeing, headings, part_of, program_title, seen, shared, words},
     jsonld, non_empty, own_feed,
     sources::{Field, Rule},
     start_links::links_above,
@@ -64,6 +64,9 @@ pub(super) fn find(s: &Sources<'_>, site: Option<&str>) -> Option<String> {
     }
     if let Some(name) = start_page::title(s, element.as_deref(), sites) {
         return Some(noted(s, name, Rule::TitleElement, &named));
+    }
+    if let Some(name) = program_title(s, &seen) {
+        return Some(noted(s, name.to_owned(), Rule::FirstHeading, &named));
     }
     let headings = headings(s, &seen, sites);
     let names = Names {
