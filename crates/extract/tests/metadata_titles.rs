@@ -213,3 +213,10 @@ fn heading_of_a_wiki_page_is_its_title() {
     // Without the sign of the program the heading that the title element names is taken.
     assert_eq!(title("<title>ferry_2 [Harbour wiki]</title>", body), "Harbour wiki");
 }
+
+#[test]
+fn sign_of_the_last_word_is_no_mark_of_a_link() {
+    assert_eq!(title("<title>Learn C# - Harbour</title>", "<h1>Learn C#</h1>"), "Learn C#");
+    assert_eq!(title("<title>Learn C - Harbour</title>", "<h1>Learn C<a href='#c'>#</a></h1>"), "Learn C");
+    assert_eq!(title("<title>Learn C - Harbour</title>", "<h1>Learn C #</h1>"), "Learn C");
+}

@@ -5,7 +5,7 @@ use super::{
     start_links::leads_up,
     title::{MAX_CUTS, SEPARATORS, is_site, letters, without_site},
 };
-use crate::{dom::Tag, text};
+use crate::{dom::Tag, page::Page, text};
 use rustc_hash::FxHashSet;
 
 /// Longer headings are no titles (bytes).
@@ -34,8 +34,7 @@ pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
     for (level, all) in [(1, first)].into_iter().chain(lower) {
         let all = all.into_iter().take(MAX_HEADINGS);
         for (id, heading) in all.filter_map(|id| Some((id, non_empty(&s.page.visible_text(id))?))) {
-            let text = heading.trim_start_matches("# ").trim_start_matches(is_glyph);
-            let text = text.trim_end_matches(|c| is_glyph(c) || matches!(c, '¶' | '#')).to_owned();
+            let text = without_marks(s.page, id, &heading).to_owned();
             if text.len() <= MAX_HEADING && !text.is_empty() {
                 let (letters, names_site) = (letters(&text), level == 1 && leads_up(s, id));
                 out.push(Heading { id, level, text, letters, names_site });
@@ -44,6 +43,22 @@ pub(super) fn seen(s: &Sources<'_>) -> Vec<Heading> {
     }
     out
 }
+
+/// Text of a heading without glyphs of icons and marks of links to itself at its ends. A sign that no space and no link
+/// separates belongs to the last word ("C#").
+pub(crate) fn without_marks<'t>(page: &Page<'_>, id: u32, text: &'t str) -> &'t str {
+    let text = text.trim_start_matches("# ").trim_start_matches(is_glyph);
+    let text = text.trim_end_matches(|c| is_glyph(c) || c == '¶');
+    let is_mark = |link: u32| page.visible_text(link).trim() == "#";
+    let is_link = || page.dom.find_all(id..page.dom.end(id), Tag::A).take(MAX_MARKS).any(is_mark);
+    if text.ends_with(" #") || text.ends_with('#') && is_link() {
+        return text.trim_end_matches(|c| is_glyph(c) || c == '#');
+    }
+    text
+}
+
+/// Maximum links of a heading that are read.
+const MAX_MARKS: usize = 8;
 
 /// Returns true for spaces and for the glyphs of fonts with icons, which are in the area for private use.
 const fn is_glyph(c: char) -> bool {

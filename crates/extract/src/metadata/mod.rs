@@ -27,6 +27,7 @@ mod start_page;
 mod title;
 
 pub(crate) use dates::{is_bare_date, is_date_line};
+pub(crate) use headings::without_marks;
 pub(crate) use jsonld::{JsonLd, types};
 pub(crate) use sources::IN_SCRIPT;
 

@@ -4,7 +4,12 @@
 //! first text that is particular to the page. A page without such a text has the name of a link to itself.
 
 use super::{HALF, SiteEvidence, adjust::KnownBlock};
-use crate::{dom::Tag, metadata::is_date_line, page::Page, text};
+use crate::{
+    dom::Tag,
+    metadata::{is_date_line, without_marks},
+    page::Page,
+    text,
+};
 use crawl_model::{Confidence, PageMetadata};
 use html5ever::local_name;
 use xxhash_rust::xxh3::xxh3_64;
@@ -65,7 +70,8 @@ fn particular(page: &Page<'_>, blocks: &[KnownBlock]) -> Option<String> {
 }
 
 fn title_text(page: &Page<'_>, known: &KnownBlock) -> Option<String> {
-    let text = text::fold(&page.visible_text(known.block.id));
+    let text =
+        without_marks(page, known.block.id, &text::fold(&page.visible_text(known.block.id))).to_owned();
     let letters = text.chars().filter(|c| c.is_alphabetic()).take(MIN_LETTERS).count();
     (known.block.amount.chars <= MAX_CHARS && letters == MIN_LETTERS).then_some(text)
 }
