@@ -237,3 +237,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn title_in_the_header_is_not_repeated() {
+    let page = |n: usize| {
+        let title = first_word(n);
+        format!(
+            "<html><head><title>Harbour log</title></head><body><div class=header><h1><a href=.>{title}</a></h1></div><nav><a \
+            href=/>Home</a></nav><main><h1>{title}<a href=#a>¶</a></h1>{}</main></body></html>",
+            own(n)
+        )
+    };
+    let pages: Vec<String> = (0..12).map(page).collect();
+    for (n, (_, mended)) in by_site(&pages).iter().enumerate() {
+        let title = first_word(n);
+        assert_eq!(
+            mended.content.lines().filter(|line| line.trim_end_matches('¶') == title).count(),
+            1,
+            "{}",
+            mended.content
+        );
+        assert_eq!(mended.metadata.title.as_deref(), Some(title.as_str()));
+    }
+}

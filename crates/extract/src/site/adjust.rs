@@ -6,7 +6,7 @@
 //!   smallest element with most of that text replaces it, without repeated text.
 //! - *Added*: a block of the page's own text is added, if the extraction takes its position on other pages.
 //! - *Title*: a heading before the content is added, if its position has a heading on each page, and another
-//!   on each.
+//!   on each. It is not added if the first heading of the content has the same text.
 //! - *Dropped*: a block before the first or after the last of the page's own text is dropped. Most pages with
 //!   its position, and a part of the site, must have its text. If such blocks are more than half of the text,
 //!   all stay.
@@ -17,7 +17,7 @@ use super::{
     evidence::{CONTENT_LINKS, CONTENT_OWN, PositionCounts},
     is_missed, template, title,
 };
-use crate::{content::Chosen, dom::Tag, page::Page, selection::Selection};
+use crate::{content::Chosen, dom::Tag, metadata::without_marks, page::Page, selection::Selection, text};
 use crawl_model::{BySite, Extractor, PageMetadata};
 
 /// Minimum share of a position's words in the extractions for taking it on all pages.
@@ -187,7 +187,7 @@ fn corrected(
         |known: &&KnownBlock| known.taken && known.place.is_own() && known.block.amount.link_density() <= 0.5;
     let begin = blocks.iter().find(is_text).map(|known| known.block.id);
     let end = blocks.iter().rev().find(is_text).map(|known| known.block.id);
-    let mut added = 0_u32;
+    let (mut added, mut shown) = (0_u32, None);
     let mut frame: Vec<&KnownBlock> = Vec::new();
     for known in blocks.iter().filter(|known| known.block.is_element) {
         let id = known.block.id;
@@ -197,7 +197,10 @@ fn corrected(
                 frame.push(known);
             }
         } else if known.is_content() && known.place.taken >= MIN_EXTRACTED_SHARE
-            || known.is_title() && id < first
+            || known.is_title()
+                && id < first
+                && *shown.get_or_insert_with(|| first_heading(page, blocks))
+                    != Some(heading_text(page, known))
         {
             take(page, &mut chosen.selection, id);
             added += 1;
@@ -220,6 +223,16 @@ fn corrected(
     let mut changes = BySite::of_pages(pages);
     (changes.added, changes.dropped) = (added, dropped);
     (chosen, Some(changes))
+}
+
+/// Text of the first heading that the selection has. A header or a trail of links may repeat it.
+fn first_heading(page: &Page<'_>, blocks: &[KnownBlock]) -> Option<String> {
+    blocks.iter().find(|known| known.taken && known.block.may_be_title).map(|known| heading_text(page, known))
+}
+
+fn heading_text(page: &Page<'_>, known: &KnownBlock) -> String {
+    let id = known.block.id;
+    without_marks(page, id, &text::fold_lower(&page.visible_text(id))).to_owned()
 }
 
 /// Flags by node: true if the selection contains it.
