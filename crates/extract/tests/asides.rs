@@ -326,7 +326,8 @@ fn aside_that_is_a_note_of_the_text_stays() {
     let notes = [
         "<aside class='footnote-list brackets'><aside class='footnote brackets' role=doc-footnote><span>[1]</span>\
          <p>The quay was built of oak in 1883.</p></aside></aside>",
-        "<aside aria-label=Note class='starlight-aside starlight-aside--note'><p>The quay was built of oak in 1883.</p></aside>",
+        "<aside aria-label=Note class='starlight-aside starlight-aside--note'><p class=starlight-aside__title>Note</p>\
+         <div class=starlight-aside__content><p>The quay was built of oak in 1883.</p></div></aside>",
         "<aside class=caution><b>Caution:</b> The quay was built of oak in 1883.</aside>",
     ];
     for note in notes {

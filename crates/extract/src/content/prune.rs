@@ -255,7 +255,9 @@ fn is_boilerplate(page: &Page<'_>, id: u32, options: &Options, unwanted: Roles) 
     let unwanted = if quoted { unwanted.without(Roles::SOCIAL) } else { unwanted };
     let unwanted = if wraps_heading(page, id) { unwanted.without(Roles::FOOTER) } else { unwanted };
     let unwanted = if is_text_named_menu(page, id) { unwanted.without(Roles::NAVIGATION) } else { unwanted };
-    let unwanted = if is_note(page, id) { unwanted.without(Roles::SIDEBAR) } else { unwanted };
+    // Parts of a note repeat its name ("aside__content").
+    let of_note = [id, dom.parent(id)].into_iter().any(|id| is_note(page, id));
+    let unwanted = if of_note { unwanted.without(Roles::SIDEBAR) } else { unwanted };
     // An overlay's opening word is part of its sentence.
     let unwanted = if is_in_sentence(page, id) { unwanted.without(Roles::OVERLAY) } else { unwanted };
     if tag.is_block() || matches!(tag, Tag::Span | Tag::Other | Tag::Button) {
