@@ -348,3 +348,18 @@ fn aside_beside_the_text_is_left_out_whatever_its_names() {
         assert!(!text.contains("Win a boat"), "{class}: {text}");
     }
 }
+
+#[test]
+fn callout_that_leads_away_does_not_end_the_article() {
+    let boxes = [
+        "<h3>Get our newsletter</h3><p>Every week, in your inbox.</p>",
+        "<h2>Related articles</h2><p>The bakery on the quay burns</p>",
+        "<p>Get our newsletter every week.</p><form action=/join><input name=mail><button>Join</button></form>",
+    ];
+    for inner in boxes {
+        for attributes in ["class=callout", "class=note", "role=note"] {
+            let text = text_with(&format!("<aside {attributes}>{inner}</aside>"), "");
+            assert_eq!(text, text_with("", ""), "{attributes} {inner}");
+        }
+    }
+}
