@@ -31,7 +31,7 @@ pub fn compact(store: &dyn Upkeep, settings: &StateSection, quiet: bool) -> Resu
         say(&format!("compacting the state: {} of {} are unused", ByteSize(free), ByteSize(file)));
     }
     match store.compact() {
-        Err(error @ StoreError::Full(_)) => {
+        Err(error @ (StoreError::Full(_) | StoreError::Other(_))) => {
             tracing::warn!(%error, "the state is not compacted");
             Ok(())
         }

@@ -123,14 +123,27 @@ impl SqliteStore {
     }
 
     /// Returns the unused part of the database to the disk. It rewrites the database, which takes the time
-    /// and the space of a copy.
+    /// of a copy. Its space is needed twice in the state directory: by a temporary file and by the log.
     ///
     /// # Errors
     /// When storage fails, or the disk is full; then the database has not changed.
     pub fn compact(&self) -> Result<(), StoreError> {
         let mut inner = self.ready()?;
         inner.commit()?;
-        inner.conn.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);").map_err(sql)
+        let Some(directory) = self.dir.to_str() else {
+            return Err(StoreError::Other("the path of the state is not UTF-8".into()));
+        };
+        let conn = &inner.conn;
+        // for all connections of the process; SQLite reads it under a mutex, and only when it makes a temporary file
+        let temporary = |store: &str, directory: &str| {
+            conn.pragma_update(None, "temp_store_directory", directory)?;
+            conn.pragma_update(None, "temp_store", store)
+        };
+        // a copy in memory would take as much of it as the database has bytes
+        let compacted = temporary("file", directory)
+            .and_then(|()| conn.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"));
+        let restored = temporary("memory", "");
+        compacted.and(restored).map_err(sql)
     }
 }
 
