@@ -123,9 +123,11 @@ fn restore_earlier_runs(context: &Context, state: &State) -> Result<(), Failure>
     Ok(())
 }
 
-/// Pauses all hosts after a restart of a worker: the time of the last request of its earlier process is unknown.
+/// Pauses all hosts after a restart in the middle of a round: the time of the last request of the earlier process is
+/// unknown.
 fn pause_after_restart(context: &Context, state: &State) -> Result<(), Failure> {
-    if state.store.worker()?.is_some_and(|start| start.epoch > 1) {
+    let worker = state.store.worker()?;
+    if worker.map_or(!state.new_round, |start| start.epoch > 1) {
         let gate = &context.network.gate;
         gate.pause(context.config.politeness.delay);
         for (host, pause) in context.store.resumed_pauses()? {

@@ -11,6 +11,7 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 const DATABASE: &str = "crawl.sqlite";
@@ -102,6 +103,29 @@ fn reopened_store_has_the_same_state() {
     let host = HostKey::from_stored("h0.example");
     let request = store.lease(&host, Lane::Plain, 1, "w", 0, 100).unwrap().remove(0);
     assert_eq!((&*request.project, request.source_group.as_deref()), ("drives", Some("catalogue")));
+}
+
+#[test]
+fn noted_pauses_outlive_the_process_until_the_next_round() {
+    let dir = tempfile::tempdir().unwrap();
+    let noted = |store: &SqliteStore| {
+        let mut noted = store.resumed_pauses().unwrap();
+        noted.sort();
+        noted
+    };
+    let (slow, host) = (Duration::from_millis(30_500), |n: usize| url(n).host);
+    let store = SqliteStore::open(dir.path()).unwrap();
+    store.begin_round().unwrap();
+    for (n, pause) in [(0, slow / 2), (1, slow), (0, slow)] {
+        store.note_pause(&host(n), pause).unwrap();
+    }
+    drop(store);
+    let store = SqliteStore::open(dir.path()).unwrap();
+    assert_eq!(noted(&store), [(host(0), slow), (host(1), slow)]);
+    store.begin_recrawl(true).unwrap();
+    assert_eq!(noted(&store), []);
+    store.note_pause(&host(1), slow).unwrap();
+    assert_eq!(noted(&store), [(host(1), slow)]);
 }
 
 #[test]

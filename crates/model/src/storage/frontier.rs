@@ -281,7 +281,8 @@ pub trait Frontier: Send + Sync {
     }
 
     /// Stores the pause between two requests to a host, if it is longer than the usual one. Another process waits for
-    /// it before it takes the host over. Does nothing for a frontier of one process.
+    /// it before it takes the host over, and so does the next process of the crawl. Does nothing for a frontier that
+    /// does not outlive its process.
     ///
     /// # Errors
     /// When storage fails.
@@ -290,7 +291,7 @@ pub trait Frontier: Send + Sync {
     }
 
     /// Stored pauses of the hosts of this process. An earlier process may have sent a request to them a moment ago.
-    /// None for a frontier of one process.
+    /// None for a frontier that does not outlive its process.
     ///
     /// # Errors
     /// When storage fails.

@@ -6,6 +6,7 @@ use super::{
     error::sql,
     held::{delete_partial_result, held_pages, refetch, save_partial_result},
     lease::{level, postpone},
+    run::noted_pauses,
     settle::end_lease,
     url_keys::id_of,
     visits::note_status,
@@ -16,6 +17,7 @@ use crawl_model::{
     Lane, LeaseRef, NewUrl, OutputMark, ReadyHost, RequestId, Settlement, StoreError, Strategy, UrlKey,
 };
 use rusqlite::OptionalExtension;
+use std::time::Duration;
 
 impl Frontier for SqliteStore {
     fn enqueue(&self, urls: &[NewUrl]) -> Result<Enqueued, StoreError> {
@@ -251,6 +253,14 @@ impl Frontier for SqliteStore {
 
     fn newly_drained(&self) -> Result<Vec<HostKey>, StoreError> {
         Ok(self.ready()?.memory.ledger.take_drained())
+    }
+
+    fn note_pause(&self, host: &HostKey, pause: Duration) -> Result<(), StoreError> {
+        self.ready()?.note_pause(host, pause)
+    }
+
+    fn resumed_pauses(&self) -> Result<Vec<(HostKey, Duration)>, StoreError> {
+        noted_pauses(self)
     }
 
     fn is_current(&self, lease: LeaseRef) -> Result<bool, StoreError> {

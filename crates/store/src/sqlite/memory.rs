@@ -9,6 +9,7 @@ use crate::{
 use crawl_model::{HostBounds, HostKey, LeaseToken, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use rustc_hash::FxHashMap;
+use std::{collections::HashMap, time::Duration};
 
 /// Maximum number of cached host numbers; at about 100 bytes per host 6 MiB.
 const HOSTS: usize = 1 << 16;
@@ -38,6 +39,8 @@ pub(super) struct Memory {
     pub(super) next_order: i64,
     /// Number of URLs with a stored result while another strategy is tried.
     pub(super) partial_results: u64,
+    /// Stored pauses of hosts.
+    pub(super) pauses: HashMap<HostKey, Duration>,
     hosts: FxHashMap<HostKey, Host>,
     token: i64,
     token_end: i64,
@@ -77,6 +80,7 @@ impl Memory {
             partial_results: one("SELECT count(*) FROM so_far")?
                 .and_then(|n| u64::try_from(n).ok())
                 .unwrap_or(0),
+            pauses: HashMap::new(),
             hosts: FxHashMap::default(),
             token,
             token_end: token,
@@ -125,6 +129,14 @@ impl Memory {
         let mut mark = conn.prepare_cached("UPDATE hosts SET round = ?2 WHERE id = ?1 AND round <> ?2")?;
         self.host_count += mark.execute((id, round))? as u64;
         Ok(self.remember(key, Host { id, round }))
+    }
+
+    /// Remembers a pause that is stored. A forgotten one is merely stored again.
+    pub(super) fn note_pause(&mut self, host: &HostKey, pause: Duration) {
+        if self.pauses.len() >= HOSTS {
+            self.pauses.clear();
+        }
+        self.pauses.insert(host.clone(), pause);
     }
 
     fn remember(&mut self, key: &HostKey, host: Host) -> HostId {

@@ -4,6 +4,7 @@ use super::{
     Inner, codes,
     error::sql,
     memory::{Memory, set_number},
+    run::forget_pauses,
     texts::Texts,
     url_keys::FindUrl,
 };
@@ -181,6 +182,7 @@ impl Inner {
                  DELETE FROM unsettled; DELETE FROM refetched;",
             )
             .map_err(sql)?;
+            forget_pauses(conn).map_err(sql)?;
             if !(recrawl && keep_sites) {
                 conn.execute_batch("DELETE FROM host_states; DELETE FROM contents;").map_err(sql)?;
             }

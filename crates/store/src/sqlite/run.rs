@@ -7,9 +7,9 @@ use super::{
     recrawl::{HISTORY, history, read_history},
     url_keys::id_of,
 };
-use crawl_model::{CachedRobots, Origin, PageHistory, RunStore, StoreError, UrlKey};
+use crawl_model::{CachedRobots, HostKey, Origin, PageHistory, RunStore, StoreError, UrlKey};
 use rusqlite::{Connection, OptionalExtension};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// Project and source group of leases.
 pub(super) struct Run {
@@ -45,6 +45,41 @@ impl Inner {
         })?;
         self.commit()
     }
+}
+
+/// Beginning of the names of stored pauses of hosts, in milliseconds.
+const PAUSE: &str = "pause:";
+
+impl Inner {
+    /// Notes a pause of a host. It is committed with the lease that it is for.
+    pub(super) fn note_pause(&mut self, host: &HostKey, pause: Duration) -> Result<(), StoreError> {
+        if self.memory.pauses.get(host) == Some(&pause) {
+            return Ok(());
+        }
+        self.write(|conn, memory| {
+            let millis = pause.as_millis().to_string();
+            conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)")
+                .and_then(|mut insert| insert.execute((format!("{PAUSE}{host}"), millis)))
+                .map_err(sql)?;
+            memory.note_pause(host, pause);
+            Ok(())
+        })
+    }
+}
+
+/// Forgets the pauses of hosts, when a round begins.
+pub(super) fn forget_pauses(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute("DELETE FROM settings WHERE substr(name, 1, length(?1)) = ?1", [PAUSE]).map(|_| ())
+}
+
+/// Pauses of hosts that were noted in this round.
+pub(super) fn noted_pauses(store: &SqliteStore) -> Result<Vec<(HostKey, Duration)>, StoreError> {
+    let rows = store.entries(PAUSE)?.into_iter();
+    let pause = |(name, millis): (String, String)| {
+        let host = HostKey::from_stored(name.strip_prefix(PAUSE)?);
+        Some((host, Duration::from_millis(millis.parse().ok()?)))
+    };
+    Ok(rows.filter_map(pause).collect())
 }
 
 impl RunStore for SqliteStore {

@@ -42,7 +42,8 @@ fn worker(db: &mut Db) -> Result<i32, StoreError> {
 }
 
 fn notes(conn: &Connection, db: &mut Db, worker: i32) -> Result<(), StoreError> {
-    let mut select = conn.prepare("SELECT name, value FROM settings").map_err(sql)?;
+    let mut select =
+        conn.prepare("SELECT name, value FROM settings WHERE name NOT LIKE 'pause:%'").map_err(sql)?;
     let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(sql)?;
     let notes: Vec<(String, String)> = rows.collect::<Result<_, _>>().map_err(sql)?;
     for (name, value) in &notes {
