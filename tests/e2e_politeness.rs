@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
+#[path = "support/kills.rs"]
+mod kills;
 #[path = "support/run.rs"]
 mod run;
 mod support;
 
+use kills::kill_after;
 use run::{PATIENCE, Run, Sandbox, eventually, run};
 use serde_json::Value;
 use std::{
@@ -214,6 +217,40 @@ fn expired_robots_rules_apply_while_robots_txt_is_unreachable() {
     assert!(!done.stderr.contains("retry-errors"), "{}", done.stderr);
     let requests = server.requests();
     assert_eq!(requests.iter().filter(|r| r.path() == "/robots.txt").count(), 2);
+}
+
+/// A robots.txt whose age is shorter than the pause of its host is used for one request at least.
+#[test]
+fn pages_are_fetched_though_robots_txt_expires_at_once() {
+    let tree = Tree::of(3);
+    let handler = move |request: &Request| match request.path() {
+        "/robots.txt" => Response::new(200, "text/plain", "User-agent: *\nDisallow: /never/\n"),
+        _ => tree.answer(request),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let config = sandbox.write("crawl.toml", "[fetch]\nrobots_max_age = \"10ms\"\n");
+    let flags = ["--delay", "100ms", "--max-time", "20s", "--config", config.to_str().unwrap()];
+    run(&mut crawl(&sandbox, &server, &flags)).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 3, "{:?}", server.targets());
+    assert!(server.targets().len() <= 6, "one robots.txt for a page: {:?}", server.targets());
+}
+
+/// The pause of a host holds over kill -9, also that of its robots.txt.
+#[test]
+fn pauses_hold_over_a_kill() {
+    for (delay, robots) in [("1s", "User-agent: *\n"), ("10ms", "User-agent: *\nCrawl-delay: 1\n")] {
+        let tree = Tree::of(4);
+        let handler = move |request: &Request| match request.path() {
+            "/robots.txt" => Response::new(200, "text/plain", robots),
+            _ => tree.answer(request),
+        };
+        let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+        for requests in [2, 1] {
+            kill_after(&server, &mut crawl(&sandbox, &server, &["--delay", delay]), requests);
+        }
+        run(&mut crawl(&sandbox, &server, &["--delay", delay])).expect(0);
+        assert_apart(&server.requests(), Duration::from_secs(1));
+    }
 }
 
 /// Thousands of hosts that wait for their address do not hide a ready host.

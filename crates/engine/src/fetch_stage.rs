@@ -17,6 +17,7 @@ use crate::{
     finished::Finished,
     lessons::TrialGuard,
     messages::{ExtractJob, Job},
+    robots_cache::Robots,
     slow_lane::{SLOW_AFTER, SlowPermit},
     soft404,
     stage_error::StageError,
@@ -75,6 +76,7 @@ pub async fn worker(
             lane,
             request,
             slot,
+            robots: None,
             opt_outs: None,
             alternative_opt_outs: None,
             was_tried: false,
@@ -189,6 +191,8 @@ struct Visit<'a> {
     request: CrawlRequest,
     /// Permission for one request; `None` after it.
     slot: Option<HostSlot>,
+    /// Rules of the origin, once they were asked for.
+    robots: Option<Arc<Robots>>,
     /// Reservations of the origin's opt-out files, once they were requested.
     opt_outs: Option<Arc<OriginOptOuts>>,
     /// The same of the origin of the AMP or mobile page.

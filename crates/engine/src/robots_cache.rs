@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{
             AtomicBool,
-            Ordering::{AcqRel, Release},
+            Ordering::{AcqRel, Acquire, Release},
         },
     },
     time::Duration,
@@ -23,6 +23,9 @@ const MAX_IN_MEMORY: usize = 32 << 20;
 const MAX_STALE: Duration = Duration::from_secs(86_400);
 /// Pause between requests for new rules at a host whose old rules stay effective.
 const STALE_FOR: Duration = Duration::from_secs(600);
+/// Time beyond its age for which a robots.txt stays valid that no visit has used yet. The request for it takes a turn of the host,
+/// and the page of the visit takes a later one.
+const UNUSED_FOR: Duration = Duration::from_secs(600);
 
 /// The rules of an origin and when they have to be fetched anew.
 pub struct Robots {
@@ -40,6 +43,25 @@ struct Entry {
     robots: OnceCell<Arc<Robots>>,
     /// True if a visit has followed the lines besides the rules, or is about to.
     is_followed: AtomicBool,
+    /// True if a visit has found the rules here.
+    is_used: AtomicBool,
+    /// True if the robots.txt before this one had a `Crawl-delay`.
+    had_delay: AtomicBool,
+}
+
+impl Entry {
+    /// Returns true if the rules have to be fetched anew.
+    fn is_stale(&self, now_ms: i64) -> bool {
+        let unused = if self.is_used.load(Acquire) { 0 } else { millis(UNUSED_FOR) };
+        self.robots.get().is_some_and(|robots| robots.expires_ms.saturating_add(unused) <= now_ms)
+    }
+
+    /// Returns true if the `Crawl-delay` of this robots.txt, or of one before it, applies.
+    fn has_delay(&self) -> bool {
+        let Some(robots) = self.robots.get() else { return false };
+        let is_known = !robots.policy.is_unreachable();
+        robots.policy.crawl_delay().is_some() || (!is_known && self.had_delay.load(Acquire))
+    }
 }
 
 /// Cache of robots.txt by origin.
@@ -65,6 +87,13 @@ impl RobotsLookup {
     pub fn claim_follow_up(&self) -> Option<RobotsFollowUp> {
         let is_taken = self.entry.is_followed.swap(true, AcqRel);
         (!is_taken).then(|| RobotsFollowUp(Some(Arc::clone(&self.entry))))
+    }
+
+    /// Returns true if the robots.txt has no `Crawl-delay` any more.
+    #[must_use]
+    pub fn drops_delay(&self) -> bool {
+        let policy = &self.robots.policy;
+        self.entry.had_delay.load(Acquire) && !policy.is_unreachable() && policy.crawl_delay().is_none()
     }
 }
 
@@ -97,7 +126,16 @@ impl RobotsCache {
     }
 
     fn cell(&self, origin: &Origin, now_ms: i64) -> Arc<Entry> {
-        self.cells.get(origin, |cell| cell.robots.get().is_some_and(|robots| robots.expires_ms <= now_ms))
+        let mut had_delay = false;
+        let cell = self.cells.get(origin, |cell| {
+            let is_stale = cell.is_stale(now_ms);
+            had_delay = is_stale && cell.has_delay();
+            is_stale
+        });
+        if had_delay {
+            cell.had_delay.store(true, Release);
+        }
+        cell
     }
 
     /// Expired rules, used a little longer; `None` if they are too old.
@@ -169,7 +207,9 @@ impl RobotsCache {
                 Ok(prolonged.unwrap_or(robots))
             })
             .await?;
-        if is_new {
+        if !is_new {
+            cell.is_used.store(true, Release);
+        } else {
             self.cells.record_size(origin, &cell, robots.policy.heap_bytes());
         }
         Ok(RobotsLookup { robots: Arc::clone(robots), entry: Arc::clone(&cell) })
@@ -211,6 +251,35 @@ mod tests {
         drop(cancelled);
         look().await.claim_follow_up().unwrap().done();
         assert!(look().await.claim_follow_up().is_none());
+    }
+
+    fn rules(text: &str, fetched_at_ms: i64) -> CachedRobots {
+        CachedRobots { status: 200, body: Arc::from(text.as_bytes()), fetched_at_ms }
+    }
+
+    /// With an age shorter than the pause of the host, each visit would otherwise ask for robots.txt alone.
+    #[tokio::test]
+    async fn robots_txt_serves_one_visit_though_it_expires_before() {
+        let origin = Origin::of(&Url::parse("http://a.test/").unwrap()).unwrap();
+        let store = Arc::new(MemoryStore::new());
+        store.save_robots(&origin, &rules("User-agent: *\nCrawl-delay: 5\n", 0)).unwrap();
+        let storage = AsyncStore::new(Arc::clone(&store) as Arc<dyn Store>, Threading::Inline).unwrap();
+        let client = HttpClient::new(HttpSettings::default(), ByteBudget::new(1)).unwrap();
+        let gate = Gate::new(PolitenessSettings::default());
+        let cache = RobotsCache::new(Duration::from_secs(1), Duration::from_secs(1), "bot");
+        let look = async |now| cache.lookup(&origin, &storage, &client, &gate, &mut None, now).await.unwrap();
+        assert!(!look(500).await.drops_delay());
+        let entry = cache.cell(&origin, 1_500);
+        assert!(
+            entry.robots.get().is_some() && entry.is_stale(601_000),
+            "unused rules expire after UNUSED_FOR"
+        );
+        assert!(look(1_500).await.robots.policy.crawl_delay().is_some());
+        assert!(entry.is_stale(1_500));
+        // the site has taken its pause back
+        store.save_robots(&origin, &rules("User-agent: *\n", 1_500)).unwrap();
+        let looked = look(1_600).await;
+        assert!(looked.drops_delay() && looked.claim_follow_up().is_some());
     }
 
     #[test]

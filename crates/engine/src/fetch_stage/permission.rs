@@ -51,6 +51,7 @@ impl Visit<'_> {
         let Context { compute, network: Network { client, gate, .. }, origins, .. } = &**self.context;
         let storage = &compute.storage;
         let looked = origins.robots.lookup(&origin, storage, client, gate, &mut self.slot, now_ms()).await?;
+        self.robots = Some(Arc::clone(&looked.robots));
         let (policy, follow_up) = (&looked.robots.policy, looked.claim_follow_up());
         if let Some(delay) = policy.crawl_delay() {
             let cut = gate.set_crawl_delay(&host, delay);
@@ -67,6 +68,11 @@ impl Visit<'_> {
         }
         if policy.is_unreachable() {
             return self.robots_unreachable(&looked.robots).await.map(Some);
+        }
+        if looked.drops_delay() && follow_up.is_some() {
+            gate.set_crawl_delay(&host, Duration::ZERO);
+            let (host, pause) = (host.clone(), gate.delay(&host));
+            storage.call(move |store| store.note_pause(&host, pause)).await?;
         }
         // done however this URL ends, since no other URL gets the origin's follow-up
         if follow_up.is_some()
@@ -134,14 +140,9 @@ impl Visit<'_> {
     pub(super) async fn ask_opt_outs(&mut self) -> Result<Option<Answer>, StageError> {
         let Some(origin) = Origin::of(&self.request.url) else { return Ok(None) };
         let Some(host) = HostKey::of(&self.request.url) else { return Ok(None) };
-        let Context { compute, network, origins: OriginFiles { robots, opt_outs }, .. } = &**self.context;
-        let (Network { client, gate, .. }, storage) = (network, &compute.storage);
-        let looked = match self.context.config.crawl.obey_robots {
-            // known by now
-            true => Some(robots.lookup(&origin, storage, client, gate, &mut self.slot, now_ms()).await?),
-            false => None,
-        };
-        let policy = looked.as_ref().map(|looked| &looked.robots.policy);
+        let Context { network, origins: OriginFiles { opt_outs, .. }, .. } = &**self.context;
+        // those of this visit: another look may find that they have expired
+        let policy = self.robots.as_ref().map(|robots| &robots.policy);
         // a page that has to wait gives up its turn, so that a failing host does not get one request per page
         match opt_outs.files(network, &origin, policy, &mut self.slot).await {
             Ok(files) => self.opt_outs = Some(files),
