@@ -166,7 +166,7 @@ fn redirects_now(known: &KnownUrl) -> bool {
 }
 
 /// The time that a `lastmod` names, milliseconds since the Unix epoch. A year, a month or a day is its
-/// beginning (W3C date and time formats), and feeds write as mail does (RFC 2822).
+/// beginning (W3C date and time formats), and feeds write as mail does (RFC 2822). A time without a zone counts as UTC.
 fn millis(lastmod: &str) -> Option<i64> {
     let text = lastmod.trim();
     let at_start = |date: civil::Date| date.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp());
@@ -179,6 +179,9 @@ fn millis(lastmod: &str) -> Option<i64> {
         .parse::<Timestamp>()
         .ok()
         .or_else(|| if day.len() == 10 { day.parse().ok().and_then(at_start) } else { None })
+        .or_else(|| {
+            text.parse::<civil::DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp())
+        })
         .or_else(|| rfc2822::parse(text).ok().map(|at| at.timestamp()));
     stamp.map(Timestamp::as_millisecond)
 }
@@ -352,6 +355,11 @@ mod tests {
         );
         assert!(!wakes(Some("2026-03-05"), "2026-03-05") && !wakes(None, "soon"));
         assert!(wakes(None, "Fri, 06 Mar 2026 09:00:00 GMT") && wakes(None, "2026-04"));
+        let (first, second) = ("2026-03-05T09:00:00", "2026-03-05 09:30:00");
+        assert!(
+            !wakes(None, first) && wakes(Some(first), second) && wakes(None, "2026-03-06T09:00"),
+            "no zone"
+        );
         let asleep = known(fetched, once(0));
         assert!(!policy(RecrawlMode::None).makes_due(&asleep, "2026-03-06"));
     }
