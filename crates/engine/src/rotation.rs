@@ -40,6 +40,23 @@ fn number_of(store: &dyn Store, base: &Path) -> Result<u64, StoreError> {
     Ok(store.get(&part_key(base))?.and_then(|text| text.parse().ok()).unwrap_or(1))
 }
 
+/// Puts the file before the present one in order: a kill may have come after the note of the present one.
+///
+/// # Errors
+/// When storage fails, or the file cannot be read.
+pub(crate) fn tidy_previous(store: &dyn Store, base: &Path) -> Result<(), OutputError> {
+    let number = number_of(store, base)?;
+    if number < 2 { Ok(()) } else { tidy(store, &Place::of(&path_of(base, number - 1))) }
+}
+
+/// Puts a file in order that has all of its records, and notes its length.
+pub(crate) fn tidy(store: &dyn Store, complete: &Place) -> Result<(), OutputError> {
+    complete.tidy(&mut |offset| {
+        store.settle(&[], &[OutputMark { name: complete.name(), offset }])?;
+        Ok(store.sync()?)
+    })
+}
+
 /// Files of one output, one after the other.
 pub(crate) trait FileSeries: Send {
     /// The next file, which does not exist yet or has no record.
@@ -125,10 +142,7 @@ impl RotatingOutput {
         (self.output, self.length) = (opened.output, opened.offset);
         // its output has released its lock
         let complete = std::mem::replace(&mut self.place, place);
-        complete.tidy(&mut |offset| {
-            store.settle(&[], &[OutputMark { name: complete.name(), offset }])?;
-            Ok(store.sync()?)
-        })
+        tidy(store, &complete)
     }
 }
 

@@ -191,7 +191,10 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
             let max_bytes = output.max_file.map(|size| size.as_u64());
             let path = match (&part, max_bytes) {
                 (Some(part), _) => part.clone(),
-                (None, Some(_)) => rotation::current(&*state.store, given)?,
+                (None, Some(_)) => {
+                    rotation::tidy_previous(&*state.store, given)?;
+                    rotation::current(&*state.store, given)?
+                }
                 (None, None) => given.to_owned(),
             };
             let place = match &part {
@@ -289,11 +292,7 @@ pub fn close(context: &Context, state: &State, names: [&str; 2], ending: Ending)
     }
     if let (None, Some(given), true) = (&part, given, done && context.config.output.max_file.is_some()) {
         // the last of several files; those before it were put in order at their ends
-        let last = Place::of(&rotation::current(store, given)?);
-        last.tidy(&mut |offset| {
-            store.settle(&[], &[OutputMark { name: last.name(), offset }])?;
-            Ok(store.sync()?)
-        })?;
+        rotation::tidy(store, &Place::of(&rotation::current(store, given)?))?;
     }
     if let (Some(_), Some(place), Some(given)) = (&part, &place, given) {
         parts::end(&*state.store, place)?;
