@@ -48,7 +48,7 @@ fuzz_target!(|data: &[u8]| {
     let status = str::from_utf8(status).ok().and_then(|status| status.trim().parse().ok()).unwrap_or(200);
     let headers = fields(lines);
     for value in headers.get_all("retry-after").iter().filter_map(|value| value.to_str().ok()) {
-        check_wait(parse_retry_after(value));
+        check_wait(parse_retry_after(value, None));
     }
     // a coded body may unpack to the maximum of a body
     let weight = data.len() + usize::try_from(MAX_BODY).expect("it is small");

@@ -32,8 +32,8 @@ pub use http::{
     AddressPolicy, AddressTurns, Answer, Attributed, Credential, Exchange, Fetched, FileCookie, HostAuth,
     HttpClient, HttpSettings, LONGEST_RETRY_AFTER, MAX_IDLE_PER_HOST, MAX_IDLE_TIME, MIN_RATE_BYTES, Poster,
     ProxyChoice, ProxyUrl, Recorded, Recorder, RequestHeader, ResolveRule, Resource, SkipKind, SlowWatch,
-    Transport, Truncated, Turn, Waiting, cookies_of_file, decode_body, foreign_format, is_public,
-    known_format, parse_retry_after,
+    Transport, Truncated, Turn, Waiting, answered_at, cookies_of_file, decode_body, foreign_format,
+    is_public, known_format, parse_retry_after,
 };
 pub use optout::{
     AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, TDMREP_PATH, tdm_header,

@@ -13,7 +13,9 @@ use crate::{
 };
 use crawl_chrome::{RenderError, Rendered};
 use crawl_extract::Input;
-use crawl_fetch::{FetchError, HostSlot, RetryCause, SkipKind, SlotOutcome, classify, parse_retry_after};
+use crawl_fetch::{
+    FetchError, HostSlot, RetryCause, SkipKind, SlotOutcome, answered_at, classify, parse_retry_after,
+};
 use crawl_model::{
     Body, CrawlRequest, Discovery, FailedPage, FetchedPage, Headers, HostKey, Lane, Outcome, Stage, Strategy,
     Timings, now_ms,
@@ -320,8 +322,10 @@ fn is_html(rendered: &Rendered) -> bool {
 }
 
 fn retry_after(rendered: &Rendered) -> Option<Duration> {
-    let (_, value) = rendered.headers.iter().find(|(name, _)| name == "retry-after")?;
-    parse_retry_after(value)
+    let value = |name: &str| {
+        rendered.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    };
+    parse_retry_after(value("retry-after")?, answered_at(value("date"), value("age")))
 }
 
 /// Converts a rendered document to a fetched page.

@@ -4,10 +4,13 @@ use super::{decode::ACCEPT_ENCODING, settings::HttpSettings};
 use crate::{error::FetchError, url::DEFAULT_MAX_URL_LENGTH, user_agents};
 use crawl_model::{CrawlRequest, Headers, HostKey, hide_userinfo, strip_userinfo, system_time};
 use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING as ACCEPT_ENCODING_NAME, ACCEPT_LANGUAGE, HeaderMap, HeaderName, HeaderValue,
-    IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, RETRY_AFTER, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING as ACCEPT_ENCODING_NAME, ACCEPT_LANGUAGE, AGE, DATE, HeaderMap, HeaderName,
+    HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION, RETRY_AFTER, USER_AGENT,
 };
-use std::{borrow::Cow, time::Duration};
+use std::{
+    borrow::Cow,
+    time::{Duration, SystemTime},
+};
 use url::Url;
 
 /// The URL as sent: http or https, without credentials, since a link must not make us send any.
@@ -70,20 +73,34 @@ fn octets(value: &[u8]) -> Cow<'_, str> {
 }
 
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    parse_retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?)
+    let value = |name: HeaderName| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    parse_retry_after(value(RETRY_AFTER)?, answered_at(value(DATE), value(AGE)))
 }
 
 /// Longest `Retry-After` that is accepted.
 pub const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(366 * 86_400);
 
-/// The pause of a `Retry-After`, in seconds or as a date (RFC 9110 §10.2.3). Past dates and pauses of more
-/// than a year are ignored.
+/// The time of an answer by the clock of its server: `Date`, and `Age` in a cache (RFC 9111 §4.2.3). `None` without a
+/// date.
 #[must_use]
-pub fn parse_retry_after(value: &str) -> Option<Duration> {
+pub fn answered_at(date: Option<&str>, age: Option<&str>) -> Option<SystemTime> {
+    let date = httpdate::parse_http_date(date?.trim()).ok()?;
+    let age = age.and_then(|age| age.trim().parse().ok()).unwrap_or(0);
+    date.checked_add(Duration::from_secs(age))
+}
+
+/// The pause of a `Retry-After`, in seconds or as a date (RFC 9110 §10.2.3). Past dates and pauses of more
+/// than a year are ignored. A date counts from the time of the answer by the same clock, if that is known: this machine's
+/// clock may be wrong.
+#[must_use]
+pub fn parse_retry_after(value: &str, answered: Option<SystemTime>) -> Option<Duration> {
     let value = value.trim();
     let wait = match value.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(system_time()).ok()?,
+        Err(_) => {
+            let until = httpdate::parse_http_date(value).ok()?;
+            until.duration_since(answered.unwrap_or_else(system_time)).ok()?
+        }
     };
     (!wait.is_zero() && wait <= LONGEST_RETRY_AFTER).then_some(wait)
 }
@@ -132,4 +149,24 @@ pub(super) fn owned(headers: &HeaderMap) -> Headers {
             })
             .collect(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn date_of_a_pause_counts_from_the_date_of_its_answer() {
+        let (answered, again) = ("Sat, 28 Nov 2026 21:00:00 GMT", "Sat, 28 Nov 2026 21:02:00 GMT");
+        let pause =
+            |date, age| parse_retry_after(again, answered_at(Some(date), age)).map(|pause| pause.as_secs());
+        assert_eq!([pause(answered, None), pause(answered, Some("50"))], [Some(120), Some(70)]);
+        let late = "Sat, 28 Nov 2026 22:00:00 GMT";
+        assert_eq!([pause(again, None), pause(late, None), pause(answered, Some("999"))], [None; 3]);
+        let soon = httpdate::fmt_http_date(system_time() + Duration::from_secs(60));
+        for date in [None, Some("yesterday")] {
+            let pause = parse_retry_after(&soon, answered_at(date, None));
+            assert!(pause.is_some_and(|pause| pause.as_secs() > 50));
+        }
+    }
 }

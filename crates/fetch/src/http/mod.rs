@@ -30,7 +30,7 @@ pub use credentials::{Credential, FileCookie, HostAuth, cookies_of_file};
 pub use decode::decode_body;
 pub use exchange::{Exchange, Recorded, Recorder, Truncated};
 pub use fetched::Fetched;
-pub use headers::{LONGEST_RETRY_AFTER, parse_retry_after};
+pub use headers::{LONGEST_RETRY_AFTER, answered_at, parse_retry_after};
 pub use post::Poster;
 pub use resolve::ResolveRule;
 pub use settings::{
