@@ -12,12 +12,9 @@ mod removed;
 mod replay;
 mod text;
 
+use crate::usage_error;
 pub use address::{page_url, whole_url};
-use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
-    builder::StyledStr,
-    error::{ContextKind, ContextValue, ErrorKind},
-};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crawl_engine::{
     config::{self, Override},
     seeds,
@@ -176,7 +173,7 @@ impl Cli {
     }
 
     fn parse_from(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        let as_flag = as_help_flag(arguments);
+        let as_flag = usage_error::as_help_flag(arguments);
         let arguments = as_flag.as_deref().unwrap_or(arguments);
         let mut command = Self::command().mut_args(|argument| {
             let is_short = SHORT_HELP.contains(&argument.get_id().as_str());
@@ -190,33 +187,10 @@ impl Cli {
         let matches = command
             .try_get_matches_from_mut(arguments)
             .map_err(|error| other_names::explain(error, arguments, &command))
-            .map_err(|error| with_checks(error, arguments))
+            .map_err(|error| usage_error::with_checks::<CheckWhat>(error, arguments))
             .map_err(|error| removed::explain(error, arguments, &mut command))?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
-}
-
-/// The arguments `crawl help COMMAND` as `crawl COMMAND --help`.
-fn as_help_flag(arguments: &[OsString]) -> Option<Vec<OsString>> {
-    let (program, words) = arguments.split_first()?;
-    let (first, of) = words.split_first()?;
-    let is_help = first == "help" && of.len() <= 1;
-    is_help.then(|| [std::slice::from_ref(program), of, &["--help".into()]].concat())
-}
-
-/// The error for `crawl check` without a word names the words that it takes.
-fn with_checks(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
-    if error.kind() == ErrorKind::MissingRequiredArgument
-        && arguments.get(1).is_some_and(|job| job == "check")
-    {
-        let words: Vec<String> = CheckWhat::value_variants()
-            .iter()
-            .filter_map(|what| Some(what.to_possible_value()?.get_name().to_owned()))
-            .collect();
-        let tip = StyledStr::from(format!("WHAT is one of {}", words.join(", ")));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
-    }
-    error
 }
 
 /// Reads a seed without a flag. A word that names no file, URL or host is likely a misspelled command.

@@ -1,6 +1,37 @@
-//! Errors of the command line. Secrets in arguments are hidden, and long arguments shortened.
+//! Words and errors of the command line. Secrets in arguments are hidden, and long arguments shortened.
 
+use clap::{
+    ValueEnum,
+    builder::StyledStr,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use crawl_model::hide_userinfo;
+use std::ffi::OsString;
+
+/// The arguments `crawl help COMMAND` as `crawl COMMAND --help`.
+#[must_use]
+pub fn as_help_flag(arguments: &[OsString]) -> Option<Vec<OsString>> {
+    let (program, words) = arguments.split_first()?;
+    let (first, of) = words.split_first()?;
+    let is_help = first == "help" && of.len() <= 1;
+    is_help.then(|| [std::slice::from_ref(program), of, &["--help".into()]].concat())
+}
+
+/// The error for `crawl check` without a word names the words that it takes, which are those of `W`.
+#[must_use]
+pub fn with_checks<W: ValueEnum>(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && arguments.get(1).is_some_and(|job| job == "check")
+    {
+        let words: Vec<String> = W::value_variants()
+            .iter()
+            .filter_map(|what| Some(what.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let tip = StyledStr::from(format!("WHAT is one of {}", words.join(", ")));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
+}
 
 /// The text of an error of the command line. It may repeat the words that are wrong: of those, passwords in URLs and values of headers are
 /// left out.
