@@ -91,6 +91,10 @@ const FOR_EXTRACT: &[(&[&str], &str)] = &[
     (&["with-metadata", "json", "markdown", "output-format"], "--format json, markdown or text"),
 ];
 
+/// Advice for a second word of `crawl site`, such as a name after `--html`.
+const ONE_SITE_INPUT: &str =
+    "crawl site reads one input, and --html writes to standard output: crawl site INPUT --html > FILE";
+
 /// Replaces clap's tip by our flag of the same purpose. For a flag of no table, clap's tip stays if it names a similar flag. The usage
 /// line is removed: it shows flags that nobody has typed.
 pub(super) fn explain(mut error: Error, arguments: &[OsString], command: &Command) -> Error {
@@ -108,7 +112,12 @@ pub(super) fn explain(mut error: Error, arguments: &[OsString], command: &Comman
     };
     let name = given.split('=').next().unwrap_or_default().trim_start_matches('-');
     let mut known = of_job.iter().chain(of_both);
-    let tip = known.find(|(names, _)| names.contains(&name)).map(|(_, tip)| StyledStr::from(*tip));
+    let is_second_input = job == Some("site") && !given.starts_with('-');
+    let tip = match is_second_input {
+        true => Some(ONE_SITE_INPUT),
+        false => known.find(|(names, _)| names.contains(&name)).map(|(_, tip)| *tip),
+    };
+    let tip = tip.map(StyledStr::from);
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
@@ -147,6 +156,7 @@ mod tests {
             (&["extract", "a.html", "-o", "b.json"], "crawl extract … > FILE"),
             (&["extract", "https://a.example/", "--header", "a: b"], "--config FILE"),
             (&["extract", "a.html", "--timeout", "3"], "[fetch]"),
+            (&["site", "pages/", "--html", "site.html"], "crawl site INPUT --html > FILE"),
         ] {
             let told = message(words);
             assert!(
