@@ -108,6 +108,7 @@ pub mod state;
 pub mod stats;
 mod stored_time;
 mod strategies;
+mod text_file;
 pub mod threads;
 pub mod traps;
 pub mod visit;

@@ -3,6 +3,7 @@
 use crate::{
     config::{IS_RECORD, SiteSection, parse_seed_object},
     exit::Failure,
+    text_file,
 };
 use crawl_fetch::Seed;
 use crawl_model::{HostKey, hide_userinfo};
@@ -165,15 +166,23 @@ fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
             break;
         }
         let whole = line.len() < usize::try_from(MAX_LINE).unwrap_or(usize::MAX) || line.ends_with(b"\n");
+        if number == 1 && text_file::is_utf16(&line) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text_file::wrong_encoding(&line)));
+        }
         if !whole {
             skip_to_line_end(&mut input)?;
         }
         let text = String::from_utf8_lossy(&line);
-        let text = text.trim_start_matches('\u{feff}').trim();
+        let text = text.trim_matches(is_blank);
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
-        let parsed = if whole { parse_line(text) } else { Err("the line is too long".to_owned()) };
+        let parsed = match () {
+            () if !whole => Err("the line is too long".to_owned()),
+            // another encoding would silently be another URL
+            () if std::str::from_utf8(&line).is_err() => Err(text_file::wrong_encoding(&[]).to_owned()),
+            () => parse_line(text),
+        };
         match parsed {
             Ok((seed, site)) => {
                 seeds.seeds.push(seed);
@@ -185,6 +194,12 @@ fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
         }
     }
     Ok(seeds)
+}
+
+/// Returns true for a character that does not show at the end of a line: space, byte order mark, zero-width space and
+/// word joiner.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || ['\u{feff}', '\u{200b}', '\u{2060}'].contains(&c)
 }
 
 /// Reads a URL, or a JSON object with a URL and settings of its host.
@@ -233,6 +248,30 @@ mod tests {
             [("https://a.test/x", false), ("https://b.test/", true), ("https://c.test:8080/p", true)]
         );
         assert_eq!(seeds.bad.iter().map(|b| b.number).collect::<Vec<_>>(), [5, 6]);
+    }
+
+    #[test]
+    fn invisible_characters_around_a_seed_are_no_part_of_it() {
+        // files that were joined have a byte order mark in the middle
+        let text = "a.test/x\u{200b}\n\u{feff}b.test/y\u{a0}\n\u{2060}c.test/z\n";
+        let seeds = parse(text.as_bytes()).unwrap();
+        let urls: Vec<_> = seeds.seeds.iter().map(|seed| seed.url.as_str()).collect();
+        assert_eq!(urls, ["https://a.test/x", "https://b.test/y", "https://c.test/z"]);
+    }
+
+    #[test]
+    fn a_seed_file_in_another_encoding_is_refused() {
+        let seeds = parse(&b"a.test/\xfc\n# \xfc\nb.test\n"[..]).unwrap();
+        assert_eq!((seeds.seeds.len(), seeds.bad.len()), (1, 1));
+        assert!(seeds.bad[0].problem.contains("save the file as UTF-8"), "{}", seeds.bad[0]);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), b"\xff\xfea\0.\0t\0\n\0").unwrap();
+        let failure = of_names(&[file.path().to_owned()], |_| {}).unwrap_err();
+        assert!(
+            failure.error.to_string().ends_with("the file is UTF-16; save it as UTF-8"),
+            "{}",
+            failure.error
+        );
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub use sections::*;
 pub use site::{IS_RECORD, SiteSection, parse_seed_object};
 pub use values::Limit;
 
+use crate::text_file;
 use std::{collections::BTreeMap, io::Read, path::Path};
 use toml::{
     Spanned, Table, Value,
@@ -264,7 +265,7 @@ impl Merge {
             (Ok(document), Ok(values)) => (document, values),
             (Err(e), _) => {
                 let at = e.span().map(|span| span.start);
-                return self.faults.add(|| file.fault(at, "", e.message().to_owned(), None));
+                return self.faults.add(|| file.fault(at, "", text_file::toml_problem(e.message()), None));
             }
             (_, Err(e)) => return self.faults.add(|| file.fault(None, "", format!("{e}"), None)),
         };
@@ -399,7 +400,7 @@ fn read_file(path: &Path) -> Result<String, String> {
     if bytes.len() as u64 > MAX_FILE {
         return Err(format!("is larger than {} MiB, too large for a settings file", MAX_FILE >> 20));
     }
-    String::from_utf8(bytes).map_err(|e| format!("cannot be read: {e}"))
+    String::from_utf8(bytes).map_err(|e| text_file::wrong_encoding(e.as_bytes()).to_owned())
 }
 
 /// A settings file, for messages about it.
