@@ -2,6 +2,7 @@
 
 use crate::logging::say;
 use crawl_engine::exit::Exit;
+use rustix::process::Signal as RawSignal;
 use std::{fs, future, sync::OnceLock, time::Duration};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -50,6 +51,7 @@ impl Drop for StopRequest {
 ///
 /// Signals are caught from the call on, not only when the future is polled: by then a busy crawl may have begun.
 pub fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Output = ()> {
+    catch_file_size_limit();
     let caught = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     let mut hangup = if ignores_hangup() { None } else { signal(SignalKind::hangup()).ok() };
     async move {
@@ -76,6 +78,13 @@ pub fn stop_on_signals(cancel: CancellationToken, quiet: bool) -> impl Future<Ou
             cancel.cancel();
         }
     }
+}
+
+/// Catches SIGXFSZ, whose default action ends the process in the middle of a write. A write beyond the limit then fails, and
+/// the run ends as if the disk was full.
+fn catch_file_size_limit() {
+    // the handler stays when the stream of signals is dropped
+    drop(signal(SignalKind::from_raw(RawSignal::XFSZ.as_raw())));
 }
 
 /// Returns true for a signal that belongs to the first, by its time since then.

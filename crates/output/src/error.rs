@@ -17,6 +17,10 @@ fn advice(error: &io::Error) -> &'static str {
             "it is a folder; write `/` after its name for files in it, or name another file"
         }
         ErrorKind::ReadOnlyFilesystem => "its file system can only be read; name another path",
+        ErrorKind::FileTooLarge => {
+            "raise the limit on the size of files (ulimit -f), or set output.max_file below it, then run the same \
+             command again to resume"
+        }
         _ => WRITE_ADVICE,
     }
 }
@@ -75,6 +79,7 @@ mod tests {
             (ErrorKind::IsADirectory, "write `/` after its name"),
             (ErrorKind::ReadOnlyFilesystem, "can only be read"),
             (ErrorKind::StorageFull, "free disk space"),
+            (ErrorKind::FileTooLarge, "ulimit -f"),
         ] {
             let said = words(kind);
             assert!(
