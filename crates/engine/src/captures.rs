@@ -2,23 +2,23 @@
 
 mod address;
 mod converted;
+mod saved;
 
 pub use converted::convert;
+pub use saved::{MHTML, is_mhtml};
 
 use crate::exit::{Exit, Failure};
 use crawl_archive::{ArchiveKind, Archived, RecordError, Revisits, read_pages, resolve_revisits};
 use crawl_fetch::{OptOut, tdm_header, x_robots_tag};
 use crawl_model::Headers;
 use std::{
+    ffi::OsString,
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
 use url::Url;
-
-/// Bytes of a file that show whether it is a page.
-const HEAD: usize = 1024;
 
 /// A page as it was captured.
 #[derive(Debug, Default)]
@@ -62,6 +62,8 @@ pub struct Tally {
     pub bodiless: u64,
     /// Files and links of folders that are neither page nor archive.
     pub others: u64,
+    /// Folders in which a browser has saved the files of a page.
+    pub resource_folders: u64,
 }
 
 impl Tally {
@@ -110,6 +112,7 @@ pub fn names(inputs: &[CaptureInput]) -> String {
     let first = inputs.first().map(CaptureInput::name).unwrap_or_default();
     match inputs.len() {
         0 | 1 => first,
+        2 => format!("{first} and 1 more input"),
         count => format!("{first} and {} more inputs", count - 1),
     }
 }
@@ -284,9 +287,13 @@ impl<'a> CaptureReader<'a> {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut entries = entries.map_err(fail)?;
         entries.sort_by_key(fs::DirEntry::file_name);
+        let names: Vec<_> = entries.iter().map(fs::DirEntry::file_name).collect();
+        let of_pages = saved::resource_folders(names.iter().map(OsString::as_os_str));
         for entry in entries {
             let (path, kind) = (entry.path(), entry.file_type().map_err(fail)?);
-            if kind.is_dir() {
+            if kind.is_dir() && of_pages.contains(&entry.file_name()) {
+                self.tally.resource_folders += 1;
+            } else if kind.is_dir() {
                 self.folder(root, &path, base)?;
             } else if kind.is_file() {
                 let url = path.strip_prefix(root).ok().and_then(|path| address::of_file(base, path));
@@ -313,7 +320,21 @@ impl<'a> CaptureReader<'a> {
         let fail = |e: io::Error| Failure::input(path, &e);
         let mut bytes = Vec::new();
         file.take(self.most as u64 + 1).read_to_end(&mut bytes).map_err(fail)?;
-        if !is_page(path, &bytes) {
+        let unpacked = match saved::unpacked(path, &bytes, self.most) {
+            Ok(unpacked) => unpacked,
+            Err(error) => {
+                self.tally.others += 1;
+                (self.report)(&format!("{}: the packed page is damaged: {error}; left out", path.display()));
+                return Ok(());
+            }
+        };
+        let bytes = unpacked.unwrap_or(bytes);
+        if is_mhtml(&bytes) {
+            self.tally.others += 1;
+            (self.report)(&format!("{}: {MHTML}; left out", path.display()));
+            return Ok(());
+        }
+        if !saved::is_page(path, &bytes) {
             self.no_page(path, bytes.is_empty());
             return Ok(());
         }
@@ -354,18 +375,4 @@ pub fn is_named_as_archive(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let endings = [".warc", ".warc.gz", ".warc.zst", ".warc.gz.open", ".wacz"];
     endings.iter().chain(&ARC_ENDINGS).any(|ending| name.ends_with(ending))
-}
-
-/// Returns true for a file with the name or the first bytes of HTML.
-fn is_page(path: &Path, bytes: &[u8]) -> bool {
-    let head = bytes.get(..HEAD).unwrap_or(bytes);
-    if crawl_fetch::foreign_format(head).is_some() {
-        return false;
-    }
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-    if ending.is_some_and(|ending| ["html", "htm", "xhtml", "shtml"].contains(&ending.as_str())) {
-        return true;
-    }
-    let head = head.to_ascii_lowercase();
-    ["<html", "<!doctype html"].iter().any(|mark| memchr::memmem::find(&head, mark.as_bytes()).is_some())
 }

@@ -1,7 +1,7 @@
 //! A page from a file, unpacked from gzip or zstd. The error for other formats names the format.
 
 use super::{jsonl, read_document};
-use crawl_engine::exit::Failure;
+use crawl_engine::{captures, exit::Failure};
 use flate2::read::MultiGzDecoder;
 use std::{
     io::{self, Read},
@@ -10,8 +10,6 @@ use std::{
 
 /// Maximum bytes of a page, decompressed. A larger file is a bomb, or no page.
 const MAX_BYTES: u64 = 256 << 20;
-/// Bytes with the fields of a message.
-const HEAD: usize = 4096;
 
 /// The bytes of a page: of a file, or of standard input for `-` and for none.
 ///
@@ -43,20 +41,13 @@ pub fn page_of(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         }
         _ => bytes,
     };
-    if is_mhtml(&bytes) {
-        return Err("this is MHTML, a whole page in one file; save the page as HTML only".to_owned());
+    if captures::is_mhtml(&bytes) {
+        return Err(captures::MHTML.to_owned());
     }
     match crawl_fetch::foreign_format(&bytes) {
         Some(format) => Err(format!("this is {format}; expected HTML or plain text")),
         None => Ok(bytes),
     }
-}
-
-/// Returns true for a page that a browser has saved with its pictures. Its first lines are fields of a message.
-fn is_mhtml(bytes: &[u8]) -> bool {
-    let head = bytes.get(..HEAD).unwrap_or(bytes).to_ascii_lowercase();
-    let is_field = head.starts_with(b"from: ") || head.starts_with(b"mime-version: ");
-    is_field && memchr::memmem::find(&head, b"content-type: multipart/related").is_some()
 }
 
 fn unpacked(format: &str, packed: impl Read) -> Result<Vec<u8>, String> {

@@ -9,6 +9,7 @@ use crate::{
         stdin, write_json,
     },
     logging::{say, say_as},
+    words::counted,
 };
 use crawl_archive::{ArchiveKind, MAX_RECORD_BYTES};
 use crawl_engine::{
@@ -100,7 +101,11 @@ pub(super) fn run(
     // without a page the error says the same
     let others = tally.others.saturating_sub(named);
     if others > 0 && tally.pages > 0 {
-        say(&format!("{name}: {} without HTML skipped", files(others)));
+        say(&format!("{name}: {} without HTML skipped", counted(others, "file")));
+    }
+    if tally.resource_folders > 0 && tally.pages > 0 {
+        let folders = counted(tally.resource_folders, "folder");
+        say(&format!("{name}: {folders} with the files of saved pages skipped"));
     }
     match tally.damage() {
         Some(damage) => Err(Failure::new(
@@ -110,11 +115,6 @@ pub(super) fn run(
         None if tally.pages == 0 => Err(Failure::usage(format!("{name}: contains no page of HTML or text"))),
         None => Ok(Exit::Done),
     }
-}
-
-/// A number of files in words.
-fn files(count: u64) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 /// The path of an empty archive, for which the reader has no message.
