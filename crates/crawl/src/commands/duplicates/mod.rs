@@ -107,10 +107,17 @@ fn summarize(findings: &Findings, origin: &Origin) {
     let groups = findings.groups.of_several();
     let redundant: usize = groups.iter().map(|(_, group)| group.members.len() - 1).sum();
     let unreadable: u64 = origin.inputs.iter().flat_map(|input| input.unreadable.values()).sum();
+    let (empty, texts): (Vec<_>, Vec<_>) =
+        findings.documents.distinct().iter().partition(|text| text.chars == 0);
+    let without_text: u32 = empty.iter().map(|text| text.documents).sum();
+    let without_text = match without_text {
+        0 => String::new(),
+        number => format!("{number} without text, "),
+    };
     say(&format!(
-        "{}, {}; {} of duplicates with {} besides the canonical ones; {} in other languages, {} unreadable",
+        "{}, {without_text}{}; {} of duplicates with {} besides the canonical ones; {} in other languages, {} unreadable",
         counted(u64::from(findings.documents.len()), "document"),
-        counted(findings.documents.distinct().len() as u64, "different text"),
+        counted(texts.len() as u64, "different text"),
         counted(groups.len() as u64, "group"),
         counted(redundant as u64, "document"),
         findings.other_languages,
