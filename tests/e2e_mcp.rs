@@ -290,6 +290,8 @@ fn invalid_tool_arguments_are_named() {
     );
     let told = client.call("extract_page", &json!({"html": html, "format": "text"})).unwrap();
     assert!(told["text"].as_str().unwrap().contains("Words of a page."));
+    let other = client.call("extract_page", &json!({"html": "<p>Words of another page."})).unwrap();
+    assert_ne!(told["id"], other["id"], "pages without a URL have ids of their own");
     client.close();
 }
 

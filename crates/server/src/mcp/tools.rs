@@ -34,6 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MAX_HTML: usize = 8 << 20;
 /// Threads for work that uses a CPU or waits for the database.
 const THREADS: usize = 4;
+/// Digits of the id of a page without a URL: the first half of a hash, as of a URL.
+const ID_DIGITS: usize = 32;
 
 /// Instructions for an agent before its first call.
 const INSTRUCTIONS: &str = "\
@@ -246,7 +248,12 @@ impl Tools {
                 Input::new(asked.html.as_bytes()).with_url(url.as_ref()).with_content_type(page_rules::HTML);
             let extraction = extractor.extract(&input);
             let text = extractor.last_pass(extraction.content.clone(), extraction.extractor);
-            PageView::of_record(page_record(extraction, text, url.as_ref()), part)
+            let mut record = page_record(extraction, text, url.as_ref());
+            if url.is_none() {
+                // pages without a URL have ids too, by their text
+                record.id = record.metadata.content_hash.chars().take(ID_DIGITS).collect();
+            }
+            PageView::of_record(record, part)
         });
         told.await.map(Json).map_err(|panicked| format!("internal error: {panicked}"))
     }
