@@ -120,7 +120,11 @@ pub fn temporary() -> Result<Scratch, Failure> {
     let base =
         base().ok().filter(|base| private::create_dir_all(base).is_ok()).unwrap_or_else(std::env::temp_dir);
     Scratch::new(&base, TEMPORARY).map_err(|e| {
-        Failure::new(Exit::Storage, format!("{}: no temporary state can be made: {e}", base.display()))
+        let folder = base.display();
+        let message = format!(
+            "{folder}: no temporary state can be made; name a folder with TMPDIR, or a state with --state-dir: {e}"
+        );
+        Failure::new(Exit::Storage, message)
     })
 }
 

@@ -16,7 +16,9 @@ pub enum StoreError {
     #[error("storage is damaged: {0}")]
     Corrupt(String),
     /// Made by another version.
-    #[error("storage has version {found}, this program reads up to {known}")]
+    #[error(
+        "storage was made by a newer version of this program (format {found}, this one reads up to {known}): install the newer version"
+    )]
     Version {
         /// Version of the store.
         found: u32,
