@@ -2,7 +2,7 @@
 
 use crate::{
     logging::say,
-    progress_line::{Counts, ProgressLine},
+    progress_line::{Counts, ProgressLine, waiting},
     terminal,
     words::counted,
 };
@@ -12,9 +12,9 @@ use crawl_engine::{
     context::Context,
     ending::Ending,
     exit::{Exit, exit_code},
+    hints,
     stage_error::StageError,
     stats::{HostFigures, SeedsWithoutRecord, Stats},
-    visit,
 };
 use crawl_model::{FrontierCounts, HostKey, StoreError};
 use crawl_output::OutputError;
@@ -163,16 +163,7 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
             "  log-in     {seed} leads to the log-in page {page}: name cookies or credentials of the site in fetch.auth"
         );
     }
-    if context.recrawl.on {
-        let _ = writeln!(
-            out,
-            "  changes    {} new, {} changed, {} unchanged, {} gone",
-            stats.pages_new.get(),
-            stats.pages_changed.get(),
-            stats.pages_unchanged.get(),
-            stats.pages_gone.get(),
-        );
-    }
+    changes(&mut out, context);
     row(&mut out, "status", stats.statuses().iter().map(|(status, n)| format!("{status}: {n}")));
     row(&mut out, "strategy", stats.strategies().iter().map(|(strategy, n)| format!("{strategy}: {n}")));
     browser(&mut out, context);
@@ -185,6 +176,9 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
         let mean =
             |(host, figures): &(HostKey, HostFigures)| format!("{host} {} ms", figures.latency.mean_ms());
         row(&mut out, "slowest", slowest.iter().map(mean));
+    }
+    if counts.pending > 0 {
+        row(&mut out, "waiting", waiting(context).into_iter());
     }
     next_step(&mut out, context, why, counts, places.errors.is_some());
     let is_folder = context.config.output.path().is_some_and(crawl_output::is_folder);
@@ -203,6 +197,22 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
     out
 }
 
+/// Adds the changes since earlier rounds, if those have fetched pages.
+fn changes(out: &mut String, context: &Context) {
+    if !(context.recrawl.on && context.recrawl.knows_pages) {
+        return;
+    }
+    let Stats { pages_new, pages_changed, pages_unchanged, pages_gone, .. } = &context.stats;
+    let _ = writeln!(
+        out,
+        "  changes    {} new, {} changed, {} unchanged, {} gone",
+        pages_new.get(),
+        pages_changed.get(),
+        pages_unchanged.get(),
+        pages_gone.get(),
+    );
+}
+
 /// Adds the next step of the user with a kept state: to resume, to fetch failed pages again, or to start the next round.
 fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCounts, is_kept: bool) {
     if !is_kept {
@@ -211,12 +221,9 @@ fn next_step(out: &mut String, context: &Context, why: &str, counts: &FrontierCo
     let (queued, held) = (counts.pending + counts.leased, counts.held);
     let failed = context.stats.failed_urls();
     let urls = if failed == 1 { "failed URL".to_owned() } else { counted(failed, "failed URL") };
-    // another request for a page that robots.txt forbids, or for a trap, would fail as well
+    // another request for a page that robots.txt forbids would fail as well
     let of_hosts = context.stats.host_failures();
-    let lines = of_hosts.values().flatten();
-    let useless = lines.filter(|(kind, _)| **kind == "robots_disallowed" || kind.starts_with("trap_"));
-    let useless: u64 = useless.map(|(_, count)| count).sum();
-    let useless = useless.saturating_sub(context.stats.trapped.get());
+    let useless: u64 = of_hosts.values().filter_map(|kinds| kinds.get("robots_disallowed")).sum();
     let is_known = counts.records + counts.unchanged > 0;
     let _ = match why {
         _ if queued + held > 0 => {
@@ -254,7 +261,7 @@ fn seeds(out: &mut String, stats: &Stats) {
     if count == 0 {
         return;
     }
-    let named = first.iter().take(NAMED_SEEDS).map(|(url, kind)| match visit::left_out(kind) {
+    let named = first.iter().take(NAMED_SEEDS).map(|(url, kind)| match hints::left_out(kind) {
         Some(reason) => format!("{url} ({kind}: {reason})"),
         None => format!("{url} ({kind})"),
     });

@@ -1,15 +1,18 @@
 //! Progress line: counts, rate of the last seconds, remaining time.
 
+use crate::words::counted;
 use bytesize::ByteSize;
 use crawl_engine::{
     config::{Config, CrawlSection},
     context::Context,
     stats::Stats,
 };
-use crawl_model::FrontierCounts;
+use crawl_model::{FrontierCounts, HostKey, now_ms, rfc3339};
 use std::{collections::VecDeque, time::Duration};
 use tokio::time::Instant;
 
+/// Hosts with a pause that the summary names.
+const NAMED_PAUSES: usize = 3;
 /// Time over which the rate is measured.
 const WINDOW: Duration = Duration::from_secs(10);
 
@@ -27,18 +30,22 @@ pub(crate) struct Counts {
     age_of_run: Duration,
     /// Until the earliest retry; none if a URL is ready.
     next_retry: Option<Duration>,
+    /// Hosts that asked for a pause, and the time until the first one ends.
+    pauses: Option<(usize, Duration)>,
 }
 
 impl Counts {
     /// The present counts. `next_due_ms` is the time of the earliest URL that waits.
     pub(crate) fn of(context: &Context, frontier: &FrontierCounts, next_due_ms: Option<i64>) -> Self {
-        Self::of_stats(&context.stats, frontier, next_due_ms)
+        let counts = Self::of_stats(&context.stats, frontier, next_due_ms);
+        let pauses = if counts.next_retry.is_some() { pauses(context) } else { Vec::new() };
+        Self { pauses: pauses.first().map(|(_, left)| (pauses.len(), *left)), ..counts }
     }
 
     /// Counts since the start of the process, which are those that limits of the run are compared with.
     fn of_stats(stats: &Stats, frontier: &FrontierCounts, next_due_ms: Option<i64>) -> Self {
         let is_waiting = stats.in_flight() == 0;
-        let wait = next_due_ms.filter(|_| is_waiting).map(|due| due - crawl_model::now_ms());
+        let wait = next_due_ms.filter(|_| is_waiting).map(|due| due - now_ms());
         Self {
             fetched: stats.pages.get(),
             written: stats.records.get(),
@@ -50,8 +57,36 @@ impl Counts {
             bytes: stats.wire_bytes.get(),
             age_of_run: stats.age_of_run(),
             next_retry: wait.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis),
+            pauses: None,
         }
     }
+}
+
+/// Hosts that asked for a pause (`Retry-After`) which has not ended, with the time until its end. The first to end comes first.
+fn pauses(context: &Context) -> Vec<(HostKey, Duration)> {
+    let now = Instant::now();
+    let deadlines = context.network.gate.retry_after_deadlines().into_iter();
+    let mut pauses: Vec<_> =
+        deadlines.map(|(host, until)| (host, until.saturating_duration_since(now))).collect();
+    pauses.sort_by(|(a, left), (b, right)| (left, a).cmp(&(right, b)));
+    pauses
+}
+
+/// Hosts that asked for a pause (`Retry-After`) which has not ended, each with its end, for the summary.
+pub(crate) fn waiting(context: &Context) -> Vec<String> {
+    let pauses = pauses(context);
+    let more = pauses.len().saturating_sub(NAMED_PAUSES);
+    let named = pauses.into_iter().take(NAMED_PAUSES);
+    let mut out: Vec<String> = named
+        .map(|(host, left)| {
+            let until = now_ms().saturating_add(i64::try_from(left.as_millis()).unwrap_or(i64::MAX));
+            format!("{host} asked for a pause until {}", rfc3339(until))
+        })
+        .collect();
+    if more > 0 {
+        out.push(format!("{more} more"));
+    }
+    out
 }
 
 /// Measures rates and makes lines of them.
@@ -78,7 +113,14 @@ impl ProgressLine {
         }
         parts.push(format!("queue {}", grouped(counts.queued)));
         if let Some(wait) = counts.next_retry {
-            parts.push(format!("next retry in {}", clock(wait)));
+            let pauses = counts.pauses.map(|(hosts, left)| {
+                format!(
+                    "{} asked for a pause, the first ends in {}",
+                    counted(hosts as u64, "host"),
+                    clock(left)
+                )
+            });
+            parts.push(pauses.unwrap_or_else(|| format!("next retry in {}", clock(wait))));
         }
         parts.push(format!("failed {}", grouped(counts.errors)));
         parts.push(format!("hosts {}", counts.hosts));
@@ -191,6 +233,7 @@ mod tests {
             bytes: 3 << 20,
             age_of_run: Duration::from_secs(10),
             next_retry: Some(Duration::from_secs(12)),
+            pauses: None,
         };
         let line = ProgressLine::new(start).line(&settings, &counts, start + Duration::from_secs(10));
         assert_eq!(

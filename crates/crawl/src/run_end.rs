@@ -11,11 +11,11 @@ use crawl_engine::{
     context::Context,
     ending::Ending,
     exit::{Exit, Failure, exit_code},
+    hints,
     session::close_outputs,
     stage_error::StageError,
     state::{self, State},
     stats::Stats,
-    visit,
 };
 use crawl_model::FrontierCounts;
 use crawl_output::OutputError;
@@ -181,7 +181,7 @@ fn without_failures(stats: &Stats) -> String {
     const SITEMAP_SEED: &str = "sitemap_seed";
     const NO_PAGES: [&str; 4] = ["content_type", "sniffed_type", "attachment", "no_content"];
     let (kinds, gone) = (stats.kinds(), stats.pages_gone.get());
-    let left_out = kinds.keys().find_map(|kind| Some((*kind, visit::left_out(kind)?)));
+    let left_out = kinds.keys().find_map(|kind| Some((*kind, hints::left_out(kind)?)));
     match left_out.filter(|_| gone == 0) {
         Some((kind, _)) if NO_PAGES.contains(&kind) => format!(
             "no seed is HTML, plain text or Markdown ({kind}); a seed may also be a sitemap or feed, whose URLs are crawled (not with \

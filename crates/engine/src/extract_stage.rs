@@ -243,7 +243,8 @@ fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     let (history, lease) = (history_of(page), LeaseRef::from(&page.request));
     if kind != opt_outs::UNKNOWN_KIND {
         let seed = seed_of(&page.request);
-        return Finished::Other { lease, outcome: Outcome::Skipped, kind, history, seed };
+        let left_out = Some(page.request.url.as_str().into());
+        return Finished::Other { lease, outcome: Outcome::Skipped, kind, history, seed, left_out };
     }
     let message = "an opt-out file of the site is unreachable: tdmrep.json or ai.txt".to_owned();
     let failed = failed_page(&page.request, Stage::Robots, kind, Some(page.status), message);

@@ -27,6 +27,8 @@ pub enum Finished {
         history: Box<PageHistory>,
         /// The seed, if the lease is of a seed or of a URL that a seed redirects to.
         seed: Option<Box<str>>,
+        /// The URL, if it is that of a page that is left out on purpose.
+        left_out: Option<Box<str>>,
     },
 }
 

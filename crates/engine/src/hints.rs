@@ -16,6 +16,22 @@ pub fn of(kind: &str) -> &'static str {
     KINDS.iter().find(|(name, _)| *name == kind).map_or("", |(_, hint)| hint)
 }
 
+/// Reasons for which a page has no record and no line in the error log.
+const SKIP_REASONS: [(&str, &str); 6] = [
+    ("content_type", "its Content-Type is neither HTML, plain text nor Markdown"),
+    ("sniffed_type", "its content is neither HTML, plain text nor Markdown"),
+    ("attachment", "the server sends it as a download"),
+    ("no_content", "its body is empty"),
+    ("noindex", "it asks not to be indexed"),
+    ("ai_optout", "the page or its site opts out of text mining; see crawl.respect_ai_optout"),
+];
+
+/// Reason for a kind of skipped page that has no line in the error log.
+#[must_use]
+pub fn left_out(kind: &str) -> Option<&'static str> {
+    SKIP_REASONS.iter().find(|(of, _)| *of == kind).map(|(_, reason)| *reason)
+}
+
 /// Every kind that is not a [`crawl_fetch::FetchError`]'s, with its hint.
 const KINDS: &[(&str, &str)] = &[
     ("ai_optout_unknown", "try again later, or set crawl.ai_optout_unknown to keep"),
@@ -127,7 +143,13 @@ mod tests {
             let hint = FetchError::Tls { host: host(), reason: reason.to_owned() }.hint();
             assert!(plain(documented("tls")).contains(&hint), "{hint}");
         }
-        for (reason, proxy) in [("", false), ("", true), ("tls handshake eof", false)] {
+        for (reason, proxy) in [
+            ("", false),
+            ("", true),
+            ("tls handshake eof", false),
+            ("tunnel error: unsuccessful", false),
+            ("tunnel error: proxy authorization required", false),
+        ] {
             let hint = FetchError::Connect { host: host(), reason: reason.to_owned(), proxy }.hint();
             assert!(plain(documented("connect")).contains(&hint), "{hint}");
         }

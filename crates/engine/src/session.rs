@@ -175,6 +175,10 @@ fn full_context(config: Config, state: &State, platform: &Platform) -> Result<Co
     }
     context.stats.run_age = state.store.run_age()?;
     context.recrawl.whole = state.new_round;
+    // earlier rounds may have fetched no page
+    if context.recrawl.on && state.new_round {
+        context.recrawl.knows_pages = state::has_records(&*state.store)?;
+    }
     context.recrawl.writes_all = state.writes_all;
     let again = site_counts::due_again(&*context.store)?;
     context.recrawl.missed_before = again.iter().map(|url| UrlKey::of(url)).collect();

@@ -126,8 +126,9 @@ impl Sink {
             }
             Finished::Failed(failed, history) => self.failed(*failed, *history),
             Finished::Known(end) => self.known(*end),
-            Finished::Other { lease, outcome, kind, history, seed } => {
+            Finished::Other { lease, outcome, kind, history, seed, left_out } => {
                 self.counts.add_kind(kind);
+                self.counts.left_out.extend(left_out.map(|url| (kind, url)));
                 self.counts.seeds.extend(seed.map(|url| (url.into_string(), kind)));
                 self.counts.probes += u64::from(kind == soft404::KIND);
                 self.end(lease, outcome, *history);

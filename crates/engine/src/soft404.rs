@@ -171,7 +171,8 @@ fn heading(text: &str) -> &str {
 #[must_use]
 pub fn end(request: &CrawlRequest, status: Option<u16>) -> Finished {
     let history = Box::new(PageHistory { status, fetched_at_ms: Some(now_ms()), ..PageHistory::default() });
-    Finished::Other { lease: request.into(), outcome: Outcome::Skipped, kind: KIND, history, seed: None }
+    let lease = request.into();
+    Finished::Other { lease, outcome: Outcome::Skipped, kind: KIND, history, seed: None, left_out: None }
 }
 
 /// Returns true if only probes are left in the frontier and nothing is in flight. Ends these probes, since no page is

@@ -26,6 +26,8 @@ const FIRST_FAILURES: usize = 3;
 const EXAMPLES: usize = 5;
 /// Seeds without a record that are kept.
 const SEEDS: usize = 100;
+/// Pages that are kept of each kind that is left out, for the report.
+const LEFT_OUT_PAGES: usize = 100;
 /// Pages that are kept of each kind of change, for the report.
 const CHANGED_PAGES: usize = 100;
 
@@ -89,7 +91,7 @@ pub struct Stats {
     pub ended: Count,
     /// Lines of the error log.
     pub failed: Count,
-    /// Number of them for URLs that were never requested, such as traps.
+    /// Number of them for URLs that were refused as part of a trap.
     pub trapped: Count,
     /// Seeds of the run.
     pub seeds: Count,
@@ -157,6 +159,7 @@ struct Tables {
     /// Failures of each host in `hosts`, by kind.
     host_failures: FxHashMap<HostKey, BTreeMap<&'static str, u64>>,
     changed_pages: BTreeMap<&'static str, Vec<String>>,
+    left_out: BTreeMap<&'static str, Vec<String>>,
     seeds_without_record: SeedsWithoutRecord,
     log_in_seeds: BTreeMap<String, String>,
 }
@@ -323,6 +326,21 @@ impl Stats {
         if tables.first_failures.len() < FIRST_FAILURES {
             tables.first_failures.push(format!("{}: {} ({})", failed.url, failed.message, failed.hint));
         }
+    }
+
+    /// Logs a page that is left out on purpose. Keeps the first ones of each kind for the report.
+    fn note_left_out(&self, kind: &'static str, url: Box<str>) {
+        tracing::info!(%url, kind, "left out");
+        let mut tables = self.tables();
+        let pages = tables.left_out.entry(kind).or_default();
+        if pages.len() < LEFT_OUT_PAGES {
+            pages.push(url.into_string());
+        }
+    }
+
+    /// The first pages that were left out on purpose, by kind.
+    pub fn left_out(&self) -> BTreeMap<&'static str, Vec<String>> {
+        self.tables().left_out.clone()
     }
 
     /// Counts a seed without a record, once.

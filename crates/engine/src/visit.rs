@@ -5,7 +5,7 @@ use crate::{
     config::{Config, Limit},
     duplicates,
     exit::Failure,
-    pipeline,
+    hints, pipeline,
     session::{context, enqueue_seeds},
     stage_error::StageError,
 };
@@ -188,22 +188,6 @@ async fn until<T>(
     }
 }
 
-/// Reasons for which a page has no record and no line in the error log.
-const SKIP_REASONS: [(&str, &str); 6] = [
-    ("content_type", "its Content-Type is neither HTML, plain text nor Markdown"),
-    ("sniffed_type", "its content is neither HTML, plain text nor Markdown"),
-    ("attachment", "the server sends it as a download"),
-    ("no_content", "its body is empty"),
-    ("noindex", "it asks not to be indexed"),
-    ("ai_optout", "the page or its site opts out of text mining; see crawl.respect_ai_optout"),
-];
-
-/// Reason for a kind of skipped page that has no line in the error log.
-#[must_use]
-pub fn left_out(kind: &str) -> Option<&'static str> {
-    SKIP_REASONS.iter().find(|(of, _)| *of == kind).map(|(_, reason)| *reason)
-}
-
 /// Kinds of errors whose hint is [`ROBOTS_HINT`].
 const ROBOTS_KINDS: [&str; 3] = ["robots_disallowed", "robots_unreachable", "crawl_delay"];
 const ROBOTS_HINT: &str =
@@ -243,7 +227,7 @@ fn failure_text(errors: &Lines, kinds: &BTreeMap<&'static str, u64>) -> String {
             format!("{kind}: {message} ({})", hint_for(&kind, &hint))
         }
         _ => {
-            let reason = |kind: &&str| match left_out(kind) {
+            let reason = |kind: &&str| match hints::left_out(kind) {
                 Some(reason) => format!("{kind}: {reason}"),
                 None => (*kind).to_owned(),
             };

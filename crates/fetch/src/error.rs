@@ -188,6 +188,9 @@ const UNKNOWN_NAME: [&str; 4] =
 
 /// Words of the TLS library for a connection that ends before the server has answered.
 const HANDSHAKE_EOF: &str = "handshake eof";
+/// Words of the HTTP library for a proxy that refuses a tunnel, and for one that asks for a password.
+const TUNNEL: &str = "tunnel error";
+const PROXY_LOGIN: &str = "proxy authorization required";
 /// Words for a certificate of an authority that a server sends as its own.
 pub(crate) const AUTHORITY: &str = "its certificate belongs to an authority";
 const NO_TLS: &str = "the server speaks no TLS at this port; write http:// if that is meant";
@@ -246,6 +249,12 @@ impl FetchError {
             Self::Connect { proxy: true, .. } => {
                 "check the proxy, or name another one, or none, with --proxy; HTTP_PROXY, HTTPS_PROXY and ALL_PROXY count too"
             }
+            Self::Connect { reason, .. } if reason.contains(TUNNEL) => match reason.contains(PROXY_LOGIN) {
+                true => status_hint(407),
+                false => {
+                    "the proxy refuses this host: ask its operator, or name another one, or none, with --proxy"
+                }
+            },
             Self::Connect { reason, .. } if reason.contains(HANDSHAKE_EOF) => NO_TLS,
             Self::Connect { .. } => {
                 "the host may be down: try again later, and look at firewalls and --proxy"

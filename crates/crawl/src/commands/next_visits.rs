@@ -1,5 +1,6 @@
 //! Next visits of the pages that a state knows.
 
+use crate::words::counted;
 use crawl_engine::{
     config::{Config, RecrawlMode, SiteSection},
     exit::Failure,
@@ -92,7 +93,7 @@ impl DueTimes {
     fn in_words(&self, until: impl Fn(&str) -> String) -> String {
         let Self { now, day, week, later, resting, .. } = self;
         let mut out =
-            format!("{now} URLs are due now, {day} within a day, {week} within a week, {later} later");
+            format!("{} due now, {day} within a day, {week} within a week, {later} later", are_due(*now));
         if *resting > 0 {
             let _ = write!(out, ", {resting} rest");
         }
@@ -101,6 +102,11 @@ impl DueTimes {
         }
         out
     }
+}
+
+/// The number of URLs that are due, with its verb.
+fn are_due(number: u64) -> String {
+    format!("{} {}", counted(number, "URL"), if number == 1 { "is" } else { "are" })
 }
 
 impl SiteVisits {

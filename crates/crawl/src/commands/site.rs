@@ -4,7 +4,7 @@ mod html;
 mod source;
 
 use super::{rules, write_json, write_text};
-use crate::cli::SiteArgs;
+use crate::{cli::SiteArgs, words::counted};
 use crawl_engine::exit::{Exit, Failure};
 use crawl_extract::{CountedBlock, Options, PageExtractor, PageOutline, SiteArea, SiteEvidence};
 use crawl_model::HostKey;
@@ -150,7 +150,12 @@ impl TemplateView {
 }
 
 fn in_words(site: &SiteView) -> String {
-    let mut out = format!("{}: {} pages, {} templates\n", site.host, site.pages, site.templates.len());
+    let mut out = format!(
+        "{}: {}, {}\n",
+        site.host,
+        counted(site.pages, "page"),
+        counted(site.templates.len() as u64, "template")
+    );
     let _ =
         writeln!(out, "  {:>6} {:>7} {:>6} {:>6}  content stands in", "pages", "words", "taken", "missed");
     for view in site.templates.iter().take(TEMPLATES) {

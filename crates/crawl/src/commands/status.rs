@@ -1,7 +1,11 @@
 //! `crawl status`: shows the state of a crawl. It takes no lock and writes nothing.
 
 use super::{next_visits::NextVisits, write_json, write_text};
-use crate::{cli::StatusArgs, words::counted};
+use crate::{
+    cli::StatusArgs,
+    report::{Changes, Report},
+    words::counted,
+};
 use crawl_dedup::Release;
 use crawl_engine::{
     config::{self, Config, DedupSection},
@@ -44,6 +48,12 @@ struct Status {
     frontier: FrontierCounts,
     /// Records that the round has written: those of new, changed and gone pages, and with `--emit all` of unchanged ones.
     records_written: u64,
+    /// Changes in the round by the reports of its runs; none if those lack a run.
+    #[serde(skip)]
+    changes: Option<Changes>,
+    /// The round has refused URLs of a trap, which the store counts as failed.
+    #[serde(skip)]
+    has_traps: bool,
     /// Those with most URLs first.
     hosts: Vec<HostStatus>,
     /// Hosts with URLs that have not ended, shown or not.
@@ -160,7 +170,22 @@ impl Status {
         let is_earlier = state::is_log_of_earlier_round(&*store, dir)?;
         let last_errors =
             if is_earlier { Vec::new() } else { last_lines(&dir.join(state::ERROR_LOG), args.errors) };
-        Ok(Self { running, last_errors, ..Self::of(&*store, dir, args, settings)? })
+        let status = Self::of(&*store, dir, args, settings)?;
+        let report = Report::read(dir).ok();
+        let changes = report.as_ref().and_then(|report| status.changes_in(report));
+        let is_trap = |line: &Value| line["kind"].as_str().is_some_and(|kind| kind.starts_with("trap_"));
+        let has_traps = report.is_some_and(|report| report.has_traps(status.round));
+        let has_traps = has_traps || last_errors.iter().any(is_trap);
+        Ok(Self { running, last_errors, changes, has_traps, ..status })
+    }
+
+    /// The changes of a later round. Runs without a report, such as killed ones, leave records that no report counts.
+    fn changes_in(&self, report: &Report) -> Option<Changes> {
+        let changes = report.changes_of(self.round);
+        let Changes { new, changed, unchanged, gone } = changes;
+        let written = new + changed + gone;
+        let is_whole = [written, written + unchanged].contains(&self.records_written);
+        (is_whole && changed + unchanged + gone > 0).then_some(changes)
     }
 
     /// The status without the parts that come from a directory.
@@ -190,6 +215,8 @@ impl Status {
             next_visits,
             frontier,
             records_written: state::records_of_round(store)?,
+            changes: None,
+            has_traps: false,
             hosts: hosts
                 .into_iter()
                 .map(|places| HostStatus::of(store, places, settings))
@@ -205,11 +232,25 @@ impl Status {
         })
     }
 
+    /// Adds the numbers of URLs that have ended in the round.
+    fn write_round(&self, out: &mut String) {
+        let FrontierCounts { failed, skipped, redirected, .. } = &self.frontier;
+        let traps = if self.has_traps { " (traps included)" } else { "" };
+        let changes = self.changes.map_or_else(String::new, |Changes { new, changed, gone, .. }| {
+            format!(" ({new} new, {changed} changed, {gone} gone)")
+        });
+        let _ = writeln!(
+            out,
+            "  round {}: {}{changes}, {} failed{traps}, {skipped} skipped, {redirected} redirected",
+            self.round,
+            counted(self.records_written, "record"),
+            counted(*failed, "URL"),
+        );
+    }
+
     fn in_words(&self, dedup: &DedupSection, shown: usize) -> String {
         let mut out = String::new();
-        let FrontierCounts { pending, leased, held, failed, skipped, redirected, unchanged, gone, .. } =
-            &self.frontier;
-        let records = self.records_written;
+        let FrontierCounts { pending, leased, held, unchanged, gone, .. } = &self.frontier;
         let live = self.workers.iter().filter(|worker| worker.lease_ms > 0).count();
         let how = match (&self.running, self.finished, self.round) {
             _ if live > 0 => format!("running: {live} workers"),
@@ -219,13 +260,7 @@ impl Status {
             (None, false, round) => format!("round {round} is unfinished; the same command continues"),
         };
         let _ = writeln!(out, "{}\n  {how}", self.state_dir.display());
-        let _ = writeln!(
-            out,
-            "  round {}: {}, {} failed, {skipped} skipped, {redirected} redirected",
-            self.round,
-            counted(records, "record"),
-            counted(*failed, "URL"),
-        );
+        self.write_round(&mut out);
         if unchanged + gone > 0 {
             let among = if *gone > 0 { " (the records name them)" } else { "" };
             let _ = writeln!(out, "  pages of earlier rounds: {unchanged} unchanged, {gone} gone{among}");

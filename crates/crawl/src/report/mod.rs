@@ -67,6 +67,9 @@ pub struct Report {
     /// The first pages that are new, changed and gone.
     #[serde(default)]
     changed_pages: BTreeMap<String, Vec<String>>,
+    /// The first pages without a record that are no failures, by kind.
+    #[serde(default)]
+    left_out: BTreeMap<String, Vec<String>>,
     /// Failures by kind, with the first few of each.
     failures: Vec<Failures>,
     /// Upper bounds in milliseconds, with the responses that took no longer.
@@ -103,11 +106,15 @@ struct Totals {
 
 /// Changes of pages since earlier rounds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Changes {
-    new: u64,
-    changed: u64,
-    unchanged: u64,
-    gone: u64,
+pub struct Changes {
+    /// Pages that no earlier round had.
+    pub new: u64,
+    /// Pages with another text.
+    pub changed: u64,
+    /// Pages without a change.
+    pub unchanged: u64,
+    /// Pages that no longer exist.
+    pub gone: u64,
 }
 
 /// Failures of one kind.
@@ -163,6 +170,7 @@ impl Report {
             kinds: stats.kinds().into_iter().map(counted).collect(),
             not_rendered: stats.not_rendered().into_iter().map(counted).collect(),
             changed_pages: stats.changed_pages().into_iter().map(|(c, urls)| (c.to_owned(), urls)).collect(),
+            left_out: stats.left_out().into_iter().map(|(kind, urls)| (kind.to_owned(), urls)).collect(),
             failures: failures(context),
             latency: stats.latency().cumulative().collect(),
             hosts: hosts(stats),
@@ -170,6 +178,24 @@ impl Report {
             samples: samples.until_now(stats),
             before: Self::read(dir).map_or_else(|_| Vec::new(), Self::into_history),
         }
+    }
+
+    /// Returns true if the last run of a round has refused URLs of a trap.
+    #[must_use]
+    pub fn has_traps(&self, round: u32) -> bool {
+        self.totals.round == round && self.kinds.keys().any(|kind| kind.starts_with("trap_"))
+    }
+
+    /// The changes in all runs of a round, as far as each has left a report.
+    #[must_use]
+    pub fn changes_of(&self, round: u32) -> Changes {
+        let runs = self.before.iter().chain([&self.totals]).filter(|run| run.round == round);
+        runs.map(|run| run.changes).fold(Changes::default(), |sum, run| Changes {
+            new: sum.new + run.new,
+            changed: sum.changed + run.changed,
+            unchanged: sum.unchanged + run.unchanged,
+            gone: sum.gone + run.gone,
+        })
     }
 
     /// Returns the runs of the next report's history: those before this one, and this one.

@@ -4,6 +4,7 @@ use super::{Answer, Visit};
 use crate::{
     failed_page::failed_page,
     finished::{Finished, seed_of},
+    hints,
     links::new_url,
     site_settings::ClaimRefusal,
     soft404,
@@ -140,6 +141,7 @@ impl Visit<'_> {
             kind,
             history: self.history(status),
             seed: seed_of(&self.request).filter(|_| !SEED_MOVED_KINDS.contains(&kind)),
+            left_out: hints::left_out(kind).map(|_| self.request.url.as_str().into()),
         })
     }
 
@@ -164,6 +166,7 @@ impl Visit<'_> {
             kind: "excluded",
             history: Box::default(),
             seed: seed_of(&self.request),
+            left_out: None,
         })
     }
 

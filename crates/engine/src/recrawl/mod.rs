@@ -21,6 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Recrawl {
     /// True in a round over known URLs; other rounds use nothing of this struct.
     pub on: bool,
+    /// True if pages of earlier rounds are known, so that changes mean something.
+    pub knows_pages: bool,
     /// True if this process began the round, so that its counts of unchanged pages are complete.
     pub whole: bool,
     /// True if unchanged pages are written with their text too.
@@ -52,6 +54,7 @@ impl Recrawl {
         let policy = Policy::new(&config.recrawl, rules, depth);
         Self {
             on,
+            knows_pages: on,
             whole: false,
             writes_all: false,
             writes_missing: config.output.emit != Emit::Changes,

@@ -28,7 +28,8 @@ fn lease(store: &dyn Store, deadline_ms: i64) -> LeaseRef {
 }
 
 fn end(lease: LeaseRef) -> Finished {
-    Finished::Other { lease, outcome: Outcome::Skipped, kind: "test", history: Box::default(), seed: None }
+    let (outcome, history) = (Outcome::Skipped, Box::default());
+    Finished::Other { lease, outcome, kind: "test", history, seed: None, left_out: None }
 }
 
 fn context(store: Arc<dyn Store>) -> Arc<Context> {

@@ -25,6 +25,8 @@ pub(crate) struct BatchCounts {
     pub(crate) pages: Vec<PageFigures>,
     /// URLs without a record, by kind.
     pub(crate) kinds: BTreeMap<&'static str, u64>,
+    /// URLs of pages that were left out on purpose, each with its kind.
+    pub(crate) left_out: Vec<(&'static str, Box<str>)>,
     /// URLs that failed.
     pub(crate) failures: Vec<FailedPage>,
     /// Seeds without a record, with the kind that they are counted by.
@@ -98,6 +100,11 @@ impl PageFigures {
     }
 }
 
+/// Returns true for a URL that was refused as part of a trap.
+fn is_trap(failed: &FailedPage) -> bool {
+    failed.lease.is_none() || failed.kind.starts_with("trap_")
+}
+
 impl Stats {
     /// Counts a batch that was settled.
     pub(crate) fn settled(&self, batch: BatchCounts) {
@@ -116,7 +123,10 @@ impl Stats {
         for failed in &batch.failures {
             self.note_failure(failed);
         }
-        self.trapped.add(batch.failures.iter().filter(|failed| failed.lease.is_none()).count() as u64);
+        for (kind, url) in batch.left_out {
+            self.note_left_out(kind, url);
+        }
+        self.trapped.add(batch.failures.iter().filter(|failed| is_trap(failed)).count() as u64);
         for (url, kind) in batch.seeds {
             self.note_seed(url, kind);
         }
