@@ -1,6 +1,7 @@
 //! Tests of the Markdown contract (docs/markdown.md) by a CommonMark library: random trees are written as
 //! HTML, rendered to Markdown, and parsed again. Text, blocks and marks must be those of the tree.
 
+mod lines;
 mod tree;
 
 use super::{Style, join, pieces};

@@ -63,6 +63,8 @@ struct Walk<'a> {
     /// Element that is treated as an open `pre`.
     code_block: Option<u32>,
     /// Elements in it that number its lines.
+    /// A block within it has ended, whose line ends before further text.
+    code_line_ended: bool,
     line_numbers: FxHashSet<u32>,
     link_end: u32,
     /// The open heading, and the element of its last text.
@@ -97,6 +99,7 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         pre_end: 0,
         code_block: None,
         line_numbers: FxHashSet::default(),
+        code_line_ended: false,
         link_end: 0,
         heading: None,
         term: None,
@@ -185,6 +188,7 @@ impl Walk<'_> {
         if id < self.pre_end {
             let plain = !self.style.markdown;
             self.inline.text.extend(text.chars().filter(|c| plain || !is_invisible(*c)));
+            self.end_code_line(text);
             self.inline.chars += text.chars().count() as u32;
             return;
         }
@@ -202,10 +206,7 @@ impl Walk<'_> {
         let dom = &self.page.dom;
         let tag = dom.tag(id);
         if id < self.pre_end {
-            if tag == Tag::Br || self.is_code_line(id, tag) && !self.inline.text.ends_with('\n') {
-                self.inline.text.push('\n');
-            }
-            return;
+            return self.enter_within_code(id, tag);
         }
         if self.enter_code_block(id, tag) {
             return;
@@ -315,6 +316,7 @@ impl Walk<'_> {
             });
         }
     }
+            self.code_line_ended |= tag.is_block() && !matches!(tag, Tag::Td | Tag::Th);
 
     fn leave(&mut self, id: u32) {
         let tag = self.page.dom.tag(id);
@@ -330,6 +332,8 @@ impl Walk<'_> {
             Tag::Rt => self.leave_reading(id),
             Tag::Td | Tag::Th | Tag::Tr | Tag::Table | Tag::Caption if self.table.is_some() => {
                 self.leave_cell(id, tag);
+            // Text behind a block of a cell is another line.
+            _ if self.table.is_some() && tag.is_block() => self.inline.space(),
             }
             Tag::Span | Tag::Font => {
                 // A style may set two marks.

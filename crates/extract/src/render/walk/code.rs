@@ -33,14 +33,31 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns true for an element of code that is shown as its own line, by its tag or a highlighter's
-    /// class.
-    pub(super) fn is_code_line(&self, id: u32, tag: Tag) -> bool {
-        if self.inline.text.is_empty() {
-            return false;
+    /// Begins the line of an element within code that is shown as its own line, by its tag or a highlighter's
+    /// class. A tab separates the cells of a table.
+    pub(super) fn enter_within_code(&mut self, id: u32, tag: Tag) {
+        let is_cell = matches!(tag, Tag::Td | Tag::Th);
+        let is_line = || {
+            !is_cell && (tag.is_block() || has_class(self.page, id, &self.page.rules.extraction.code_lines))
+        };
+        let text = &self.inline.text;
+        if tag == Tag::Br || !text.is_empty() && !text.ends_with('\n') && is_line() {
+            self.inline.text.push('\n');
+        } else if is_cell && !text.is_empty() && !text.ends_with(['\n', '\t', ' ']) {
+            self.inline.text.push('\t');
         }
-        let lines = &self.page.rules.extraction.code_lines;
-        matches!(tag, Tag::Div | Tag::P | Tag::Li | Tag::Tr) || has_class(self.page, id, lines)
+    }
+
+    /// Ends the line of a block within code before the text behind the block.
+    pub(super) fn end_code_line(&mut self, text: &str) {
+        let ended = std::mem::take(&mut self.code_line_ended);
+        if ended
+            && !self.inline.text.is_empty()
+            && !self.inline.text.ends_with('\n')
+            && !text.starts_with('\n')
+        {
+            self.inline.text.push('\n');
+        }
     }
 
     /// Returns true for an element beside or within code that holds no code: line numbers, or a button.
@@ -116,6 +133,7 @@ impl Walk<'_> {
 
     pub(super) fn leave_pre(&mut self, id: u32) {
         self.pre_end = 0;
+        self.code_line_ended = false;
         let mut text = self.inline.text.trim_matches('\n').trim_end().to_owned();
         if self.code_block.take().is_some() {
             text = without_indent(&text);

@@ -1,0 +1,35 @@
+//! Tests of words and lines that only blocks, styles or positions separate.
+
+use super::*;
+use crate::options::Format;
+
+/// Plain text of a whole HTML fragment.
+fn text_of_page(body: &str) -> String {
+    let budget = Budget::unlimited();
+    let parsed = dom::parse(&format!("<!doctype html><body>{body}</body>"), &Limits::default());
+    let page = Page::new(parsed.dom, &RULES, None, &budget);
+    let selection = Selection::new(&page, vec![page.body], vec![false; page.dom.len() as usize]);
+    let options = Options::default().with_format(Format::Text);
+    join(&pieces(&page, &selection, Style::of(&options)).0, &[])
+}
+
+#[test]
+fn text_behind_a_block_is_no_part_of_its_last_word() {
+    let rows = |cell: &str| format!("<table><tr><th>h<th>i<tr><td>{cell}<td>x</table>");
+    for (cell, want) in [
+        ("<div>alpha</div>beta", "alpha beta"),
+        ("<p>one</p>two<ul><li>three<li>four</ul>five", "one two three four five"),
+    ] {
+        assert_markdown(&rows(cell), &format!("| h | i |\n| --- | --- |\n| {want} | x |"));
+        assert_eq!(text_of_page(&rows(cell)), format!("h\ti\n{want}\tx"));
+    }
+    for (code, want) in [
+        ("<div>one</div>two", "one\ntwo"),
+        ("<div>one</div>\n<div>two</div>\nthree", "one\ntwo\nthree"),
+        ("one<h3>two</h3>three <i>3</i>", "one\ntwo\nthree 3"),
+        ("<table><tr><td>a<td>b<tr><td>c<td>d</table>e", "a\tb\nc\td\ne"),
+    ] {
+        assert_markdown(&format!("<pre>{code}</pre>"), &format!("```\n{want}\n```"));
+        assert_eq!(text_of_page(&format!("<pre>{code}</pre>")), want);
+    }
+}
