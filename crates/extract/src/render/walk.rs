@@ -18,7 +18,7 @@ mod sidenotes;
 mod styled;
 
 use super::{
-    Gap, Kind, Piece, RULE, Style,
+    Gap, Kind, Piece, Style,
     inline::{Inline, Mark, is_invisible},
     table::{self, Table},
 };
@@ -282,19 +282,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Writes a thematic break; plain text has none.
-    fn rule(&mut self) {
-        self.request_gap(self.block_gap(Tag::Hr));
-        let repeated = self.pieces.last().is_none_or(|last| last.text == RULE);
-        if self.style.markdown && !repeated && self.table.is_none() {
-            // Hyphens after an item's mark would form a rule with it.
-            let in_item = self.prefixes.iter().any(|prefix| prefix.first != "> ");
-            self.put(Kind::Paragraph, if in_item { "***" } else { RULE }.to_owned());
-            self.request_gap(Gap::Blank);
-        }
-    }
-
-    fn block_gap(&self, tag: Tag) -> Gap {
+    pub(super) fn block_gap(&self, tag: Tag) -> Gap {
         // The first block of an item is on the item's line.
         let first = self.prefixes.last().is_some_and(|prefix| !prefix.used);
         if first || tag == Tag::Li { Gap::Line } else { Gap::Blank }
@@ -357,8 +345,10 @@ impl Walk<'_> {
         self.flush(kind);
         self.heading = self.heading.filter(|open| *open != id);
         self.term = self.term.filter(|open| *open != id);
-        if tag == Tag::Dd {
-            self.definitions = self.definitions.saturating_sub(1);
+        match tag {
+            Tag::Dd => self.definitions = self.definitions.saturating_sub(1),
+            Tag::Li => self.leave_item(),
+            _ => {}
         }
         if !self.leave_list(id) {
             let inside = matches!(tag, Tag::Li | Tag::Dt | Tag::Dd | Tag::Tr | Tag::Td | Tag::Th);

@@ -33,3 +33,18 @@ fn text_behind_a_block_is_no_part_of_its_last_word() {
         assert_eq!(text_of_page(&format!("<pre>{code}</pre>")), want);
     }
 }
+
+#[test]
+fn numbers_behind_text_between_items_begin_a_list() {
+    assert_markdown("<ol><li>a<p>b</p></li><p>Note</p><li>c<li>d</ol>", "1. a\n\n   b\n\nNote\n\n2. c\n3. d");
+    assert_markdown("<ul><li>a</ul><ul><li><hr>b</ul>", "- a\n\n* ___\n\n  b");
+}
+
+#[test]
+fn list_directly_within_a_list_belongs_to_the_item_before_it() {
+    assert_markdown(
+        "<ol><li>a</li><li>b</li><ol><li>c</li><ul><li>d</li></ul></ol><li>e</li></ol>",
+        "1. a\n2. b\n   1. c\n      - d\n3. e",
+    );
+    assert_markdown("<ul><ul><li>a</li></ul><li>b</li></ul>", "- a\n- b");
+}

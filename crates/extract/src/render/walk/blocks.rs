@@ -2,14 +2,35 @@
 
 use super::{
     super::{
+        RULE,
         inline::is_blank,
         markdown::{self, BlockContext},
     },
     Gap, Kind, Piece, Walk,
 };
-use crate::options::LinkStyle;
+use crate::{dom::Tag, options::LinkStyle};
 
 impl Walk<'_> {
+    /// Writes a thematic break; plain text has none.
+    pub(super) fn rule(&mut self) {
+        self.request_gap(self.block_gap(Tag::Hr));
+        let repeated = self.pieces.last().is_none_or(|last| last.text == RULE);
+        if self.style.markdown && !repeated && self.table.is_none() {
+            // Hyphens or stars after the same mark of an item would form a rule with it.
+            let has_mark = |mark: &str| self.prefixes.iter().any(|prefix| prefix.first == mark);
+            let in_item = self.prefixes.iter().any(|prefix| prefix.first != "> ");
+            let rule = if has_mark("* ") {
+                "___"
+            } else if in_item {
+                "***"
+            } else {
+                RULE
+            };
+            self.put(Kind::Paragraph, rule.to_owned());
+            self.request_gap(Gap::Blank);
+        }
+    }
+
     /// Ends the current block.
     pub(super) fn flush(&mut self, kind: Kind) {
         if self.table.is_some() {

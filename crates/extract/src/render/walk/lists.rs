@@ -21,6 +21,10 @@ pub(super) struct List {
     begun: bool,
     /// Pieces in front of the list.
     pieces: usize,
+    /// Pieces up to the end of its last item.
+    item_end: usize,
+    /// Width of the mark of its last item.
+    indent: usize,
 }
 
 impl Walk<'_> {
@@ -42,8 +46,22 @@ impl Walk<'_> {
             pieces == self.pieces.len() && depth == self.lists.len() && mark == usual
         });
         let mark = if follows { other } else { usual };
-        self.lists.push(List { id, next, mark, begun: false, pieces: self.pieces.len() });
+        self.continue_item(id);
+        let pieces = self.pieces.len();
+        self.lists.push(List { id, next, mark, begun: false, pieces, item_end: 0, indent: 0 });
         self.request_gap(gap);
+    }
+
+    /// Indents a list directly within a list, as browsers do. It belongs to the item before it.
+    fn continue_item(&mut self, id: u32) {
+        let Some(list) = self.lists.last() else { return };
+        if list.id == self.page.dom.parent(id) && list.item_end > 0 {
+            let indent = " ".repeat(list.indent);
+            self.prefix(id, indent.clone(), indent);
+            if let Some(prefix) = self.prefixes.last_mut().filter(|prefix| prefix.owner == id) {
+                prefix.used = true;
+            }
+        }
     }
 
     pub(super) fn enter_item(&mut self, id: u32) {
@@ -54,9 +72,10 @@ impl Walk<'_> {
         let mut marker = Cow::Borrowed("- ");
         if let Some(list) = self.lists.last_mut() {
             // Items follow each other directly, however many blocks the last one had. The first item gets the
-            // gap of the list.
+            // gap of the list. A number above 1 would continue a paragraph that is in no item.
             if std::mem::replace(&mut list.begun, true) && list.pieces < self.pieces.len() {
-                self.gap = Gap::Line;
+                let apart = self.style.markdown && list.item_end < self.pieces.len();
+                self.gap = if apart { Gap::Blank } else { Gap::Line };
             }
             if list.mark == '*' {
                 marker = "* ".into();
@@ -75,11 +94,21 @@ impl Walk<'_> {
                 *number = (*number + 1).min(MAX_NUMBER - 1);
             }
         }
+        if let Some(list) = self.lists.last_mut() {
+            list.indent = marker.len();
+        }
         let rest = match marker {
             Cow::Borrowed(_) => Cow::Borrowed("  "),
             Cow::Owned(ref number) => " ".repeat(number.len()).into(),
         };
         self.prefix(id, marker, rest);
+    }
+
+    /// Ends an item, or a list directly within a list.
+    pub(super) fn leave_item(&mut self) {
+        if let Some(list) = self.lists.last_mut() {
+            list.item_end = self.pieces.len();
+        }
     }
 
     /// Ends a list; returns false for an element that is no open list.
@@ -90,6 +119,7 @@ impl Walk<'_> {
         if let Some(list) = self.lists.pop().filter(|list| list.begun) {
             self.last_list = Some((self.pieces.len(), self.lists.len(), list.mark));
         }
+        self.leave_item();
         let gap = if self.lists.is_empty() { Gap::Blank } else { Gap::Line };
         self.request_gap(gap);
         true
