@@ -127,10 +127,22 @@ fn unmarked(text: &str, place: BlockContext) -> String {
 fn clipped<'a>(text: &str, parts: Vec<Part<'a>>, range: &Range<usize>) -> Vec<Part<'a>> {
     let inside = parts.into_iter().filter_map(|part| {
         let inside = part.range.start.max(range.start)..part.range.end.min(range.end);
-        let range = if *part.mark == Mark::Raw { inside } else { trimmed(text, inside)? };
+        let range = match part.mark {
+            Mark::Raw => inside,
+            mark if is_emphasis(mark) => trimmed_of_spaces(text, inside)?,
+            _ => trimmed(text, inside)?,
+        };
         (range.start < range.end).then_some(Part { range, ..part })
     });
     inside.collect()
+}
+
+/// A range without whitespace of any script at its ends, next to which marks of emphasis are not recognised.
+fn trimmed_of_spaces(text: &str, range: Range<usize>) -> Option<Range<usize>> {
+    let inner = text.get(range.clone())?;
+    let start = range.start + inner.len() - inner.trim_start().len();
+    let end = range.start + inner.trim_end().len();
+    (start < end).then_some(start..end)
 }
 
 const fn is_emphasis(mark: &Mark) -> bool {

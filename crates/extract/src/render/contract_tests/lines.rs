@@ -35,6 +35,12 @@ fn text_behind_a_block_is_no_part_of_its_last_word() {
 }
 
 #[test]
+fn emphasis_begins_and_ends_at_words_of_any_script() {
+    assert_markdown("a<b>\u{3000}漢字\u{3000}</b>b", "a\u{3000}**漢字**\u{3000}b");
+    assert_markdown("<p><b>\u{3000}\u{3000}漢字</b></p><p>x<i>\u{2003}</i>y", "**漢字**\n\nx\u{2003}y");
+}
+
+#[test]
 fn numbers_behind_text_between_items_begin_a_list() {
     assert_markdown("<ol><li>a<p>b</p></li><p>Note</p><li>c<li>d</ol>", "1. a\n\n   b\n\nNote\n\n2. c\n3. d");
     assert_markdown("<ul><li>a</ul><ul><li><hr>b</ul>", "- a\n\n* ___\n\n  b");

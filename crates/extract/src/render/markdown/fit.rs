@@ -1,6 +1,6 @@
 //! Marks that Markdown cannot nest, or would not recognise at their position.
 
-use super::{Part, is_emphasis, sort, trimmed};
+use super::{Part, is_emphasis, sort, trimmed, trimmed_of_spaces};
 use crate::render::inline::Mark;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
@@ -156,7 +156,7 @@ pub(super) fn fit(text: &str, parts: &mut Vec<Part<'_>>, all: &Range<usize>) -> 
                 None => part.range = start..start,
             }
         } else {
-            part.range = trimmed(text, start..end.max(start)).unwrap_or(start..start);
+            part.range = trimmed_of_spaces(text, start..end.max(start)).unwrap_or(start..start);
         }
     }
     parts.retain(|part| part.range.start < part.range.end);
