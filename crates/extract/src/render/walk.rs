@@ -212,6 +212,10 @@ impl Walk<'_> {
             return;
         }
         match tag {
+        if self.is_line_by_style(id, tag) {
+            self.inline.newline(false);
+        }
+        self.enter_fraction(id, tag);
             Tag::Br if self.table.is_some() => self.inline.newline(false),
             Tag::Br => self.inline.newline(self.style.markdown),
             Tag::A => {
@@ -335,6 +339,10 @@ impl Walk<'_> {
             _ => {}
         }
     }
+        self.leave_fraction(id, tag);
+        if self.is_line_by_style(id, tag) {
+            self.inline.newline(false);
+        }
 
     fn leave_block(&mut self, id: u32, tag: Tag) {
         let kind = match (tag.heading_level(), tag) {

@@ -35,6 +35,25 @@ fn text_behind_a_block_is_no_part_of_its_last_word() {
 }
 
 #[test]
+fn inline_elements_that_a_style_shows_as_blocks_have_lines() {
+    let html = "<p>a <span style='display:block'>alpha</span><b style='color:red; display: FLEX'>beta</b>c\
+        <i style='display:inline-block'>d</i></p>";
+    assert_markdown(html, "a  \nalpha  \n**beta**  \nc*d*");
+    assert_eq!(text_of_page(html), "a\nalpha\nbeta\ncd");
+    for (html, want) in [
+        ("<p><span style='display:block; float:left; font-size:3em'>T</span>he harbour", "The harbour"),
+        ("<h2><span style=display:block>One</span>Two</h2>", "## One Two"),
+        (
+            "<table><tr><th>a<th>b<tr><td><span style=display:block>1</span>2<td>3</table>",
+            "| a | b |\n| --- | --- |\n| 1 2 | 3 |",
+        ),
+        ("<ul><li><a href=/x style=display:block>One</a>Two</ul>", "- [One](https://quay.test/x)  \n  Two"),
+    ] {
+        assert_markdown(html, want);
+    }
+}
+
+#[test]
 fn emphasis_begins_and_ends_at_words_of_any_script() {
     assert_markdown("a<b>\u{3000}漢字\u{3000}</b>b", "a\u{3000}**漢字**\u{3000}b");
     assert_markdown("<p><b>\u{3000}\u{3000}漢字</b></p><p>x<i>\u{2003}</i>y", "**漢字**\n\nx\u{2003}y");

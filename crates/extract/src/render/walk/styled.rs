@@ -1,7 +1,7 @@
 //! Bold text and italics by style.
 
 use super::{super::inline::Mark, Walk};
-use crate::style;
+use crate::{dom::Tag, style};
 use html5ever::local_name;
 use std::ops::Range;
 
@@ -18,6 +18,23 @@ impl Walk<'_> {
         if is_italic(style) {
             self.inline.open(id, Some(Mark::Em));
         }
+    }
+
+    /// Returns true for an inline element that its style shows on lines of its own.
+    pub(super) fn is_line_by_style(&self, id: u32, tag: Tag) -> bool {
+        let is_text = matches!(
+            tag,
+            Tag::Span
+                | Tag::Font
+                | Tag::A
+                | Tag::B
+                | Tag::Strong
+                | Tag::Em
+                | Tag::I
+                | Tag::Small
+                | Tag::Label
+        );
+        is_text && self.page.dom.attr(id, &local_name!("style")).is_some_and(is_on_own_lines)
     }
 
     /// Returns true if the style of an element removes bold type, as editors do with the box around pasted
@@ -55,6 +72,21 @@ fn is_bold(style: &str) -> Option<bool> {
         Err(_) if ["normal", "lighter"].iter().any(|name| weight.eq_ignore_ascii_case(name)) => Some(false),
         Err(_) => None,
     }
+}
+
+/// Returns true for a style of a box with lines of its own (CSS Display 3, outer display type `block`). The text
+/// flows around a box that floats, such as an initial.
+fn is_on_own_lines(style: &str) -> bool {
+    const OWN: [&str; 6] = ["block", "flex", "grid", "table", "list-item", "flow-root"];
+    const OUT_OF_FLOW: [&str; 4] = ["left", "right", "absolute", "fixed"];
+    let is = |property: &str, values: &[&str]| {
+        style::value(style, property)
+            .is_some_and(|value| values.iter().any(|one| value.eq_ignore_ascii_case(one)))
+    };
+    style.contains("display")
+        && is("display", &OWN)
+        && !is("float", &OUT_OF_FLOW)
+        && !is("position", &OUT_OF_FLOW)
 }
 
 fn is_italic(style: &str) -> bool {
