@@ -113,6 +113,11 @@ impl Inline {
         }
     }
 
+    /// Removes spaces at the end.
+    pub(super) fn trim_end(&mut self) {
+        self.text.truncate(self.text.trim_end_matches(' ').len());
+    }
+
     /// Adds a line break within the block; a second one begins a paragraph if `paragraphs`.
     pub(super) fn newline(&mut self, paragraphs: bool) {
         let len = self.text.trim_end_matches(' ').len();

@@ -5,6 +5,7 @@ mod callouts;
 mod cells;
 mod code;
 mod code_table;
+mod fractions;
 mod labels;
 mod links;
 mod lists;
@@ -62,9 +63,9 @@ struct Walk<'a> {
     pre_end: u32,
     /// Element that is treated as an open `pre`.
     code_block: Option<u32>,
-    /// Elements in it that number its lines.
     /// A block within it has ended, whose line ends before further text.
     code_line_ended: bool,
+    /// Elements in it that number its lines.
     line_numbers: FxHashSet<u32>,
     link_end: u32,
     /// The open heading, and the element of its last text.
@@ -98,8 +99,8 @@ pub(crate) fn pieces(page: &Page<'_>, selection: &Selection, style: Style) -> (V
         gap: Gap::Line,
         pre_end: 0,
         code_block: None,
-        line_numbers: FxHashSet::default(),
         code_line_ended: false,
+        line_numbers: FxHashSet::default(),
         link_end: 0,
         heading: None,
         term: None,
@@ -187,8 +188,8 @@ impl Walk<'_> {
         self.inline.nodes.push(id);
         if id < self.pre_end {
             let plain = !self.style.markdown;
-            self.inline.text.extend(text.chars().filter(|c| plain || !is_invisible(*c)));
             self.end_code_line(text);
+            self.inline.text.extend(text.chars().filter(|c| plain || !is_invisible(*c)));
             self.inline.chars += text.chars().count() as u32;
             return;
         }
@@ -211,11 +212,11 @@ impl Walk<'_> {
         if self.enter_code_block(id, tag) {
             return;
         }
-        match tag {
         if self.is_line_by_style(id, tag) {
             self.inline.newline(false);
         }
         self.enter_fraction(id, tag);
+        match tag {
             Tag::Br if self.table.is_some() => self.inline.newline(false),
             Tag::Br => self.inline.newline(self.style.markdown),
             Tag::A => {
@@ -308,7 +309,6 @@ impl Walk<'_> {
             });
         }
     }
-            self.code_line_ended |= tag.is_block() && !matches!(tag, Tag::Td | Tag::Th);
 
     fn leave(&mut self, id: u32) {
         let tag = self.page.dom.tag(id);
@@ -316,6 +316,7 @@ impl Walk<'_> {
             return self.leave_pre(id);
         }
         if id < self.pre_end && (tag != Tag::Pre || self.code_block.is_some()) {
+            self.code_line_ended |= tag.is_block() && !matches!(tag, Tag::Td | Tag::Th);
             return;
         }
         match tag {
@@ -324,8 +325,6 @@ impl Walk<'_> {
             Tag::Rt => self.leave_reading(id),
             Tag::Td | Tag::Th | Tag::Tr | Tag::Table | Tag::Caption if self.table.is_some() => {
                 self.leave_cell(id, tag);
-            // Text behind a block of a cell is another line.
-            _ if self.table.is_some() && tag.is_block() => self.inline.space(),
             }
             Tag::Span | Tag::Font => {
                 // A style may set two marks.
@@ -333,16 +332,18 @@ impl Walk<'_> {
                 self.leave_mark(id);
             }
             _ if mark(tag).is_some() => self.leave_mark(id),
+            // Text behind a block of a cell is another line.
+            _ if self.table.is_some() && tag.is_block() => self.inline.space(),
             _ if self.table.is_some() => {}
             Tag::Pre => self.leave_pre(id),
             _ if tag.is_block() => self.leave_block(id, tag),
             _ => {}
         }
-    }
         self.leave_fraction(id, tag);
         if self.is_line_by_style(id, tag) {
             self.inline.newline(false);
         }
+    }
 
     fn leave_block(&mut self, id: u32, tag: Tag) {
         let kind = match (tag.heading_level(), tag) {

@@ -54,6 +54,19 @@ fn inline_elements_that_a_style_shows_as_blocks_have_lines() {
 }
 
 #[test]
+fn parts_of_fractions_are_apart_in_plain_text() {
+    for (html, want) in [
+        ("<math><mfrac><mn>1</mn> <mn>2</mn></mfrac></math> l", "1/2 l"),
+        ("1<sup>1</sup>⁄<sub>2</sub> cups, <sup>3</sup>/<sub>4</sub> l", "1 1⁄2 cups, 3/4 l"),
+        ("<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac></math>", "(a+b)/c"),
+        ("<math>(<mfrac linethickness=0><mi>n</mi><mi>k</mi></mfrac>)</math>", "(n k)"),
+        ("10<sup>6</sup> m, x<sup>2</sup>/2", "106 m, x2/2"),
+    ] {
+        assert_eq!(text_of_page(html), want);
+    }
+}
+
+#[test]
 fn emphasis_begins_and_ends_at_words_of_any_script() {
     assert_markdown("a<b>\u{3000}漢字\u{3000}</b>b", "a\u{3000}**漢字**\u{3000}b");
     assert_markdown("<p><b>\u{3000}\u{3000}漢字</b></p><p>x<i>\u{2003}</i>y", "**漢字**\n\nx\u{2003}y");
