@@ -1,13 +1,13 @@
 //! Notes with superscript numbers instead of links.
 
-use super::{Found, MAX_AROUND, MAX_BACKLINK_ANCESTORS, MAX_NODES, MAX_TRIES, marker_of};
+use super::{Found, MAX_AROUND, MAX_BACKLINK_ANCESTORS, MAX_NODES, marker_of};
 use crate::{
     dom::{Dom, Tag},
     page::Page,
     selection::Selection,
 };
 use html5ever::local_name;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Finds references without links: superscript numbers in the text, and paragraphs at its end that begin with
 /// the same numbers, from 1 on.
@@ -42,18 +42,18 @@ pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
         return Vec::new();
     }
     let Some(first) = bodies.first().map(|(id, _)| *id) else { return Vec::new() };
-    let references = raised.iter().filter(|(id, marker)| {
-        let body = bodies.iter().find(|(_, own)| *own == marker);
-        body.is_some_and(|(body, _)| *id < *body) || *id < first
-    });
-    let found: Vec<Found> = references
+    // Each number has one note, since the notes are in order.
+    let notes: FxHashMap<&str, u32> = bodies.iter().map(|(body, own)| (own.as_str(), *body)).collect();
+    let found: Vec<Found> = raised
+        .iter()
         .filter_map(|(id, marker)| {
-            let (body, _) = bodies.iter().find(|(_, own)| *own == marker)?;
+            let body = notes.get(marker.as_str()).filter(|body| *id < **body || *id < first)?;
             Some(Found { reference: *id, body: *body, label: None, marker: marker.clone() })
         })
         .collect();
     // Each note has a reference, and exponents of units are not all notes.
-    let all = bodies.iter().all(|(body, _)| found.iter().any(|one| one.body == *body));
+    let noted: FxHashSet<u32> = found.iter().map(|one| one.body).collect();
+    let all = bodies.iter().all(|(body, _)| noted.contains(body));
     if all { found } else { Vec::new() }
 }
 
@@ -80,20 +80,14 @@ fn bold_bodies<'a>(
         .collect()
 }
 
-/// Number of an item in a numbered list.
-fn list_number(dom: &Dom, item: u32) -> Option<usize> {
+/// Number of an item in a numbered list, behind `before` others.
+fn list_number(dom: &Dom, item: u32, before: usize) -> Option<usize> {
     let list = dom.parent(item);
     if dom.tag(list) != Tag::Ol {
         return None;
     }
     let start: usize =
         dom.attr(list, &local_name!("start")).map_or(Some(1), |start| start.trim().parse().ok())?;
-    let before = dom
-        .children(list)
-        .take(MAX_TRIES)
-        .take_while(|node| *node < item)
-        .filter(|node| dom.tag(*node) == Tag::Li);
-    let before = before.count();
     start.checked_add(before)
 }
 
@@ -105,13 +99,19 @@ fn named_bodies<'a>(page: &Page<'_>, raised: &'a [(u32, String)]) -> Vec<(u32, &
     let names = &page.rules.extraction.markdown.notes;
     let markers: FxHashMap<&str, &String> =
         raised.iter().map(|(_, marker)| (marker.as_str(), marker)).collect();
-    let items = (*first..dom.len())
-        .filter(|id| dom.tag(*id) == Tag::Li && dom.end(*id) - *id <= MAX_NODES && page.is_visible(*id));
-    items
-        .filter_map(|id| {
+    // Items of each list so far.
+    let mut items: FxHashMap<u32, usize> = FxHashMap::default();
+    let numbered = dom.find_all(0..dom.len(), Tag::Li).map(|id| {
+        let count = items.entry(dom.parent(id)).or_default();
+        *count += 1;
+        (id, *count - 1)
+    });
+    numbered
+        .filter(|(id, _)| *id >= *first && dom.end(*id) - *id <= MAX_NODES && page.is_visible(*id))
+        .filter_map(|(id, before)| {
             let aside = dom.ancestors(id).take(MAX_BACKLINK_ANCESTORS).any(|up| dom.tag(up) == Tag::Aside);
             let Some(own) = dom.attr(id, &local_name!("id")).filter(|_| !aside) else {
-                let number = aside.then(|| list_number(dom, id))??;
+                let number = aside.then(|| list_number(dom, id, before))??;
                 return markers.get(number.to_string().as_str()).map(|marker| (id, *marker));
             };
             let number = own.trim_start_matches(|c: char| !c.is_ascii_digit());
