@@ -4,7 +4,10 @@
 //! Extraction does the same with the page's tree. Site cleaning then removes blocks, which may leave only
 //! links between two of them; here only the Markdown is available.
 
+mod begins;
+
 use crate::{rules::LastPass, text, words};
+use begins::{behind_item, behind_items, marks};
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
@@ -72,7 +75,9 @@ fn read<'a>(text: &'a str, rules: &LastPass) -> Vec<Line<'a>> {
         .map(|text| {
             let start = text.trim_start();
             let before = fence;
-            fence = match (before, marks(start)) {
+            // The first block of a list item may be code.
+            let own = if before.is_none() { behind_items(start) } else { start };
+            fence = match (before, marks(own)) {
                 (None, Some((marks, behind))) if !behind.contains('`') => Some(marks),
                 (Some(open), Some((marks, behind))) if marks.starts_with(open) && behind.is_empty() => None,
                 _ => before,
@@ -95,25 +100,13 @@ fn read<'a>(text: &'a str, rules: &LastPass) -> Vec<Line<'a>> {
         .collect()
 }
 
-/// Marks of a code fence, and the text after them. A fence ends at no fewer marks than it began with
-/// (CommonMark §4.5), so that code may contain fences.
-fn marks(line: &str) -> Option<(&str, &str)> {
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let behind = line.trim_start_matches(mark);
-    let marks = &line[..line.len() - behind.len()];
-    (marks.len() >= 3).then(|| (marks, behind.trim()))
-}
-
 fn kind(line: &str) -> Kind {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     if line.is_empty() {
         Kind::Blank
     } else if (1..=6).contains(&level) && line[level..].starts_with(' ') {
         Kind::Heading(level)
-    } else if ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
-        || digits > 0 && line[digits..].starts_with(". ")
-    {
+    } else if behind_item(line).is_some() {
         Kind::Item
     } else if line.starts_with(['|', '>', ':']) || line.starts_with("[^") && line.contains("]: ") {
         Kind::Other

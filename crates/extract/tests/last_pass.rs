@@ -67,6 +67,9 @@ fn bare_links_and_their_headings_are_removed() {
         "{PROSE}\n\n## More\n\n[All ferries](https://h.example/all)\n\n## Fares\n\n{PROSE}\n\n## See also\n\n[Map](/m) | [Ports](/p)"
     );
     assert_eq!(last_pass(&text), format!("{PROSE}\n\n## Fares\n\n{PROSE}"));
+    // Code in a list item ends where its fence does.
+    let text = format!("{PROSE}\n\n- ```\n  a\n  ```\n\n{PROSE}\n\n[All ferries](/all)\n\n{PROSE}");
+    assert_eq!(last_pass(&text), text.replace("[All ferries](/all)\n\n", ""));
 }
 
 #[test]
@@ -78,6 +81,9 @@ fn links_in_sentences_items_headings_and_code_stay() {
         "> [North quay](/n)",
         "```\n[North quay](/n)\n```",
         "````\n```\n\n[North quay](/n)\n\n```\n````",
+        "- ```\n  # quay\n\n  [North quay](/n)\n  ```",
+        "1) - [ ] a\n   - ~~~\n\n     [North quay](/n)\n     ~~~",
+        "1) [North quay](/n)\n2) [South quay](/s)",
         "```\n```sh\n\n[North quay](/n)\n\n```",
         "| [North quay](/n) | 6:00 |",
         "Write to\n[the harbour](/h)",
