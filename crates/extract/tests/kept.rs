@@ -255,3 +255,20 @@ fn page_wrapper_named_after_its_footer_stays() {
     ));
     assert!(text.contains("bring coins") && !text.contains("Open from May"), "{text}");
 }
+
+#[test]
+fn labels_at_the_edges_of_an_article_have_one_fate_in_both_formats() {
+    let data = r#"<script type="application/ld+json">{"@context":"https://schema.org","@type":"NewsArticle","headline":"The ferry"}</script>"#;
+    for (line, label, is_kept) in [
+        ("<b>Quay/Island.</b>", "Quay/Island.", true),
+        ("<i>Two boats:</i>", "Two boats:", true),
+        ("<b>Photo</b>", "Photo", false),
+        ("<a href='/photo'>Photo.</a>", "Photo.", false),
+    ] {
+        let page = format!("{data}<article><h1>The ferry</h1><p>{line}</p><p>{INTRO}</p>{PROSE}</article>");
+        for format in [Format::Text, Format::Markdown] {
+            let content = content_with(&page, Options::default().with_format(format));
+            assert_eq!(content.contains(label), is_kept, "{format:?} {line}: {content}");
+        }
+    }
+}

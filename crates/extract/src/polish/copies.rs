@@ -17,7 +17,7 @@ pub(super) fn drop_copy(pieces: &mut Pieces<'_>) {
     let mut copies = vec![false; pieces.list.len()];
     let mut run = Run::default();
     for (at, piece) in pieces.list.iter().enumerate() {
-        if piece.kind != Kind::Paragraph || piece.text.len() < *REPEATED.start() {
+        if piece.kind != Kind::Paragraph || piece.plain().len() < *REPEATED.start() {
             continue;
         }
         match first.entry(xxh3_64(piece.bare().as_bytes())) {
@@ -31,7 +31,7 @@ pub(super) fn drop_copy(pieces: &mut Pieces<'_>) {
                     run.end(&mut copies);
                 }
                 run.paragraphs.push(at);
-                run.bytes += piece.text.len();
+                run.bytes += piece.plain().len();
                 run.last = Some(before);
             }
         }

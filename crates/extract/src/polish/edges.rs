@@ -35,7 +35,7 @@ pub(crate) fn drop_opening(pieces: &mut Pieces<'_>, rules: &Rules) {
 
 /// Returns true if the line names the author, the date or the reading time.
 fn is_byline(piece: &Piece, rules: &Rules) -> bool {
-    if piece.kind != Kind::Paragraph && piece.kind != Kind::Item || piece.text.len() > MAX_BYLINE {
+    if piece.kind != Kind::Paragraph && piece.kind != Kind::Item || piece.plain().len() > MAX_BYLINE {
         return false;
     }
     let line = text::fold_lower(piece.bare());
@@ -68,12 +68,12 @@ pub(crate) fn cut_closing(pieces: &mut Pieces<'_>, rules: &Rules, links: bool) {
 
 fn is_link_line(piece: &Piece) -> bool {
     matches!(piece.kind, Kind::Paragraph | Kind::Item)
-        && piece.text.len() <= MAX_CALL
+        && piece.plain().len() <= MAX_CALL
         && piece.link_density() >= CLOSING_LINKS
 }
 
 fn is_call(piece: &Piece, rules: &Rules) -> bool {
-    if !matches!(piece.kind, Kind::Paragraph | Kind::Item) || piece.text.len() > MAX_CALL {
+    if !matches!(piece.kind, Kind::Paragraph | Kind::Item) || piece.plain().len() > MAX_CALL {
         return false;
     }
     let line = text::fold_lower(piece.bare());

@@ -228,7 +228,7 @@ struct Occurrences {
 /// plan. On the page of a product all go, since its shop writes such copies for each variant.
 fn drop_repeated(pieces: &mut Pieces<'_>, is_product: bool) {
     let is_paragraph = |piece: &&Piece| piece.kind == Kind::Paragraph;
-    let is_caption_length = |piece: &Piece| REPEATED.contains(&piece.text.len());
+    let is_caption_length = |piece: &Piece| REPEATED.contains(&piece.plain().len());
     let folded: Vec<String> =
         pieces.list.iter().filter(is_paragraph).map(|piece| text::fold_lower(piece.bare())).collect();
     let mut paragraphs: HashMap<&str, Occurrences> = HashMap::with_capacity(folded.len());
@@ -284,10 +284,10 @@ fn drop_short_edge_lines(pieces: &mut Pieces<'_>) {
             || piece.kind != Kind::Paragraph
             || piece.text.starts_with('>')
             || piece
-                .text
+                .plain()
                 .trim_end()
                 .ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '"', '”', '»', ')'])
-            || words::count_words(&piece.text) >= MIN_WORDS
+            || words::count_words(piece.plain()) >= MIN_WORDS
     });
 }
 
@@ -334,7 +334,7 @@ fn sections_with_code(pieces: &[Piece]) -> Vec<bool> {
 
 /// Lower case, without punctuation at the ends.
 fn key(piece: &Piece) -> Option<String> {
-    if piece.text.len() > MAX_LINE || matches!(piece.kind, Kind::Code | Kind::Table) {
+    if piece.plain().len() > MAX_LINE || matches!(piece.kind, Kind::Code | Kind::Table) {
         return None;
     }
     let folded = text::fold_lower(piece.bare());

@@ -61,6 +61,8 @@ pub(crate) struct Piece {
     pub(crate) kind: Kind,
     /// Its text, including quote marks, list markers and the like.
     pub(crate) text: String,
+    /// The text without Markdown, if that differs.
+    pub(crate) plain: Option<String>,
     /// Distance to the piece before it.
     pub(crate) gap: Gap,
     /// Prefix of a blank line before it (quote marks).
@@ -74,9 +76,14 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Text without leading Markdown marks, for comparisons.
+    /// Text without Markdown, the same in each format.
+    pub(crate) fn plain(&self) -> &str {
+        self.plain.as_deref().unwrap_or(&self.text)
+    }
+
+    /// The plain text without signs of items, rules and quotations around it, for comparisons.
     pub(crate) fn bare(&self) -> &str {
-        self.text.trim_start_matches(['#', '>', '-', '*', ':', ' ']).trim_end_matches(['*', ' '])
+        self.plain().trim_start_matches(['#', '>', '-', '*', ':', ' ']).trim_end_matches(['*', ' '])
     }
 
     /// Share of the characters inside links.
@@ -158,6 +165,7 @@ mod tests {
         let piece = |text: &str| Piece {
             kind: Kind::Paragraph,
             text: text.to_owned(),
+            plain: None,
             gap: Gap::Line,
             blank: String::new(),
             chars: 1,

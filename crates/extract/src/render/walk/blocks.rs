@@ -69,12 +69,20 @@ impl Walk<'_> {
                 markdown.insert_str(0, &HEADING_MARKS[HEADING_MARKS.len() - 1 - usize::from(level)..]);
             }
             self.put(block_kind, markdown);
-            self.reuse(text);
+            self.keep_plain(text);
         } else {
             self.put(block_kind, trimmed(text));
         }
         if matches!(kind, Kind::Heading(_)) {
             self.gap = Gap::Blank;
+        }
+    }
+
+    /// Keeps the text of the last piece without Markdown, if that differs.
+    fn keep_plain(&mut self, text: String) {
+        match self.pieces.last_mut().filter(|piece| piece.text != text.trim_matches([' ', '\n'])) {
+            Some(piece) => piece.plain = Some(trimmed(text)),
+            None => self.reuse(text),
         }
     }
 
@@ -131,6 +139,7 @@ impl Walk<'_> {
         self.pieces.push(Piece {
             kind,
             text,
+            plain: None,
             gap,
             blank,
             chars: inline.chars,
