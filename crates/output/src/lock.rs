@@ -37,7 +37,7 @@ fn holder(file: &File) -> Option<u32> {
     holder_in(&locks, found.dev(), found.ino())
 }
 
-/// A line is `1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF`. Some file systems list another device than `stat`
+/// A line is `1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF`. Some file systems list another device than `stat`
 /// reports: then the inode decides.
 fn holder_in(locks: &str, device: u64, inode: u64) -> Option<u32> {
     let wanted = (rustix::fs::major(device), rustix::fs::minor(device));

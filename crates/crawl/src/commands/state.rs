@@ -139,7 +139,7 @@ fn adopt(dir: &Path) -> Result<Adopted, Failure> {
             continue;
         };
         let mut urls = Vec::new();
-        // lines after the mark were not settled: the next run cuts it off
+        // lines after the mark were not settled: the next run cuts them off
         for line in BufReader::new(file.take(reach)).lines() {
             let Ok(line) = line else { break };
             urls.extend(serde_json::from_str::<Line>(&line).ok().map(|line| line.url));
