@@ -74,6 +74,31 @@ fn footer_extends_beyond_page_specific_labels() {
 }
 
 #[test]
+fn own_sentences_of_a_short_page_are_no_gap_of_its_footer() {
+    let title = |n: usize| format!("Lamp{}", name(n));
+    let menu: Vec<String> = (0..18).map(title).collect();
+    let menu = menu.join("\n\n");
+    let page = |n: usize| {
+        let (name, own_title) = (name(n), title(n));
+        let text = format!(
+            "{own_title}#\n\nThis lamp {name} burns with oil every night.\n\nThe glass {name} of it is clean on Sundays.\n\n\
+             Nobody has seen the wick {name} since May."
+        );
+        let others = menu.replace(&format!("{own_title}\n\n"), "");
+        let html = format!(
+            "Skip to main content\n\nAlmanac of the harbour\n\n{others}\n\nSearch\n\nSystem Settings\n\nLight\n\nDark\n\n{menu}\n\n\
+             System Settings\n\nLight\n\nDark\n\nCollapse Sidebar\n\nSection Navigation\n\n{own_title}\n\n{text}\n\nprevious\n\n\
+             {}\n\nShow Source\n\nCopyright of the harbour office.\n\nCreated by the almanac.",
+            title((n + 17) % 18)
+        );
+        (text, html)
+    };
+    for (n, text) in clean_texts((0..18).map(|n| page(n).1)).iter().enumerate() {
+        assert!(text.contains(&page(n).0), "{text}");
+    }
+}
+
+#[test]
 fn menu_between_frame_and_title_is_removed() {
     let page = |n: usize| {
         let name = name(n);

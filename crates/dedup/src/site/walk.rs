@@ -22,6 +22,9 @@ const MENU_WORDS: u32 = 200;
 const WEIGHED_WORDS: u32 = 16;
 const WEIGHED_BLOCK: i64 = 3;
 
+/// Number of own sentences that are text of the page: beyond them no gap at its foot is passed.
+const OWN_SENTENCES: u32 = 2;
+
 impl Judge<'_> {
     pub(super) fn walk(&mut self) {
         if self.head() < self.read.blocks.len() {
@@ -162,11 +165,12 @@ impl Judge<'_> {
     }
 
     /// Extends the run at the foot beyond labels without evidence, to the block with the maximum suffix sum
-    /// of evidence over labels. Prose, code, headings, the page's name and the end of the text end it.
+    /// of evidence over labels. Prose, code, headings, the page's name and the end of the text end it, and so does the
+    /// second sentence that no other page has: frames hold one at most, such as a teaser.
     fn foot_beyond_gaps(&mut self, from: usize, end_of_text: usize) {
         let least = self.host.settings().threshold_pct();
         let first = end_of_text.max(self.read.blocks.len().saturating_sub(RUN));
-        let (mut sum, mut most, mut end) = (0, 0, from);
+        let (mut sum, mut most, mut end, mut own_sentences) = (0, 0, from, 0);
         let mut found: Vec<Option<Verdict>> = Vec::new();
         for at in (first..from).rev() {
             let block = &self.read.blocks[at];
@@ -179,7 +183,13 @@ impl Judge<'_> {
             match verdict {
                 Some(_) => sum += i64::from(block.words.min(WEIGHED_WORDS)) + WEIGHED_BLOCK,
                 None if block.prose || block.heading => break,
-                None => sum -= i64::from(block.words) + 1,
+                None => {
+                    own_sentences += u32::from(self.is_own_sentence(at));
+                    sum -= i64::from(block.words) + 1;
+                }
+            }
+            if own_sentences >= OWN_SENTENCES {
+                break;
             }
             found.push(verdict);
             if verdict.is_some() && sum > most {
