@@ -14,7 +14,7 @@ use std::{
     process::Command,
 };
 use support::{
-    server::{Handler, Request, Server},
+    server::{Handler, Request, Response, Server},
     site::Site,
 };
 
@@ -63,6 +63,12 @@ fn harbour() -> PathBuf {
 fn site() -> Server {
     let site = Site::open(&harbour()).unwrap();
     let handler = move |request: &Request| {
+        if request.target == "/feed.xml" {
+            let host = request.header("host").unwrap();
+            let item = format!("<item><link>http://{host}/news/dredging-starts.html</link></item>");
+            let feed = format!("<rss version=\"2.0\"><channel>{item}</channel></rss>");
+            return Response::new(200, "application/rss+xml", feed);
+        }
         let mut request = request.clone();
         if let Some(rest) = request.target.strip_prefix(VERSION) {
             request.target = format!("/docs/{rest}");
@@ -149,7 +155,7 @@ fn works(document: &str, before: &[&str]) {
             done.stderr
         );
         for written in outputs(&line) {
-            let path = sandbox.path(&written);
+            let path = written_file(&sandbox, &written);
             let size = fs::metadata(&path).map_or(0, |found| found.len());
             assert!(
                 size > 0 || path.is_dir(),
@@ -158,6 +164,15 @@ fn works(document: &str, before: &[&str]) {
             );
         }
     }
+}
+
+/// The file that an output names. For a name with a date, it is the file with the same beginning.
+fn written_file(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let Some((start, _)) = name.split_once('%') else { return sandbox.path(name) };
+    let names = fs::read_dir(sandbox.path("")).unwrap().map(|entry| entry.unwrap().path());
+    let is_named =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start));
+    names.into_iter().find(is_named).unwrap_or_else(|| sandbox.path(name))
 }
 
 /// Files that a line writes.
