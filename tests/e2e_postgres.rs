@@ -271,7 +271,7 @@ fn worker_with_other_settings_exits_with_2() {
     refused(&mut same_place, 2, &["--state-dir", "\"harbour\""]);
     let mut client = database.client();
     client.batch_execute("UPDATE crawl_harbour.schema_version SET version = 99").unwrap();
-    refused(&mut shared(&first, &database, &server.url("/"), &[]), 2, &["version 99"]);
+    refused(&mut shared(&first, &database, &server.url("/"), &[]), 2, &["format 99"]);
 }
 
 #[test]
