@@ -303,7 +303,7 @@ fn crawl_site_prints_a_working_template_rule() {
     );
     let words = site(&[]);
     assert!(
-        words.contains("harbour.example:8080: 20 pages, 1 templates") && !words.contains("well.example\""),
+        words.contains("harbour.example:8080: 20 pages, 1 template") && !words.contains("well.example\""),
         "{words}"
     );
     let rule: Vec<&str> =
