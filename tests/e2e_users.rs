@@ -1,4 +1,4 @@
-//! What operators of a crawl meet: words of the summary and the status, saved pages, limits of the machine.
+//! Findings from sessions of users: words of the summary and the status, saved pages, limits of the machine.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
