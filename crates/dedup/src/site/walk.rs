@@ -165,8 +165,8 @@ impl Judge<'_> {
     }
 
     /// Extends the run at the foot beyond labels without evidence, to the block with the maximum suffix sum
-    /// of evidence over labels. Prose, code, headings, the page's name and the end of the text end it, and so does the
-    /// second sentence that no other page has: frames hold one at most, such as a teaser.
+    /// of evidence over labels. Prose, code, headings, the page's name and the end of the text end it. The second
+    /// sentence that no other page has ends it too: frames hold one at most, such as a teaser.
     fn foot_beyond_gaps(&mut self, from: usize, end_of_text: usize) {
         let least = self.host.settings().threshold_pct();
         let first = end_of_text.max(self.read.blocks.len().saturating_sub(RUN));
