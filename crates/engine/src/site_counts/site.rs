@@ -11,8 +11,7 @@ const MAX_UNJUDGED: usize = 64;
 /// Pages from which on the evidence is used. It is brought up to date after this number more plus a quarter of those counted.
 const FIRST_PAGES: u32 = 5;
 /// Counted pages of a host from which on usual pages are sampled. A usual page has known positions, and its extraction
-/// took the content. To count each would take a third of the time of the counts, and hundreds of pages have decided the
-/// shares of its positions.
+/// took the content. Hundreds of pages have decided the shares of its positions, and to count each would cost CPU time.
 const SAMPLED_FROM: u32 = 200;
 /// Part of the usual pages that is counted from then on.
 const SAMPLED_PART: u8 = 8;
