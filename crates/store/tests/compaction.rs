@@ -1,6 +1,6 @@
 //! Memory of a compaction. The peak is that of the process, so this test is alone in its file.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, its helpers too")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use crawl_model::RunStore;
 use crawl_store::SqliteStore;
@@ -14,6 +14,7 @@ fn peak_kib() -> u64 {
 }
 
 #[test]
+#[ignore = "needs a memory peak that can be reset"]
 fn compaction_does_not_hold_the_database_in_memory() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path()).unwrap();
@@ -21,10 +22,7 @@ fn compaction_does_not_hold_the_database_in_memory() {
     for n in 0..96 {
         store.put(&format!("value{n}"), &value).unwrap();
     }
-    if fs::write("/proc/self/clear_refs", "5").is_err() {
-        eprintln!("skipped: the peak of the memory cannot be reset here");
-        return;
-    }
+    fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = peak_kib();
     store.compact().unwrap();
     let taken = peak_kib().saturating_sub(before);
