@@ -7,11 +7,18 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+use tokio_util::task::AbortOnDropHandle;
 
 /// Stack of a worker. Extraction does not recurse over the tree, but libraries below it may.
 const STACK_BYTES: usize = 8 << 20;
+/// Idle time after which a thread ends: longer than a crawl waits for a page.
+const KEEP_ALIVE: Duration = Duration::from_hours(24);
 
 /// Panic of the work, with its message.
 #[derive(Debug, thiserror::Error)]
@@ -23,11 +30,24 @@ pub struct Panicked(pub String);
 #[derive(Clone)]
 pub struct CpuPool {
     /// `None` runs work on the caller's thread.
-    pool: Option<Arc<rayon::ThreadPool>>,
+    pool: Option<Arc<Threads>>,
     free: Arc<Semaphore>,
     /// Jobs that threads have or that wait for one.
     running: Arc<AtomicUsize>,
     threads: usize,
+}
+
+/// The threads for blocking work of a runtime without other threads. An idle thread sleeps at once; those of a
+/// work-stealing pool search for work first, which takes more CPU than short jobs justify.
+struct Threads(Option<Runtime>);
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            // the last owner may be a task of tokio, which must not wait
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl CpuPool {
@@ -35,7 +55,7 @@ impl CpuPool {
     ///
     /// # Errors
     /// When the threads cannot be started.
-    pub fn new(threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
+    pub fn new(threads: usize) -> std::io::Result<Self> {
         Self::named("extract", threads)
     }
 
@@ -43,18 +63,19 @@ impl CpuPool {
     ///
     /// # Errors
     /// When the threads cannot be started.
-    pub fn named(name: &'static str, threads: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
+    pub fn named(name: &'static str, threads: usize) -> std::io::Result<Self> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, NonZero::get),
             n => n,
         };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .stack_size(STACK_BYTES)
-            .thread_name(move |i| format!("{name}-{i}"))
+        let runtime = Builder::new_current_thread()
+            .max_blocking_threads(threads)
+            .thread_stack_size(STACK_BYTES)
+            .thread_keep_alive(KEEP_ALIVE)
+            .thread_name(name)
             .build()?;
         Ok(Self {
-            pool: Some(Arc::new(pool)),
+            pool: Some(Arc::new(Threads(Some(runtime)))),
             free: Arc::new(Semaphore::new(threads)),
             running: Arc::default(),
             threads,
@@ -93,23 +114,21 @@ impl CpuPool {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
-        let Some(pool) = &self.pool else {
+        let Some(runtime) = self.pool.as_ref().and_then(|pool| pool.0.as_ref()) else {
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(work));
             return outcome.map_err(|panic| Panicked(words_of(&*panic)));
         };
-        let (sender, outcome_receiver) = oneshot::channel();
         let job = RunningJob::start(&self.running);
-        pool.spawn(move || {
-            if sender.is_closed() {
-                return;
-            }
-            let outcome =
-                std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Panicked(words_of(&*panic)));
+        let task = runtime.spawn_blocking(move || {
+            let outcome = work();
+            // before the result, so that a pool with a result is not busy
             drop(job);
-            // nobody listening is not an error: the caller has gone
-            let _ = sender.send(outcome);
+            outcome
         });
-        outcome_receiver.await.unwrap_or_else(|_| Err(Panicked("the work was dropped".into())))
+        AbortOnDropHandle::new(task).await.map_err(|error| match error.try_into_panic() {
+            Ok(panic) => Panicked(words_of(&*panic)),
+            Err(_) => Panicked("the work was dropped".into()),
+        })
     }
 }
 
