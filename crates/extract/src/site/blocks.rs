@@ -6,6 +6,7 @@ use crate::{
     text,
 };
 use html5ever::local_name;
+use std::ops::ControlFlow;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Visible text without inner blocks: a block element without a block inside, or text beside blocks in an
@@ -38,40 +39,67 @@ pub(super) enum Texts {
 
 /// Blocks of a page, in document order.
 pub(super) fn of(page: &Page<'_>, texts: Texts) -> Vec<SiteBlock> {
-    let dom = &page.dom;
-    let (body, end) = (page.body, dom.end(page.body));
-    let holds_block = holders(page);
-    let mut paths = vec![0_u64; (end - body) as usize];
     let mut out = Vec::new();
+    visit(page, page.body, texts, &|_| false, &mut |block| {
+        out.push(block);
+        ControlFlow::Continue(())
+    });
+    out
+}
+
+/// Visits the blocks of a subtree in document order, without subtrees for which `is_skipped` returns true.
+pub(super) fn visit(
+    page: &Page<'_>,
+    root: u32,
+    texts: Texts,
+    is_skipped: &dyn Fn(u32) -> bool,
+    found: &mut dyn FnMut(SiteBlock) -> ControlFlow<()>,
+) {
+    // the callee ends early if the visitor does
+    let _ = visit_while(page, root, texts, is_skipped, found);
+}
+
+fn visit_while(
+    page: &Page<'_>,
+    root: u32,
+    texts: Texts,
+    is_skipped: &dyn Fn(u32) -> bool,
+    found: &mut dyn FnMut(SiteBlock) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let dom = &page.dom;
+    let end = dom.end(root);
+    let path_above = path_above(page, root);
+    let holds_block = holders(page, root);
+    let mut paths = vec![0_u64; (end - root) as usize];
     let mut run = Run::default();
     let mut hasher = TextHasher { texts, text: String::new(), masked: Vec::new() };
-    let mut id = body;
+    let mut id = root;
     while id < end && !page.budget.is_over() {
         let tag = dom.tag(id);
-        if !page.is_visible(id) {
+        if !page.is_visible(id) || is_skipped(id) {
             id = dom.end(id);
             continue;
         }
         let parent = dom.parent(id);
-        let at_body = id == body || parent == NONE;
-        let above = if at_body { 0 } else { paths[(parent - body) as usize] };
-        let holds = holds_block[(id - body) as usize];
+        let at_body = id == page.body || parent == NONE;
+        let above = if id == root { path_above } else { paths[(parent - root) as usize] };
+        let holds = holds_block[(id - root) as usize];
         if !holds && !tag.is_block() && !at_body {
             // text and inline elements beside blocks
             if run.parent != parent {
-                out.extend(run.close(page, &mut hasher));
+                run.close(page, &mut hasher).map_or(ControlFlow::Continue(()), &mut *found)?;
                 (run.parent, run.path) = (parent, mix(above, BESIDE));
             }
             run.nodes.push(id);
             id = dom.end(id);
             continue;
         }
-        out.extend(run.close(page, &mut hasher));
+        run.close(page, &mut hasher).map_or(ControlFlow::Continue(()), &mut *found)?;
         let path = if at_body { 0 } else { mix(above, step(page, id)) };
-        paths[(id - body) as usize] = path;
+        paths[(id - root) as usize] = path;
         let amount = page.amount(id);
         if !holds && amount.words > 0 {
-            out.push(SiteBlock {
+            found(SiteBlock {
                 id,
                 end: dom.end(id),
                 is_element: true,
@@ -79,12 +107,18 @@ pub(super) fn of(page: &Page<'_>, texts: Texts) -> Vec<SiteBlock> {
                 text: hasher.hash(page, &[id]),
                 amount,
                 may_be_title: matches!(tag, Tag::H1 | Tag::H2),
-            });
+            })?;
         }
         id = if holds || at_body { id + 1 } else { dom.end(id) };
     }
-    out.extend(run.close(page, &mut hasher));
-    out
+    run.close(page, &mut hasher).map_or(ControlFlow::Continue(()), found)
+}
+
+/// Path of the parent of an element; 0 for the body and its children.
+fn path_above(page: &Page<'_>, id: u32) -> u64 {
+    let mut above: Vec<u32> = page.dom.ancestors(id).take_while(|up| *up > page.body).collect();
+    above.reverse();
+    above.into_iter().fold(0, |path, up| mix(path, step(page, up)))
 }
 
 /// Step of the path to text beside blocks.
@@ -195,15 +229,14 @@ const FOLDED: [u8; 256] = {
     folded
 };
 
-/// True for nodes of the body with a block of text inside.
-fn holders(page: &Page<'_>) -> Vec<bool> {
+/// True for nodes of a subtree with a block of text inside.
+fn holders(page: &Page<'_>, root: u32) -> Vec<bool> {
     let dom = &page.dom;
-    let body = page.body;
-    let mut holds = vec![false; (dom.end(body) - body) as usize];
-    for id in (body + 1..dom.end(body)).rev() {
+    let mut holds = vec![false; (dom.end(root) - root) as usize];
+    for id in (root + 1..dom.end(root)).rev() {
         let is_block = dom.tag(id).is_block() && page.is_visible(id) && page.amount(id).words > 0;
-        if is_block || holds[(id - body) as usize] {
-            holds[(dom.parent(id) - body) as usize] = true;
+        if is_block || holds[(id - root) as usize] {
+            holds[(dom.parent(id) - root) as usize] = true;
         }
     }
     holds

@@ -119,6 +119,36 @@ fn is_own(pages_with_text: u32, pages: u32) -> bool {
     pages_with_text <= (pages / PAGES_OF_OWN).max(1)
 }
 
+/// Check of an extraction by the positions of its blocks.
+pub(super) struct PositionCheck<'a> {
+    evidence: &'a SiteEvidence,
+    /// Words of the page.
+    words: u32,
+    /// Words at known positions.
+    known: u32,
+    /// Extracted words at positions of own text.
+    own: u32,
+}
+
+impl PositionCheck<'_> {
+    /// Adds a block.
+    pub(super) fn add(&mut self, path: u64, words: u32, is_taken: bool) {
+        if let Some(path) = self.evidence.known_path(path) {
+            self.known += words;
+            let has_own_text = path.own as f64 >= CONTENT_OWN * path.words as f64;
+            self.own += if is_taken && has_own_text { words } else { 0 };
+        }
+    }
+
+    /// Returns true if the blocks so far suffice; further blocks do not change that.
+    pub(super) fn is_surely_taken(&self) -> bool {
+        // a fifth of the words at these positions may repeat
+        let least_own = (CONTENT_OWN * f64::from(self.own)) as u32;
+        let is_known = f64::from(self.known) >= super::HALF * f64::from(self.words);
+        is_known && !super::is_missed(least_own, self.words)
+    }
+}
+
 impl SiteEvidence {
     /// Pages that were counted.
     #[must_use]
@@ -265,22 +295,11 @@ impl SiteEvidence {
         }
     }
 
-    /// Returns true if the positions of a page's blocks show that the extraction took its content, whatever their
-    /// texts. [`Self::classify`] then returns [`SiteJudgement::Taken`], unless texts of the page repeat that differ on
-    /// others. A block is given by its path, its words, and true if the extraction took it.
-    pub(super) fn takes_own_text(&self, blocks: impl Iterator<Item = (u64, u32, bool)>) -> bool {
-        let (mut all, mut known, mut own) = (0, 0, 0);
-        for (path, words, is_taken) in blocks {
-            all += words;
-            if let Some(path) = self.known_path(path) {
-                known += words;
-                let has_own_text = path.own as f64 >= CONTENT_OWN * path.words as f64;
-                own += if is_taken && has_own_text { words } else { 0 };
-            }
-        }
-        // a fifth of the words at these positions may repeat
-        let least_own = (CONTENT_OWN * f64::from(own)) as u32;
-        f64::from(known) >= super::HALF * f64::from(all) && !super::is_missed(least_own, all)
+    /// Checks by the positions of the blocks of a page with so many words, whatever their texts, that the extraction
+    /// took the content. [`Self::classify`] then returns [`SiteJudgement::Taken`], unless texts of the page repeat that
+    /// differ on others.
+    pub(super) const fn position_check(&self, words: u32) -> PositionCheck<'_> {
+        PositionCheck { evidence: self, words, known: 0, own: 0 }
     }
 
     /// Counts of a position; `None` if fewer than [`MIN_PAGES`] pages have a block there.

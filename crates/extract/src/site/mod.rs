@@ -23,6 +23,7 @@ use outline::outline;
 pub use outline::{OutlineBlock, PageOutline, SiteArea};
 pub use site_use::{CountPolicy, CountedExtraction};
 pub(crate) use site_use::{CrawlUse, SiteUse};
+use std::ops::ControlFlow;
 
 /// Share of the page's own words below which the extraction has missed the content.
 const MISSED_SHARE: f64 = 0.2;
@@ -74,11 +75,25 @@ fn counted(page: &Page<'_>, selection: &Selection, title: Option<&str>) -> Vec<C
 }
 
 /// Returns true if the positions of the blocks alone show that a selection took the content, so that the page adds
-/// little to the evidence.
+/// little to the evidence. The blocks of the selection decide most pages.
 fn is_surely_taken(page: &Page<'_>, selection: &Selection, evidence: &SiteEvidence) -> bool {
+    let words = page.amount(page.body).words;
+    let mut check = evidence.position_check(words);
+    for root in &selection.roots {
+        blocks::visit(page, *root, Texts::Skipped, &|id| selection.drop[id as usize], &mut |block| {
+            check.add(block.path, block.amount.words, true);
+            if check.is_surely_taken() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    }
+    if check.is_surely_taken() {
+        return true;
+    }
     let taken = adjust::taken(page, selection);
-    let blocks = blocks::of(page, Texts::Skipped).into_iter();
-    evidence.takes_own_text(blocks.map(|block| (block.path, block.amount.words, holds_taken(&taken, &block))))
+    let mut check = evidence.position_check(words);
+    for block in blocks::of(page, Texts::Skipped) {
+        check.add(block.path, block.amount.words, holds_taken(&taken, &block));
+    }
+    check.is_surely_taken()
 }
 
 fn holds_taken(taken: &[bool], block: &SiteBlock) -> bool {

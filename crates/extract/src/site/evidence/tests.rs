@@ -154,7 +154,9 @@ fn positions_alone_decide_only_pages_that_took_their_text() {
     (0..60).for_each(|n| evidence.observe(&page(n)));
     evidence.settle();
     let decides = |blocks: &[CountedBlock]| {
-        evidence.takes_own_text(blocks.iter().map(|block| (block.path, block.words, block.taken)))
+        let mut check = evidence.position_check(blocks.iter().map(|block| block.words).sum());
+        blocks.iter().for_each(|block| check.add(block.path, block.words, block.taken));
+        check.is_surely_taken()
     };
     let block =
         |path, text, words, taken| CountedBlock { path, text, words, chars: 50, link_chars: 0, taken };
