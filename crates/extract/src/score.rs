@@ -107,14 +107,13 @@ fn content_score(page: &Page<'_>, metadata: &PageMetadata, counted: Counted, sum
     sum.add(!many && words >= rules.words_some, rules.words_some_points, "some words");
     sum.add(words < rules.words_few, rules.words_few_points, "few words");
     let all = || page.body..dom.end(page.body);
-    sum.add(all().filter(|id| dom.tag(*id) == Tag::H1).count() == 1, rules.one_h1, "exactly one h1");
+    sum.add(dom.find_all(all(), Tag::H1).count() == 1, rules.one_h1, "exactly one h1");
     sum.add(credited, rules.author, "an author");
     sum.add(dated, rules.published, "a date in a meta element, or datePublished in JSON-LD");
     let typed = metadata.json_ld_types.iter().any(|t| rules.json_ld_types.contains(t));
     sum.add(typed, rules.json_ld, "a JSON-LD type of articles");
     sum.add(metadata.og_type.as_deref() == Some("article"), rules.og_article, "og:type article");
-    let paragraphs =
-        all().filter(|id| dom.tag(*id) == Tag::P && page.amount(*id).chars >= rules.paragraph_chars);
+    let paragraphs = dom.find_all(all(), Tag::P).filter(|id| page.amount(*id).chars >= rules.paragraph_chars);
     sum.add(paragraphs.count() as u32 > rules.paragraphs_over, rules.paragraphs, "paragraphs");
     sum.add(outbound > rules.outbound_over, rules.outbound, "many links to other hosts");
     sum.add(has_pagination(page), rules.pagination, "rel=next or rel=prev");

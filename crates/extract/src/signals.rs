@@ -187,7 +187,7 @@ const WALL_BYTES: usize = 256 * 1024;
 fn matches_text(page: &Page<'_>, phrases: &AhoCorasick) -> bool {
     let dom = &page.dom;
     let (mut text, mut read) = (String::new(), 0);
-    for id in dom.find_all(page.within_body(), Tag::Text) {
+    for id in dom.texts(page.within_body()) {
         if !matches!(dom.tag(dom.parent(id)), Tag::Script | Tag::Style | Tag::Template) {
             let own = text::head(dom.text(id), WALL_BYTES);
             text::push_fold_lower(own, &mut text);

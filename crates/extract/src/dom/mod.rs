@@ -17,7 +17,9 @@ use crate::invisible;
 use html5ever::{LocalName, local_name};
 pub(crate) use parse::{parse, parse_within};
 pub(crate) use references::in_text as decode_references;
+use std::ops::Range;
 pub(crate) use tag::Tag;
+use zerocopy::IntoBytes;
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -277,17 +279,29 @@ impl Dom {
 
     /// Raw text of a whole subtree, including scripts.
     pub(crate) fn raw_text(&self, id: u32) -> String {
-        (id..self.end(id)).map(|node| self.text(node)).collect()
+        let texts = (id..self.end(id)).map(|node| self.text(node));
+        let mut out = String::with_capacity(texts.clone().map(str::len).sum());
+        texts.for_each(|text| out.push_str(text));
+        out
     }
 
     /// The nodes of a kind in a range of nodes, in order.
-    pub(crate) fn find_all(&self, range: std::ops::Range<u32>, tag: Tag) -> impl Iterator<Item = u32> {
-        let tags = &self.tags[range.start as usize..range.end as usize];
-        (range.start..).zip(tags).filter(move |(_, own)| **own == tag).map(|(id, _)| id)
+    pub(crate) fn find_all(&self, range: Range<u32>, tag: Tag) -> impl Iterator<Item = u32> {
+        memchr::memchr_iter(tag as u8, self.tag_bytes(&range)).map(move |at| range.start + at as u32)
     }
 
     /// The first element of a kind in a range of nodes.
-    pub(crate) fn find(&self, range: std::ops::Range<u32>, tag: Tag) -> Option<u32> {
-        range.into_iter().find(|&id| self.tag(id) == tag)
+    pub(crate) fn find(&self, range: Range<u32>, tag: Tag) -> Option<u32> {
+        memchr::memchr(tag as u8, self.tag_bytes(&range)).map(|at| range.start + at as u32)
+    }
+
+    /// The texts in a range of nodes, in order. Every second node is a text, so that a search for bytes would not pay.
+    pub(crate) fn texts(&self, range: Range<u32>) -> impl Iterator<Item = u32> {
+        let tags = self.tags.get(range.start as usize..range.end as usize).unwrap_or_default();
+        (range.start..).zip(tags).filter(|(_, tag)| **tag == Tag::Text).map(|(id, _)| id)
+    }
+
+    fn tag_bytes(&self, range: &Range<u32>) -> &[u8] {
+        self.tags.get(range.start as usize..range.end as usize).unwrap_or_default().as_bytes()
     }
 }

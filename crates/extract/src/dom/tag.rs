@@ -3,12 +3,13 @@
 use html5ever::LocalName;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
+use zerocopy::{Immutable, IntoBytes};
 
 macro_rules! tags {
     ($($variant:ident = $name:literal),+ $(,)?) => {
         /// Name of an element, for names that a rule or renderer uses. Elements outside of the HTML namespace
         /// are [`Tag::Svg`], [`Tag::Math`] or [`Tag::Other`], whatever their name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Immutable, IntoBytes)]
         #[repr(u8)]
         pub(crate) enum Tag {
             /// A run of text, which is no element.

@@ -162,7 +162,7 @@ impl Page<'_> {
     pub(crate) fn texts_of(&self, nodes: Range<u32>, chars: RangeInclusive<u32>) -> Vec<u32> {
         let until = |id: usize| self.sums[id].chars;
         let own = |id: u32| until(id as usize + 1).saturating_sub(until(id as usize));
-        self.dom.find_all(nodes, Tag::Text).filter(|id| chars.contains(&own(*id))).collect()
+        self.dom.texts(nodes).filter(|id| chars.contains(&own(*id))).collect()
     }
 
     /// Visible text of a range of nodes.

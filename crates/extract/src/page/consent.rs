@@ -145,7 +145,7 @@ impl Page<'_> {
     /// and of links has a phrase of banners.
     fn is_about_consent(&self, banner: u32) -> bool {
         let titles = self.dom.find_all(0..self.body, Tag::Title);
-        let mut texts = titles.flat_map(|title| self.dom.find_all(title..self.dom.end(title), Tag::Text));
+        let mut texts = titles.flat_map(|title| self.dom.texts(title..self.dom.end(title)));
         if texts.any(|text| self.names_consent(self.dom.text(text)))
             || self.url.is_some_and(|url| self.names_consent(url.path()))
         {

@@ -36,6 +36,9 @@ pub(super) struct Span {
     pub(super) mark: Mark,
 }
 
+/// Bytes for the text of a block at its start; most blocks have less.
+const FIRST_BYTES: usize = 128;
+
 /// Text of a block, whitespace folded, and the marks of its parts. The text is the visible one; only
 /// [`Mark::Raw`] ranges are written differently.
 #[derive(Debug, Default)]
@@ -55,7 +58,8 @@ impl Inline {
     /// Adds the text of a node.
     pub(super) fn push(&mut self, text: &str, in_link: bool) {
         let before = self.text.len();
-        self.text.reserve(text.len());
+        let least = if self.text.capacity() == 0 { FIRST_BYTES } else { 0 };
+        self.text.reserve(text.len().max(least));
         if is_folded(text) {
             let rest = text.strip_prefix(' ').unwrap_or(text);
             if rest.len() < text.len() {

@@ -80,7 +80,7 @@ fn title_text(page: &Page<'_>, known: &KnownBlock) -> Option<String> {
 fn own_link(page: &Page<'_>) -> Option<String> {
     let dom = &page.dom;
     let own = page.url.filter(|url| url.path() != "/")?;
-    let links = (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A).take(MAX_LINKS);
+    let links = dom.find_all(page.body..dom.end(page.body), Tag::A).take(MAX_LINKS);
     let mut named = links.filter(|id| page.is_visible(*id) && page.amount(*id).chars <= MAX_LINK);
     named.find_map(|id| {
         let target = page.resolve(dom.attr(id, &local_name!("href"))?)?;

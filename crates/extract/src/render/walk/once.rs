@@ -83,7 +83,7 @@ fn has_several_targets(page: &Page<'_>, links: &[(u64, u32)]) -> bool {
 fn archives(page: &Page<'_>) -> FxHashSet<String> {
     let dom = &page.dom;
     let mut found: FxHashMap<&str, (&str, bool)> = FxHashMap::default();
-    for id in (page.body..dom.end(page.body)).filter(|id| dom.tag(*id) == Tag::A) {
+    for id in dom.find_all(page.body..dom.end(page.body), Tag::A) {
         let Some(href) = dom.attr(id, &local_name!("href")) else { continue };
         if let Some(folder) = archive_folder(href, &page.rules.extraction.markdown) {
             let target = without_fragment(href);

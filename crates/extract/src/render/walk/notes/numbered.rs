@@ -15,7 +15,7 @@ pub(super) fn find(page: &Page<'_>, selection: &Selection) -> Vec<Found> {
     let dom = &page.dom;
     let mut raised: Vec<(u32, String)> = Vec::new();
     for &root in &selection.roots {
-        let sups = (root..dom.end(root)).filter(|id| dom.tag(*id) == Tag::Sup && page.is_visible(*id));
+        let sups = dom.find_all(root..dom.end(root), Tag::Sup).filter(|id| page.is_visible(*id));
         raised.extend(sups.filter(|id| !selection.drop[*id as usize]).filter_map(|id| {
             let marker = marker_of(&dom.raw_text(id));
             (!marker.is_empty() && marker.len() <= 3 && marker.bytes().all(|b| b.is_ascii_digit()))
@@ -70,8 +70,8 @@ fn bold_bodies<'a>(
     let Some(rule) = dom.find(*last..end, Tag::Hr) else { return Vec::new() };
     let markers: FxHashMap<&str, &String> =
         raised.iter().map(|(_, marker)| (marker.as_str(), marker)).collect();
-    (rule..end)
-        .filter(|id| dom.tag(*id) == Tag::P && dom.end(*id) - *id <= MAX_NODES && page.is_visible(*id))
+    dom.find_all(rule..end, Tag::P)
+        .filter(|id| dom.end(*id) - *id <= MAX_NODES && page.is_visible(*id))
         .filter_map(|id| {
             let first = (id..dom.end(id)).find(|node| !dom.text(*node).trim().is_empty())?;
             let bold = matches!(dom.tag(dom.parent(first)), Tag::B | Tag::Strong);
