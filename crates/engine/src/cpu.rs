@@ -4,7 +4,7 @@ use std::{
     num::NonZero,
     panic::AssertUnwindSafe,
     sync::{
-        Arc,
+        Arc, RwLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -74,6 +74,7 @@ impl CpuPool {
             .thread_keep_alive(KEEP_ALIVE)
             .thread_name(name)
             .build()?;
+        start_threads(&runtime, threads)?;
         Ok(Self {
             pool: Some(Arc::new(Threads(Some(runtime)))),
             free: Arc::new(Semaphore::new(threads)),
@@ -132,6 +133,22 @@ impl CpuPool {
     }
 }
 
+/// Starts the threads of a pool, so that a process without threads for it ends before its work begins.
+fn start_threads(runtime: &Runtime, threads: usize) -> std::io::Result<()> {
+    // The runtime panics if it cannot start its first thread.
+    let trial = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(|| {})?;
+    trial.join().map_err(|panic| std::io::Error::other(words_of(&*panic)))?;
+    // A thread without a job would take the next one, so the jobs wait until all have started.
+    let gate = Arc::new(RwLock::new(()));
+    let closed = gate.write();
+    for _ in 0..threads {
+        let gate = Arc::clone(&gate);
+        runtime.spawn_blocking(move || drop(gate.read()));
+    }
+    drop(closed);
+    Ok(())
+}
+
 /// A job of a pool, counted until it is dropped.
 struct RunningJob(Arc<AtomicUsize>);
 
@@ -169,6 +186,25 @@ mod tests {
             assert_eq!(error.to_string(), "page 7");
             assert_eq!(pool.run(|| 3).await.unwrap(), 3);
         }
+    }
+
+    #[tokio::test]
+    async fn work_of_a_caller_that_has_gone_does_not_start() {
+        let pool = CpuPool::new(1).unwrap();
+        let (end, held) = std::sync::mpsc::sync_channel::<()>(1);
+        let mut first = std::pin::pin!(pool.run(move || held.recv()));
+        assert!(futures::poll!(first.as_mut()).is_pending());
+        let ran = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let mark = Arc::clone(&ran);
+        {
+            let mut gone = std::pin::pin!(pool.run(move || mark.store(true, Ordering::Relaxed)));
+            assert!(futures::poll!(gone.as_mut()).is_pending());
+        }
+        end.send(()).unwrap();
+        first.await.unwrap().unwrap();
+        pool.run(|| ()).await.unwrap();
+        assert!(!ran.load(Ordering::Relaxed));
+        assert!(!pool.is_busy());
     }
 
     #[tokio::test]

@@ -301,6 +301,7 @@ impl Dom {
         (range.start..).zip(tags).filter(|(_, tag)| **tag == Tag::Text).map(|(id, _)| id)
     }
 
+    /// Tags of a range of nodes; none for an empty range whose start is behind its end.
     fn tag_bytes(&self, range: &Range<u32>) -> &[u8] {
         self.tags.get(range.start as usize..range.end as usize).unwrap_or_default().as_bytes()
     }

@@ -31,6 +31,8 @@ const MISSED_SHARE: f64 = 0.2;
 const MISSED_WORDS: u32 = 20;
 /// Half of the pages, or of the words.
 const HALF: f64 = 0.5;
+/// Maximum roots of a selection that are read on their own: each costs the path to it.
+const MAX_ROOTS: usize = 16;
 /// Elements in the name of a template.
 const TEMPLATE_STEPS: usize = 6;
 /// Characters of a class in the name of a template.
@@ -79,14 +81,14 @@ fn counted(page: &Page<'_>, selection: &Selection, title: Option<&str>) -> Vec<C
 fn is_surely_taken(page: &Page<'_>, selection: &Selection, evidence: &SiteEvidence) -> bool {
     let words = page.amount(page.body).words;
     let mut check = evidence.position_check(words);
-    for root in &selection.roots {
+    for root in selection.roots.iter().take(MAX_ROOTS) {
         blocks::visit(page, *root, Texts::Skipped, &|id| selection.drop[id as usize], &mut |block| {
             check.add(block.path, block.amount.words, true);
             if check.is_surely_taken() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-    }
-    if check.is_surely_taken() {
-        return true;
+        if check.is_surely_taken() {
+            return true;
+        }
     }
     let taken = adjust::taken(page, selection);
     let mut check = evidence.position_check(words);
