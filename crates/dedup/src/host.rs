@@ -81,7 +81,7 @@ impl HostFingerprint {
     /// would be left with only whitespace keeps its text.
     #[must_use]
     pub fn clean(&self, content: &str, blocks: &PageBlocks) -> Cleaned {
-        if !self.state.may_judge() {
+        if !self.state.has_enough_pages() {
             return Cleaned::too_few_pages(content.to_owned(), self.state.pages);
         }
         let fingerprint = self.digest.get_or_init(|| digest(self.boilerplate.iter().copied())).clone();
@@ -98,7 +98,7 @@ impl HostFingerprint {
             outlook.is_over_threshold(u64::from(self.counts.get(hash)), of, &self.state.settings)
         };
         let stable = |hash| over(hash, Outlook::Least) == over(hash, Outlook::Greatest);
-        self.state.may_judge() && blocks.distinct().into_iter().all(stable)
+        self.state.has_enough_pages() && blocks.distinct().into_iter().all(stable)
     }
 
     /// See [`Fingerprint::novelty`](crate::Fingerprint::novelty).

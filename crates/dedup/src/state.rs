@@ -25,14 +25,14 @@ impl HostState {
 
     /// Returns true if the host has enough pages to be judged.
     #[must_use]
-    pub const fn may_judge(&self) -> bool {
+    pub const fn has_enough_pages(&self) -> bool {
         self.pages >= self.settings.min_pages() as u64
     }
 
     /// Returns true if the host has enough pages to settle: `settle_pages`, at least `min_pages`.
     #[must_use]
     pub const fn ready(&self, settle_pages: u64) -> bool {
-        self.may_judge() && self.pages >= settle_pages
+        self.has_enough_pages() && self.pages >= settle_pages
     }
 
     /// Returns true if the host is settled.

@@ -146,7 +146,7 @@ impl<T> HostStream<T> {
     {
         let pages = self.fingerprint.state().pages();
         let early = self.policy.release == Release::Early && !self.complete;
-        if !early || !self.fingerprint.state().may_judge() || pages < self.examine_at {
+        if !early || !self.fingerprint.state().has_enough_pages() || pages < self.examine_at {
             return Vec::new();
         }
         self.examine_at = (pages + 1).max(pages * (100 + EXAMINE_EVERY) / 100);

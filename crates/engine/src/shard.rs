@@ -174,11 +174,11 @@ impl Shard {
         }
         // loads the state first: failures of held pages must not count for this page
         self.host(&host)?;
-        let is_unjudged = self.is_unjudged(&host, &page)?;
-        if !is_unjudged {
+        let is_undecided = self.is_undecided(&host, &page)?;
+        if !is_undecided {
             self.extract_if_missed(&host, &mut page)?;
         }
-        let waits = is_unjudged && page.kept_body.as_ref().is_some_and(|kept| kept.is_doubtful);
+        let waits = is_undecided && page.kept_body.as_ref().is_some_and(|kept| kept.is_doubtful);
         match page_work::guarded(Stage::Dedup, &page.request, || self.step(&host, &page, waits)) {
             Ok(step) => match step? {
                 Step::Held => {}

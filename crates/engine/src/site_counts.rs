@@ -9,9 +9,9 @@ mod saved;
 mod site;
 
 pub use saved::{MissedSite, MissedTemplate, due_again, missed_sites};
-pub use site::Verdict;
+pub use site::PageDecision;
 
-use crawl_extract::{CountedBlock, Input, PageExtractor, SiteEvidence, SiteJudgement};
+use crawl_extract::{ContentCheck, CountedBlock, Input, PageExtractor, SiteEvidence};
 use crawl_model::{Extraction, HostKey, StoreError, UrlKey};
 use rustc_hash::FxHashMap;
 use site::Site;
@@ -30,8 +30,8 @@ pub struct SitePage {
     /// The extraction.
     pub extraction: Extraction,
     /// More pages of the site may show that the extraction missed the content.
-    pub is_unjudged: bool,
-    /// The extraction took so little that the page must be held until it is judged.
+    pub is_undecided: bool,
+    /// The extraction took so little that the page must be held until it is decided.
     pub is_doubtful: bool,
 }
 
@@ -99,10 +99,10 @@ impl SiteCounts {
             let newer = |site: &mut Site| Ok(site.missed_by_newer(evidence.as_ref(), &counted));
             let Some(newer) = self.with(store, visit.host, newer)? else { break };
             counted.extraction = extractor.extract_if_missed(input, &newer);
-            counted.judgement = Some(SiteJudgement::Missed);
+            counted.check = Some(ContentCheck::Missed);
             evidence = Some(newer);
         }
-        self.with(store, visit.host, |site| Ok(site.arrived(visit, key, evidence.as_ref(), counted)))
+        self.with(store, visit.host, |site| Ok(site.add_page(visit, key, evidence.as_ref(), counted)))
     }
 
     /// Returns the evidence of a host, if enough of its pages have been counted.
@@ -113,12 +113,12 @@ impl SiteCounts {
         self.with(store, host, |site| Ok(site.settled.clone()))
     }
 
-    /// Returns true if too little is known of a page's site to judge it. `blocks` gives the blocks of a page
-    /// that an earlier process has left. Without them, or without a body, such a page counts as judged.
+    /// Returns true if too little is known of a page's site to decide on it. `blocks` gives the blocks of a page
+    /// that an earlier process has left. Without them, or without a body, such a page counts as decided.
     ///
     /// # Errors
     /// When the evidence of an earlier run cannot be read.
-    pub fn is_unjudged(
+    pub fn is_undecided(
         &self,
         store: &Store,
         host: &HostKey,
@@ -126,9 +126,9 @@ impl SiteCounts {
         blocks: Option<impl FnOnce() -> Vec<CountedBlock>>,
     ) -> Result<bool, StoreError> {
         let key = UrlKey::of(url);
-        let known = self.with(store, host, |site| Ok(site.is_unjudged(key)))?;
+        let known = self.with(store, host, |site| Ok(site.is_undecided(key)))?;
         match (known, blocks) {
-            (Some(is_unjudged), _) => Ok(is_unjudged),
+            (Some(is_undecided), _) => Ok(is_undecided),
             (None, None) => Ok(false),
             (None, Some(blocks)) => {
                 let blocks = blocks();
@@ -137,18 +137,23 @@ impl SiteCounts {
         }
     }
 
-    /// Returns the verdict on the extraction of a page that is about to be written, and forgets it. An
-    /// unjudged page counts as written from then on.
+    /// Returns the decision on the extraction of a page that is about to be written, and forgets it. An
+    /// undecided page counts as written from then on.
     ///
     /// # Errors
     /// When the evidence of an earlier run cannot be read, or storage fails.
-    pub fn take_verdict(&self, store: &Store, host: &HostKey, url: &str) -> Result<Verdict, StoreError> {
+    pub fn take_decision(
+        &self,
+        store: &Store,
+        host: &HostKey,
+        url: &str,
+    ) -> Result<PageDecision, StoreError> {
         self.with(store, host, |site| {
-            let verdict = site.take_verdict(UrlKey::of(url));
-            if verdict == Verdict::Unjudged {
-                site.save_unjudged(store, host)?;
+            let decision = site.take_decision(UrlKey::of(url));
+            if decision == PageDecision::Undecided {
+                site.save_undecided(store, host)?;
             }
-            Ok(verdict)
+            Ok(decision)
         })
     }
 
@@ -156,9 +161,14 @@ impl SiteCounts {
     ///
     /// # Errors
     /// When the evidence of an earlier run cannot be read.
-    pub fn note_mended(&self, store: &Store, visit: &Visit<'_>, page: &Extraction) -> Result<(), StoreError> {
+    pub fn count_corrected(
+        &self,
+        store: &Store,
+        visit: &Visit<'_>,
+        page: &Extraction,
+    ) -> Result<(), StoreError> {
         self.with(store, visit.host, |site| {
-            site.note_mended(visit, page);
+            site.count_corrected(visit, page);
             Ok(())
         })
     }
@@ -167,7 +177,7 @@ impl SiteCounts {
     ///
     /// # Errors
     /// When storage fails.
-    pub fn note_due_again(&self, store: &Store, host: &HostKey, url: &str) -> Result<(), StoreError> {
+    pub fn add_due_again(&self, store: &Store, host: &HostKey, url: &str) -> Result<(), StoreError> {
         self.with(store, host, |site| {
             site.due.push(url.to_owned());
             site.save_due(store, host)

@@ -82,7 +82,7 @@ pub use links::{HeaderLinks, of_header, refresh_target};
 pub use options::{Favor, Format, Limits, LinkStyle, Options, ParseOptionError};
 pub use rules::{ConsentBanners, ListReport, Rules, RulesError};
 pub use site::{
-    CountPolicy, CountedBlock, CountedExtraction, OutlineBlock, PageOutline, SiteArea, SiteEvidence,
-    SiteJudgement,
+    ContentCheck, CountPolicy, CountedBlock, CountedExtraction, OutlineBlock, PageOutline, SiteArea,
+    SiteEvidence,
 };
 pub use words::{count_words, reading_time_minutes};

@@ -3,7 +3,7 @@
 use super::{
     LABEL_WORDS, PageText, RUN, ZONE,
     read::{Block, SitePage},
-    words::{Scratch, Word, mix, words},
+    words::{Word, WordBuffers, mix, words},
 };
 use rustc_hash::FxHashSet;
 
@@ -83,11 +83,11 @@ pub(super) struct Features {
 }
 
 /// All features of a page. Blocks shorter than `min_block_chars` are not counted as wholes. An extracted text
-/// has only the features that judge it.
+/// has only the features that its cleaning looks up.
 pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -> Features {
     let n = read.blocks.len();
     let mut out = Features::default();
-    let mut scratch = Scratch::default();
+    let mut buffers = WordBuffers::default();
     let mut once = FxHashSet::default();
     for (i, this) in read.blocks.iter().enumerate() {
         if this.chars >= min_block_chars {
@@ -107,7 +107,7 @@ pub(super) fn of(page: &PageText<'_>, read: &SitePage, min_block_chars: usize) -
             out.both.extend(surroundings_of(read, i));
         }
         if (i < ZONE || i + ZONE >= n) && may_be_pattern(read, i) {
-            let words = words(read.text_of(i, page), &mut scratch);
+            let words = words(read.text_of(i, page), &mut buffers);
             for (a, b) in words.iter().zip(words.iter().skip(1)) {
                 out.both.extend((i < ZONE).then(|| pair(Zone::Head, *a, *b)));
                 out.both.extend((i + ZONE >= n).then(|| pair(Zone::Foot, *a, *b)));

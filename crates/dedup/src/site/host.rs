@@ -1,9 +1,8 @@
 //! State of one host in the mode `site`.
 
 use super::{
-    MARGIN, PageText, SitePage,
+    MARGIN, PageText, SitePage, cleaner,
     features::{self, Features},
-    judge,
     table::{GROUPINGS, GroupNames, NO_GROUP, Table},
     view::View,
     words::mix,
@@ -15,10 +14,10 @@ pub const MAX_FEATURES: usize = 7 << 14;
 /// Version of the algorithm; part of the fingerprint's identity and of the saved state.
 pub(crate) const ALGORITHM: u8 = 5;
 
-/// Counts the features that the pages of one host share and judges pages by them; see the [module](super).
+/// Counts the features that the pages of one host share and cleans pages by them; see the [module](super).
 ///
 /// The usage is that of [`HostFingerprint`](crate::HostFingerprint): observe every page, settle, clean;
-/// afterwards observe and clean each page on arrival. A host that settles at its end is judged the same in
+/// afterwards observe and clean each page on arrival. A host that settles at its end is cleaned the same in
 /// any order of its pages.
 ///
 /// **Memory is bounded**: up to [`MAX_FEATURES`] distinct features are counted exactly. Beyond that no count
@@ -65,22 +64,22 @@ impl SiteFingerprint {
         self.sum = self.sum.wrapping_add(mix(feature, sum_of(groups) ^ u64::from(ALGORITHM)));
     }
 
-    /// Judges a page that has been read and counted. Below `min_pages` the page is not judged. A page that
+    /// Cleans a page that has been read and counted. Below `min_pages` the page stays whole. A page that
     /// would be left with only headings keeps its text.
     #[must_use]
     pub fn clean(&self, page: &PageText<'_>, read: &SitePage) -> Cleaned {
-        if !self.state.may_judge() {
+        if !self.state.has_enough_pages() {
             return Cleaned::too_few_pages(page.content.to_owned(), self.state.pages);
         }
-        let removed = judge::judge(self.view(Outlook::Now), page, read);
+        let removed = cleaner::removed_spans(self.view(Outlook::Now), page, read);
         Cleaned::cut(page.content, removed, self.name(), self.state.pages)
     }
 
-    /// Returns true if the next pages are unlikely to change the judgement of a page: the lowest and highest
+    /// Returns true if the next pages are unlikely to change the cleaning of a page: the lowest and highest
     /// likely counts give the same. Always false below `min_pages`.
     pub(crate) fn is_stable(&self, page: &PageText<'_>, read: &SitePage) -> bool {
-        let removed = |outlook| judge::positions(self.view(outlook), page, read);
-        self.state.may_judge() && removed(Outlook::Least) == removed(Outlook::Greatest)
+        let removed = |outlook| cleaner::positions(self.view(outlook), page, read);
+        self.state.has_enough_pages() && removed(Outlook::Least) == removed(Outlook::Greatest)
     }
 
     /// See [`Fingerprint::novelty`](crate::Fingerprint::novelty).
@@ -119,7 +118,7 @@ impl SiteFingerprint {
         &self.state
     }
 
-    /// Settles the host: later pages are judged on arrival.
+    /// Settles the host: later pages are cleaned on arrival.
     pub const fn settle(&mut self) {
         self.state.settled = true;
     }

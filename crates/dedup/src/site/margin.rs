@@ -2,9 +2,9 @@
 
 use super::{
     TITLE_WORDS,
+    cleaner::{Level, PageCleaner, Verdict},
     features::{Zone, line as line_feature, may_be_pattern, pair},
-    judge::{Judge, Level, Verdict},
-    words::{Scratch, Word, mix, words},
+    words::{Word, WordBuffers, mix, words},
 };
 use crawl_model::RemovalReason;
 
@@ -25,7 +25,7 @@ const MAX_ON_A_PAGE: u32 = 2;
 const SPREAD: usize = 3;
 
 pub(super) struct Margin<'j, 'a> {
-    pub(super) judge: &'j Judge<'a>,
+    pub(super) cleaner: &'j PageCleaner<'a>,
     /// The block.
     pub(super) at: usize,
     pub(super) zone: Zone,
@@ -35,20 +35,20 @@ pub(super) struct Margin<'j, 'a> {
 
 impl Margin<'_, '_> {
     pub(super) fn verdict(&self) -> Option<Verdict> {
-        self.by_lines().or_else(|| self.by_words().filter(|_| self.judge.level == Level::Full))
+        self.by_lines().or_else(|| self.by_words().filter(|_| self.cleaner.level == Level::Full))
     }
 
     fn repeated_here(&self, key: u64) -> bool {
-        let times = self.judge.times(key);
-        times.lines > MAX_ON_A_PAGE && (times.last - times.first) * SPREAD > self.judge.read.blocks.len()
+        let times = self.cleaner.times(key);
+        times.lines > MAX_ON_A_PAGE && (times.last - times.first) * SPREAD > self.cleaner.read.blocks.len()
     }
 
     fn by_lines(&self) -> Option<Verdict> {
-        let lines = self.judge.read.lines_of(self.at);
-        let block = &self.judge.read.blocks[self.at];
+        let lines = self.cleaner.read.lines_of(self.at);
+        let block = &self.cleaner.read.blocks[self.at];
         let (mut words, mut covered, mut pages) = (0, 0, u64::MAX);
         for line in lines {
-            let evidence = self.judge.evidence(line_feature(line.key));
+            let evidence = self.cleaner.evidence(line_feature(line.key));
             if evidence.share >= self.least && !self.repeated_here(line.key) {
                 words += line.words;
                 covered += 1;
@@ -62,23 +62,23 @@ impl Margin<'_, '_> {
     }
 
     fn by_words(&self) -> Option<Verdict> {
-        let read = self.judge.read;
+        let read = self.cleaner.read;
         let lines = read.lines_of(self.at);
         if !may_be_pattern(read, self.at) || (self.zone == Zone::Head && read.names_page(self.at)) {
             return None;
         }
         let repeated_here = || lines.iter().any(|line| self.repeated_here(line.key));
-        let words = words(read.text_of(self.at, &self.judge.page), &mut Scratch::default());
+        let words = words(read.text_of(self.at, &self.cleaner.page), &mut WordBuffers::default());
         if words.len() < 2 {
             return None;
         }
         let mut covered = vec![false; words.len()];
-        let pages = pairs(self.judge, (self.zone, self.least), &words, &mut covered);
+        let pages = pairs(self.cleaner, (self.zone, self.least), &words, &mut covered);
         let share = |covered: &[bool]| covered.iter().filter(|&&c| c).count() as f64 / words.len() as f64;
         if share(&covered) >= COVERED && covered.iter().filter(|&&c| c).count() >= PATTERN_WORDS {
             return (!repeated_here()).then_some((RemovalReason::Pattern, pages));
         }
-        if self.zone == Zone::Head || lines.len() > TITLES_LINES || self.judge.page.extracted {
+        if self.zone == Zone::Head || lines.len() > TITLES_LINES || self.cleaner.page.extracted {
             return None;
         }
         let pages = self.titles(&words, &mut covered)?;
@@ -105,8 +105,8 @@ impl Margin<'_, '_> {
         let (mut hash, mut longest) = (0, None);
         for (n, word) in words[at..].iter().take(TITLE_WORDS).enumerate() {
             hash = mix(hash, word.plain);
-            let own = u64::from(self.judge.read.titles.binary_search(&hash).is_ok());
-            let others = self.judge.host.pages_with_title(hash).saturating_sub(own);
+            let own = u64::from(self.cleaner.read.titles.binary_search(&hash).is_ok());
+            let others = self.cleaner.host.pages_with_title(hash).saturating_sub(own);
             let end = at + n + 1;
             let alone = n == 0
                 && (covered[at] || (at > 0 && !covered[at - 1]) || covered.get(end).is_some_and(|c| !c));
@@ -121,14 +121,14 @@ impl Margin<'_, '_> {
 /// Marks consecutive words that are on the minimum share of the pages, near the same margin. Returns the
 /// minimum number of these pages.
 pub(super) fn pairs(
-    judge: &Judge<'_>,
+    cleaner: &PageCleaner<'_>,
     (zone, least): (Zone, f64),
     words: &[Word],
     covered: &mut [bool],
 ) -> u64 {
     let mut pages = u64::MAX;
     for (i, two) in words.windows(2).enumerate() {
-        let evidence = judge.evidence(pair(zone, two[0], two[1]));
+        let evidence = cleaner.evidence(pair(zone, two[0], two[1]));
         if evidence.share >= least {
             covered[i] = true;
             covered[i + 1] = true;

@@ -22,7 +22,7 @@
 //! or the page's title.
 //!
 //! **State.** All features are hashes counted once per page. So one table of bounded size holds a host's
-//! state, and pages may come in any order. The judgement of a page depends on the page and the counts alone.
+//! state, and pages may come in any order. The result for a page depends only on the page and the counts.
 //! Each feature is counted for the host and for two groups of its pages, which may have their own template.
 //! The groups are the section (see `section`), and the pages that begin with the same lines.
 //!
@@ -30,15 +30,15 @@
 //! evidence of the specification: `threshold_pct` of the pages, and `min_block_chars` characters in all its
 //! blocks together. Slots, titles and groups do not count there.
 
+mod breadcrumb;
+mod cleaner;
 mod features;
 mod host;
-mod judge;
 mod margin;
 mod outline;
 mod read;
 mod section;
 mod table;
-mod trail;
 mod view;
 mod walk;
 mod words;

@@ -2,10 +2,10 @@
 
 use super::{
     RUN, TITLE_WORDS,
+    cleaner::PageCleaner,
     features::Zone,
-    judge::Judge,
     view::Evidence,
-    words::{Scratch, title, words},
+    words::{WordBuffers, title, words},
 };
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ impl Singles {
     }
 }
 
-impl Judge<'_> {
+impl PageCleaner<'_> {
     /// End of a list of the page's sections that begins right below the frame and stands above a label or
     /// more frame. The label is usually the page's title. No shared word is required between the label and the
     /// URL, since a translated page often has an English URL. A list right above its first section stays: such
@@ -152,14 +152,14 @@ impl Judge<'_> {
         if row.clone().map(|at| self.read.blocks[at].lines.len()).take(LISTED).sum::<usize>() < LISTED {
             return None;
         }
-        let (singles, scratch) = (self.singles(), &mut Scratch::default());
+        let (singles, buffers) = (self.singles(), &mut WordBuffers::default());
         let (mut lines, mut blocks) = (Vec::new(), from..from);
         for (step, at) in row.enumerate() {
             if lines.len() + self.read.blocks[at].lines.len() > MAX_LINES {
                 break;
             }
             let text = self.read.text_of(at, &self.page).lines();
-            let mut hashes: Vec<_> = text.map(|line| words_hash(line, scratch)).collect();
+            let mut hashes: Vec<_> = text.map(|line| words_hash(line, buffers)).collect();
             let again = hashes
                 .iter()
                 .flatten()
@@ -191,12 +191,12 @@ impl Judge<'_> {
 
     fn singles(&self) -> &Singles {
         self.singles.get_or_init(|| {
-            let scratch = &mut Scratch::default();
+            let buffers = &mut WordBuffers::default();
             let mut found = Vec::new();
             for (at, block) in self.read.blocks.iter().enumerate() {
                 let is_label = block.lines.len() == 1 && !block.prose && !block.fenced;
                 if is_label && block.words as usize <= TITLE_WORDS {
-                    let hash = words_hash(self.read.text_of(at, &self.page), scratch);
+                    let hash = words_hash(self.read.text_of(at, &self.page), buffers);
                     found.extend(hash.map(|hash| (hash, at)));
                 }
             }
@@ -206,8 +206,8 @@ impl Judge<'_> {
 }
 
 /// Hash of the words of a short line, without the marks of a list or a heading.
-fn words_hash(line: &str, scratch: &mut Scratch) -> Option<u64> {
-    let words = words(line, scratch);
+fn words_hash(line: &str, buffers: &mut WordBuffers) -> Option<u64> {
+    let words = words(line, buffers);
     (1..=TITLE_WORDS).contains(&words.len()).then(|| title(&words))
 }
 

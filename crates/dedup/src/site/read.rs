@@ -62,7 +62,7 @@ impl SitePage {
     #[must_use]
     pub fn of(page: &PageText<'_>) -> Self {
         let mut out = Self::default();
-        let mut scratch = Scratch::default();
+        let mut buffers = WordBuffers::default();
         let mut fence = Fence::default();
         for part in parts(page.content) {
             let text = page.content[part.clone()].trim_start_matches(is_space);
@@ -71,13 +71,13 @@ impl SitePage {
             if text.is_empty() {
                 continue;
             }
-            out.block(start..start + text.len(), text, &mut fence, &mut scratch);
+            out.block(start..start + text.len(), text, &mut fence, &mut buffers);
         }
         if !page.extracted {
-            out.titles = out.titles_of(page, &mut scratch);
+            out.titles = out.titles_of(page, &mut buffers);
             out.groups = [Some(section(page.url)), out.lines.get(..OPENING_LINES).map(opening)];
         }
-        out.names = out.names_of(page, &mut scratch);
+        out.names = out.names_of(page, &mut buffers);
         out
     }
 
@@ -88,10 +88,10 @@ impl SitePage {
 
     /// Finds the blocks that name the page among the first ones. They are headings of level one, or lines
     /// with the largest share of title or file name words, at least half.
-    fn names_of(&self, page: &PageText<'_>, scratch: &mut Scratch) -> u8 {
-        let known = naming_words(page, scratch);
+    fn names_of(&self, page: &PageText<'_>, buffers: &mut WordBuffers) -> u8 {
+        let known = naming_words(page, buffers);
         let first = self.blocks.len().min(super::TITLE_BLOCKS);
-        let shares: Vec<f64> = (0..first).map(|at| self.naming_share(at, page, &known, scratch)).collect();
+        let shares: Vec<f64> = (0..first).map(|at| self.naming_share(at, page, &known, buffers)).collect();
         let most = shares.iter().copied().fold(0.5, f64::max);
         shares.iter().rev().fold(0, |all, &share| all << 1 | u8::from(share >= most))
     }
@@ -103,7 +103,7 @@ impl SitePage {
         at: usize,
         page: &PageText<'_>,
         known: &[u64],
-        scratch: &mut Scratch,
+        buffers: &mut WordBuffers,
     ) -> f64 {
         let line = self.text_of(at, page);
         if self.lines_of(at).len() != 1 || self.blocks[at].prose {
@@ -112,7 +112,7 @@ impl SitePage {
         if line.starts_with("# ") {
             return 1.0;
         }
-        let words = words(line, scratch);
+        let words = words(line, buffers);
         let named = words.iter().filter(|word| known.contains(&word.plain)).count();
         named as f64 / words.len().max(1) as f64
     }
@@ -123,10 +123,10 @@ impl SitePage {
         block: usize,
         page: &PageText<'_>,
         of: &[u64],
-        scratch: &mut Scratch,
+        buffers: &mut WordBuffers,
     ) -> bool {
         !of.is_empty()
-            && words(self.text_of(block, page), scratch).iter().any(|word| of.contains(&word.plain))
+            && words(self.text_of(block, page), buffers).iter().any(|word| of.contains(&word.plain))
     }
 
     fn block<'a>(
@@ -134,7 +134,7 @@ impl SitePage {
         bytes: Range<usize>,
         text: &'a str,
         fence: &mut Fence<'a>,
-        scratch: &mut Scratch,
+        buffers: &mut WordBuffers,
     ) {
         let first = self.lines.len();
         let (mut key, mut words, mut longest, mut shown, mut linked) = (0, 0_u32, 0, 0, 0);
@@ -144,7 +144,7 @@ impl SitePage {
         for line in lines(text) {
             count += 1;
             fenced |= fence.read(line);
-            let read = line_key(line, links, scratch);
+            let read = line_key(line, links, buffers);
             if read.words == 0 {
                 continue;
             }
@@ -183,26 +183,26 @@ impl SitePage {
     }
 
     /// Possible titles of the page: the declared title, and the first lines of its first blocks.
-    fn titles_of(&self, page: &PageText<'_>, scratch: &mut Scratch) -> Vec<u64> {
-        let said = page.title.and_then(|title| title_hash(title, scratch));
+    fn titles_of(&self, page: &PageText<'_>, buffers: &mut WordBuffers) -> Vec<u64> {
+        let said = page.title.and_then(|title| title_hash(title, buffers));
         let mut out: Vec<u64> = said.into_iter().collect();
         let first = 0..self.blocks.len().min(super::TITLE_BLOCKS);
-        out.extend(first.filter_map(|i| self.title_of(i, page, scratch)));
+        out.extend(first.filter_map(|i| self.title_of(i, page, buffers)));
         out.sort_unstable();
         out.dedup();
         out
     }
 
     /// Words of a block's first line, as those of a title.
-    fn title_of(&self, block: usize, page: &PageText<'_>, scratch: &mut Scratch) -> Option<u64> {
-        title_hash(self.text_of(block, page).lines().next()?, scratch)
+    fn title_of(&self, block: usize, page: &PageText<'_>, buffers: &mut WordBuffers) -> Option<u64> {
+        title_hash(self.text_of(block, page).lines().next()?, buffers)
     }
 }
 
 /// Words of the page's title and of its file's name.
-pub(super) fn naming_words(page: &PageText<'_>, scratch: &mut Scratch) -> Vec<u64> {
-    let mut known = words(page.title.unwrap_or_default(), scratch);
-    known.extend(words(file_name(page.url), scratch));
+pub(super) fn naming_words(page: &PageText<'_>, buffers: &mut WordBuffers) -> Vec<u64> {
+    let mut known = words(page.title.unwrap_or_default(), buffers);
+    known.extend(words(file_name(page.url), buffers));
     known.into_iter().map(|word| word.plain).collect()
 }
 
@@ -211,12 +211,12 @@ fn opening(lines: &[Line]) -> u64 {
 }
 
 /// Words of the file's name, which often state the subject of the page.
-pub(super) fn file_words(url: &str, scratch: &mut Scratch) -> Vec<u64> {
+pub(super) fn file_words(url: &str, buffers: &mut WordBuffers) -> Vec<u64> {
     let long = file_name(url)
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() >= NAME_LETTERS)
         .filter(|word| !matches!(*word, "html" | "index" | "aspx"));
-    long.flat_map(|word| words(word, scratch)).map(|word| word.plain).collect()
+    long.flat_map(|word| words(word, buffers)).map(|word| word.plain).collect()
 }
 
 /// Faster equivalent of `str::lines`; a text has at least one line.
@@ -234,7 +234,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Hash of a line as a title, if it is short enough.
-fn title_hash(line: &str, scratch: &mut Scratch) -> Option<u64> {
-    let words = words(line, scratch);
+fn title_hash(line: &str, buffers: &mut WordBuffers) -> Option<u64> {
+    let words = words(line, buffers);
     (1..=super::TITLE_WORDS).contains(&words.len()).then(|| title(&words))
 }

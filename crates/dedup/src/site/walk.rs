@@ -2,10 +2,10 @@
 
 use super::{
     RUN,
+    cleaner::{PageCleaner, Verdict},
     features::{Zone, place},
-    judge::{Judge, Verdict},
     read::naming_words,
-    words::Scratch,
+    words::WordBuffers,
 };
 use crawl_model::RemovalReason;
 use rustc_hash::FxHashMap;
@@ -25,7 +25,7 @@ const WEIGHED_BLOCK: i64 = 3;
 /// Number of own sentences that are text of the page: beyond them no gap at its foot is passed.
 const OWN_SENTENCES: u32 = 2;
 
-impl Judge<'_> {
+impl PageCleaner<'_> {
     pub(super) fn walk(&mut self) {
         if self.head() < self.read.blocks.len() {
             self.foot();
@@ -44,8 +44,8 @@ impl Judge<'_> {
         // a run may pass the page's own title once; any other gap is content
         let mut passed_title = false;
         while at < n.min(RUN) && self.title != Some(at) {
-            let next = |judge: &Self| (at + 1 < n).then(|| judge.template(at + 1, Zone::Head)).flatten();
-            if let Some((title, verdict)) = self.trail(at, self.least(false)).filter(|_| !passed_title) {
+            let next = |cleaner: &Self| (at + 1 < n).then(|| cleaner.template(at + 1, Zone::Head)).flatten();
+            if let Some((title, verdict)) = self.breadcrumb(at, self.least(false)).filter(|_| !passed_title) {
                 self.gone[at] = Some(verdict);
                 self.title = Some(title);
                 passed_title = true;
@@ -94,27 +94,27 @@ impl Judge<'_> {
             return false;
         }
         let mut below = (title..read.blocks.len()).filter_map(single);
-        let scratch = &mut Scratch::default();
-        let known = naming_words(&self.page, scratch);
+        let buffers = &mut WordBuffers::default();
+        let known = naming_words(&self.page, buffers);
         lines.iter().all(|line| below.any(|key| key == line.key))
-            && read.naming_share(title, &self.page, &known, scratch) >= NAMED
+            && read.naming_share(title, &self.page, &known, buffers) >= NAMED
     }
 
     /// Returns true for a line that names the page.
     pub(super) fn names(&self, at: usize) -> bool {
-        let scratch = &mut Scratch::default();
-        let known = naming_words(&self.page, scratch);
-        self.read.naming_share(at, &self.page, &known, scratch) >= NAMED
+        let buffers = &mut WordBuffers::default();
+        let known = naming_words(&self.page, buffers);
+        self.read.naming_share(at, &self.page, &known, buffers) >= NAMED
     }
 
     /// Removes labels between the run at the head and the line that names the page. They are a menu of the
     /// page's section, which few pages may share. Returns the number of passed blocks.
     fn menu_above_title(&mut self, from: usize) -> usize {
-        let scratch = &mut Scratch::default();
-        let known = naming_words(&self.page, scratch);
+        let buffers = &mut WordBuffers::default();
+        let known = naming_words(&self.page, buffers);
         let (mut at, mut words) = (from, 0);
         while let Some(block) = self.read.blocks.get(at).filter(|_| at < RUN) {
-            if block.heading || self.read.naming_share(at, &self.page, &known, scratch) >= NAMED {
+            if block.heading || self.read.naming_share(at, &self.page, &known, buffers) >= NAMED {
                 self.gone[from..at].fill(Some((RemovalReason::Enclosed, 1)));
                 return at;
             }
@@ -240,7 +240,7 @@ impl Judge<'_> {
         Some((RemovalReason::Block, pages))
     }
 
-    /// Restores a run of an extracted text that is shorter than a judged block.
+    /// Restores a run of an extracted text that is shorter than a decided block.
     fn give_back_short(&mut self, run: Range<usize>) {
         if !self.page.extracted {
             return;

@@ -25,7 +25,7 @@ pub(super) const fn mix(a: u64, b: u64) -> u64 {
 
 /// Buffers reused from line to line.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(super) struct WordBuffers {
     folded: Vec<u8>,
     shown: String,
 }
@@ -48,26 +48,26 @@ pub(super) fn has_link(text: &str) -> bool {
 }
 
 /// Reads a line; `links` is [`has_link`] of the line, or of a text that contains it.
-pub(super) fn line_key(line: &str, links: bool, scratch: &mut Scratch) -> LineKey {
+pub(super) fn line_key(line: &str, links: bool, buffers: &mut WordBuffers) -> LineKey {
     let line = line.trim_start_matches('#');
     let (mut shown, mut linked) = (chars(line), 0);
     if links && has_link(line) {
-        linked = without_targets(line, &mut scratch.shown);
-        shown = chars(&scratch.shown);
-        fold(&scratch.shown, &mut scratch.folded);
+        linked = without_targets(line, &mut buffers.shown);
+        shown = chars(&buffers.shown);
+        fold(&buffers.shown, &mut buffers.folded);
     } else {
-        fold(line, &mut scratch.folded);
+        fold(line, &mut buffers.folded);
     }
-    let spaces = spaces(&scratch.folded);
+    let spaces = spaces(&buffers.folded);
     if spaces < MASKED_WORDS {
-        mask(&mut scratch.folded);
+        mask(&mut buffers.folded);
     }
-    let words = if scratch.folded.is_empty() {
+    let words = if buffers.folded.is_empty() {
         0
     } else {
-        spaces + 1 + east_asian_letters(&scratch.folded) / LETTERS_PER_WORD
+        spaces + 1 + east_asian_letters(&buffers.folded) / LETTERS_PER_WORD
     };
-    LineKey { key: xxh3_64(&scratch.folded), words: words.try_into().unwrap_or(u32::MAX), shown, linked }
+    LineKey { key: xxh3_64(&buffers.folded), words: words.try_into().unwrap_or(u32::MAX), shown, linked }
 }
 
 /// Counts in bytes, a few at a time, so that the compiler vectorises the loop.
@@ -137,15 +137,15 @@ pub(super) struct Word {
 }
 
 /// Words of a block; none if it is too long for a template's line.
-pub(super) fn words(block: &str, scratch: &mut Scratch) -> Vec<Word> {
+pub(super) fn words(block: &str, buffers: &mut WordBuffers) -> Vec<Word> {
     if block.len() > MAX_BYTES {
         return Vec::new();
     }
     if has_link(block) {
-        without_targets(block, &mut scratch.shown);
-        fold(&scratch.shown, &mut scratch.folded);
+        without_targets(block, &mut buffers.shown);
+        fold(&buffers.shown, &mut buffers.folded);
     } else {
-        fold(block, &mut scratch.folded);
+        fold(block, &mut buffers.folded);
     }
     let mut out = Vec::new();
     let mut masked = Vec::new();
@@ -155,10 +155,10 @@ pub(super) fn words(block: &str, scratch: &mut Scratch) -> Vec<Word> {
         }
         out.len() <= MAX_WORDS
     };
-    let few = if scratch.folded.is_ascii() {
-        scratch.folded.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').all(&mut push)
+    let few = if buffers.folded.is_ascii() {
+        buffers.folded.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').all(&mut push)
     } else {
-        let folded = String::from_utf8_lossy(&scratch.folded);
+        let folded = String::from_utf8_lossy(&buffers.folded);
         folded.split(|c: char| !c.is_alphanumeric() && c != '_').all(|word| push(word.as_bytes()))
     };
     if few { out } else { Vec::new() }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn key(line: &str) -> u64 {
-        line_key(line, true, &mut Scratch::default()).key
+        line_key(line, true, &mut WordBuffers::default()).key
     }
 
     #[test]
@@ -202,16 +202,16 @@ mod tests {
 
     #[test]
     fn links_are_measured_by_their_visible_text() {
-        let line = line_key("[Home](/a) and more](x) [open", true, &mut Scratch::default());
+        let line = line_key("[Home](/a) and more](x) [open", true, &mut WordBuffers::default());
         assert_eq!((line.linked, line.shown, line.words), (4, "Home and more [open".len(), 4));
     }
 
     #[test]
     fn long_blocks_are_not_split_into_words() {
-        let scratch = &mut Scratch::default();
-        assert_eq!(words("One two, 3.", scratch).len(), 3);
-        assert!(words(&"word ".repeat(61), scratch).is_empty());
-        let (a, b) = (words("Part 3", scratch), words("Part 14", scratch));
+        let buffers = &mut WordBuffers::default();
+        assert_eq!(words("One two, 3.", buffers).len(), 3);
+        assert!(words(&"word ".repeat(61), buffers).is_empty());
+        let (a, b) = (words("Part 3", buffers), words("Part 14", buffers));
         assert_eq!(a[1].masked, b[1].masked);
         assert_ne!(title(&a), title(&b));
     }

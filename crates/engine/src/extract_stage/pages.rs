@@ -98,9 +98,9 @@ pub(super) fn by_site(
     let visit =
         Visit { host: &host, url: request.url.as_str(), is_known: request.before.is_some(), words_before };
     let extractor = context.reading.extractors.of(Some(&host));
-    let SitePage { extraction, is_unjudged, is_doubtful } =
+    let SitePage { extraction, is_undecided, is_doubtful } =
         context.reading.sites.extract(&*context.store, extractor, input, &visit)?;
-    let is_kept = is_unjudged && context.config.dedup.enabled;
+    let is_kept = is_undecided && context.config.dedup.enabled;
     Ok((extraction, if is_kept { kept_body::keep(input, is_doubtful) } else { None }))
 }
 

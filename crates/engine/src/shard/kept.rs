@@ -201,7 +201,7 @@ impl Shard {
     pub(super) fn choose_at_early_release(&mut self, host: &HostKey) -> Result<Vec<i64>, StageError> {
         let early = self.context.config.dedup.release == Release::Early;
         let state = self.loaded(host)?;
-        let enough = state.stream.fingerprint().state().may_judge();
+        let enough = state.stream.fingerprint().state().has_enough_pages();
         if !early || !enough || state.stream.fingerprint().state().is_settled() || state.kept.is_none() {
             return Ok(Vec::new());
         }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 const EVIDENCE_PREFIX: &str = "site:";
 /// Prefix of the names under which the store keeps the templates of a host whose content the rules missed.
 const TEMPLATES: &str = "site_missed:";
-/// Prefix of the names under which the store keeps the URLs of a host that were written before they could be judged.
-const UNJUDGED_PREFIX: &str = "site_unjudged:";
+/// Prefix of the names under which the store keeps the URLs of a host that were written undecided.
+const UNDECIDED_PREFIX: &str = "site_unjudged:";
 /// Prefix of the names under which the store keeps a host's URLs that one round found due in the next.
 const DUE_URLS_PREFIX: &str = "site_again:";
 /// URLs of a host that are due in the next round, at most.
@@ -83,17 +83,17 @@ pub(super) fn save_templates(
     write(store, &format!("{TEMPLATES}{host}"), &site)
 }
 
-/// Returns the URLs of a host that were written before they could be judged.
-pub(super) fn unjudged(store: &Store, host: &HostKey) -> Result<Vec<String>, StoreError> {
-    Ok(read_or_forget(store, &format!("{UNJUDGED_PREFIX}{host}"))?.unwrap_or_default())
+/// Returns the URLs of a host that were written undecided.
+pub(super) fn undecided(store: &Store, host: &HostKey) -> Result<Vec<String>, StoreError> {
+    Ok(read_or_forget(store, &format!("{UNDECIDED_PREFIX}{host}"))?.unwrap_or_default())
 }
 
-pub(super) fn save_unjudged(store: &Store, host: &HostKey, urls: &[&str]) -> Result<(), StoreError> {
-    write(store, &format!("{UNJUDGED_PREFIX}{host}"), &urls)
+pub(super) fn save_undecided(store: &Store, host: &HostKey, urls: &[&str]) -> Result<(), StoreError> {
+    write(store, &format!("{UNDECIDED_PREFIX}{host}"), &urls)
 }
 
 /// Notes URLs of a host that are due in the next round. Returns the number of those that were not noted before.
-pub(super) fn note_due_again(store: &Store, host: &HostKey, urls: Vec<String>) -> Result<usize, StoreError> {
+pub(super) fn add_due_again(store: &Store, host: &HostKey, urls: Vec<String>) -> Result<usize, StoreError> {
     let (name, round) = (format!("{DUE_URLS_PREFIX}{host}"), store.round()?);
     let mut rounds: DueUrlsByRound = read_or_forget(store, &name)?.unwrap_or_default();
     // this round reads the entries of the previous round

@@ -1,13 +1,13 @@
 //! Counts of one host, and its undecided pages.
 
 use super::{MissedTemplate, SitePage, Store, Visit, saved};
-use crawl_extract::{CountPolicy, CountedBlock, CountedExtraction, SiteEvidence, SiteJudgement};
+use crawl_extract::{ContentCheck, CountPolicy, CountedBlock, CountedExtraction, SiteEvidence};
 use crawl_model::{Extraction, Extractor, HostKey, StoreError, UrlKey, now_ms, rfc3339};
 use rustc_hash::FxHashMap;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Pages of a host that wait to be judged, at most: the blocks of a page take some 6 KB.
-const MAX_UNJUDGED: usize = 64;
+/// Maximum undecided pages of a host; the blocks of a page take about 6 KB.
+const MAX_UNDECIDED: usize = 64;
 /// Pages from which on the evidence is used. It is brought up to date after this number more plus a quarter of those counted.
 const FIRST_PAGES: u32 = 5;
 /// Counted pages of a host from which on usual pages are sampled. A usual page has known positions, and its extraction
@@ -21,27 +21,27 @@ const MAX_TEMPLATES: usize = 32;
 /// its texts would repeat.
 const MIN_WORD_FACTOR: u32 = 2;
 
-/// The judgement of a page by pages that came after it.
+/// Decision on the extraction of a page, by later pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PageDecision {
     /// Its extraction missed its content.
     Missed,
     /// Its extraction took its content.
     Taken,
-    /// Too few pages have come for a verdict.
-    Unjudged,
-    /// This process has not extracted it, or has judged it when it came.
+    /// Too few pages have come for a decision.
+    Undecided,
+    /// This process has not extracted it, or decided it on arrival.
     Unknown,
 }
 
-/// A page that came before enough was counted.
-struct UnjudgedPage {
+/// A page that was extracted before enough pages were counted.
+struct UndecidedPage {
     url: String,
     blocks: Vec<CountedBlock>,
     is_written: bool,
 }
 
-/// The evidence of a host, the pages that it has yet to judge, and the templates whose content the rules missed.
+/// The evidence of a host, its undecided pages, and the templates whose content the rules missed.
 #[derive(Default)]
 pub(super) struct Site {
     pub(super) is_loaded: bool,
@@ -56,13 +56,13 @@ pub(super) struct Site {
     settled_at: u32,
     /// Pages when the evidence was saved.
     saved_at: u32,
-    unjudged: FxHashMap<UrlKey, UnjudgedPage>,
-    /// URLs of pages that an earlier process wrote unjudged.
-    left_unjudged: Vec<String>,
-    /// The pages that were written unjudged are not those in the store.
+    undecided: FxHashMap<UrlKey, UndecidedPage>,
+    /// URLs of pages that an earlier process wrote undecided.
+    undecided_before: Vec<String>,
+    /// The pages that were written undecided are not those in the store.
     written_changed: bool,
-    /// Pages that were unjudged and are not written yet: whether their content was missed.
-    verdicts: FxHashMap<UrlKey, bool>,
+    /// Pages that were undecided and are not written yet: whether their content was missed.
+    decisions: FxHashMap<UrlKey, bool>,
     /// True if the host was drained once: pages of an earlier process are no longer waited for.
     is_complete: bool,
     /// URLs of written pages whose content was missed, for the store.
@@ -87,7 +87,7 @@ impl Site {
         }
         self.templates =
             saved::templates(store, host)?.into_iter().map(|t| (t.template.clone(), t)).collect();
-        self.left_unjudged = saved::unjudged(store, host)?;
+        self.undecided_before = saved::undecided(store, host)?;
         self.is_loaded = true;
         Ok(())
     }
@@ -99,7 +99,7 @@ impl Site {
         page: &CountedExtraction,
     ) -> Option<Arc<SiteEvidence>> {
         let newer = self.settled.as_ref().filter(|now| used.is_none_or(|used| !Arc::ptr_eq(now, used)))?;
-        let missed = newer.classify(&page.blocks) == SiteJudgement::Missed;
+        let missed = newer.classify(&page.blocks) == ContentCheck::Missed;
         (missed && page.extraction.extractor != Extractor::SiteTemplate).then(|| Arc::clone(newer))
     }
 
@@ -131,59 +131,59 @@ impl Site {
         if pages >= self.settled_at + FIRST_PAGES + self.settled_at / 4 {
             self.settle();
             self.save_due(store, visit.host)?;
-            self.save_unjudged(store, visit.host)?;
+            self.save_undecided(store, visit.host)?;
         }
         if pages >= FIRST_PAGES.max(2 * self.saved_at) { self.save(store, visit.host) } else { Ok(()) }
     }
 
-    /// Takes a page that was counted; `used` is the evidence of its judgement.
-    pub(super) fn arrived(
+    /// Takes a page that was counted; `used` is the evidence of its check.
+    pub(super) fn add_page(
         &mut self,
         visit: &Visit<'_>,
         key: UrlKey,
         used: Option<&Arc<SiteEvidence>>,
         counted: CountedExtraction,
     ) -> SitePage {
-        let CountedExtraction { extraction, blocks, judgement, is_doubtful, .. } = counted;
+        let CountedExtraction { extraction, blocks, check, is_doubtful, .. } = counted;
         // an earlier version of the page was counted
-        self.unjudged.remove(&key);
-        self.verdicts.remove(&key);
-        let mut is_unjudged = false;
+        self.undecided.remove(&key);
+        self.decisions.remove(&key);
+        let mut is_undecided = false;
         if extraction.extractor == Extractor::SiteTemplate {
-            self.note_mended(visit, &extraction);
-        } else if !blocks.is_empty() && self.unjudged.len() < MAX_UNJUDGED {
-            let judgement = match &self.settled {
+            self.count_corrected(visit, &extraction);
+        } else if !blocks.is_empty() && self.undecided.len() < MAX_UNDECIDED {
+            let check = match &self.settled {
                 Some(settled) if used.is_none_or(|used| !Arc::ptr_eq(settled, used)) => {
                     Some(settled.classify(&blocks))
                 }
-                Some(_) => judgement,
+                Some(_) => check,
                 None => None,
             };
-            is_unjudged = judgement.is_none_or(|judgement| judgement == SiteJudgement::Unknown);
-            if is_unjudged {
-                let page = UnjudgedPage { url: visit.url.to_owned(), blocks, is_written: false };
-                self.unjudged.insert(key, page);
+            is_undecided = check.is_none_or(|check| check == ContentCheck::Unknown);
+            if is_undecided {
+                let page = UndecidedPage { url: visit.url.to_owned(), blocks, is_written: false };
+                self.undecided.insert(key, page);
             }
         }
-        SitePage { extraction, is_unjudged, is_doubtful: is_unjudged && is_doubtful }
+        SitePage { extraction, is_undecided, is_doubtful: is_undecided && is_doubtful }
     }
 
-    /// Brings the evidence up to date, and judges the pages that came before.
+    /// Updates the evidence and decides the undecided pages.
     fn settle(&mut self) {
         let settled = Arc::new(self.counts.snapshot());
         self.settled_at = self.counts.pages();
-        let (verdicts, due, changed) = (&mut self.verdicts, &mut self.due, &mut self.written_changed);
-        self.unjudged.retain(|key, page| {
-            let judgement = settled.classify(&page.blocks);
-            if judgement == SiteJudgement::Unknown {
+        let (decisions, due, changed) = (&mut self.decisions, &mut self.due, &mut self.written_changed);
+        self.undecided.retain(|key, page| {
+            let check = settled.classify(&page.blocks);
+            if check == ContentCheck::Unknown {
                 return true;
             }
-            let missed = judgement == SiteJudgement::Missed;
+            let missed = check == ContentCheck::Missed;
             *changed |= page.is_written;
             match page.is_written {
                 true if missed => due.push(std::mem::take(&mut page.url)),
                 true => {}
-                false => drop(verdicts.insert(*key, missed)),
+                false => drop(decisions.insert(*key, missed)),
             }
             false
         });
@@ -192,62 +192,61 @@ impl Site {
 
     /// Judges the remaining pages by all evidence, as no further pages are expected.
     pub(super) fn complete(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
-        if !self.unjudged.is_empty() && self.counts.pages() > self.settled_at {
+        if !self.undecided.is_empty() && self.counts.pages() > self.settled_at {
             self.settle();
         }
-        for (key, page) in self.unjudged.drain() {
+        for (key, page) in self.undecided.drain() {
             self.written_changed |= page.is_written;
             if !page.is_written {
-                self.verdicts.insert(key, false);
+                self.decisions.insert(key, false);
             }
         }
-        let left = std::mem::take(&mut self.left_unjudged);
+        let left = std::mem::take(&mut self.undecided_before);
         self.written_changed |= !left.is_empty();
         // their blocks were in the memory of an earlier process
         if self.templates.values().any(|template| template.round == self.round) {
             self.due.extend(left);
         }
         self.is_complete = true;
-        self.save_unjudged(store, host)?;
+        self.save_undecided(store, host)?;
         self.save_due(store, host)
     }
 
-    /// Returns true for a page that waits to be judged, false for one that was judged; `None` for one that this process does not know.
-    pub(super) fn is_unjudged(&self, page: UrlKey) -> Option<bool> {
+    /// Returns true for an undecided page, false for a decided one, and `None` for a page that this process does not know.
+    pub(super) fn is_undecided(&self, page: UrlKey) -> Option<bool> {
         match () {
-            () if self.unjudged.contains_key(&page) => Some(true),
-            () if self.is_complete || self.verdicts.contains_key(&page) => Some(false),
+            () if self.undecided.contains_key(&page) => Some(true),
+            () if self.is_complete || self.decisions.contains_key(&page) => Some(false),
             () => None,
         }
     }
 
-    /// Takes up a page that an earlier process has left unjudged. Returns true if it has to wait on.
+    /// Takes up a page that an earlier process has left undecided. Returns true if it has to wait on.
     pub(super) fn reopen(&mut self, page: UrlKey, url: &str, blocks: Vec<CountedBlock>) -> bool {
-        let judgement =
-            self.settled.as_ref().map_or(SiteJudgement::Unknown, |settled| settled.classify(&blocks));
-        let waits = judgement == SiteJudgement::Unknown && self.unjudged.len() < MAX_UNJUDGED;
+        let check = self.settled.as_ref().map_or(ContentCheck::Unknown, |settled| settled.classify(&blocks));
+        let waits = check == ContentCheck::Unknown && self.undecided.len() < MAX_UNDECIDED;
         if waits {
-            self.unjudged.insert(page, UnjudgedPage { url: url.to_owned(), blocks, is_written: false });
+            self.undecided.insert(page, UndecidedPage { url: url.to_owned(), blocks, is_written: false });
         } else {
-            self.verdicts.insert(page, judgement == SiteJudgement::Missed);
+            self.decisions.insert(page, check == ContentCheck::Missed);
         }
         waits
     }
 
-    pub(super) fn take_verdict(&mut self, page: UrlKey) -> Verdict {
-        if let Some(unjudged) = self.unjudged.get_mut(&page) {
-            self.written_changed |= !unjudged.is_written;
-            unjudged.is_written = true;
-            return Verdict::Unjudged;
+    pub(super) fn take_decision(&mut self, page: UrlKey) -> PageDecision {
+        if let Some(undecided) = self.undecided.get_mut(&page) {
+            self.written_changed |= !undecided.is_written;
+            undecided.is_written = true;
+            return PageDecision::Undecided;
         }
-        match self.verdicts.remove(&page) {
-            Some(true) => Verdict::Missed,
-            Some(false) => Verdict::Taken,
-            None => Verdict::Unknown,
+        match self.decisions.remove(&page) {
+            Some(true) => PageDecision::Missed,
+            Some(false) => PageDecision::Taken,
+            None => PageDecision::Unknown,
         }
     }
 
-    pub(super) fn note_mended(&mut self, visit: &Visit<'_>, page: &Extraction) {
+    pub(super) fn count_corrected(&mut self, visit: &Visit<'_>, page: &Extraction) {
         let Some(template) = page.metadata.by_site.as_ref().and_then(|by_site| by_site.template.as_ref())
         else {
             return;
@@ -280,17 +279,17 @@ impl Site {
 
     /// Bytes in memory, about.
     pub(super) fn bytes(&self) -> usize {
-        let blocks = |page: &UnjudgedPage| size_of_val(&page.blocks[..]) + page.url.len();
+        let blocks = |page: &UndecidedPage| size_of_val(&page.blocks[..]) + page.url.len();
         size_of::<Self>()
             + self.counts.bytes()
             + self.settled.as_ref().map_or(0, |settled| settled.bytes())
-            + self.unjudged.values().map(blocks).sum::<usize>()
-            + self.verdicts.capacity() * size_of::<(UrlKey, bool)>()
+            + self.undecided.values().map(blocks).sum::<usize>()
+            + self.decisions.capacity() * size_of::<(UrlKey, bool)>()
     }
 
     /// Saves what has changed.
     pub(super) fn save(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
-        self.save_unjudged(store, host)?;
+        self.save_undecided(store, host)?;
         self.save_due(store, host)?;
         if self.counts.pages() >= FIRST_PAGES {
             self.save_evidence(store, host)?;
@@ -323,21 +322,21 @@ impl Site {
         Ok(())
     }
 
-    /// Saves the URLs of the pages that were written unjudged. They become due if a later process finds that
+    /// Saves the URLs of the pages that were written undecided. They become due if a later process finds that
     /// the site's content was missed.
-    pub(super) fn save_unjudged(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
+    pub(super) fn save_undecided(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
         if !std::mem::take(&mut self.written_changed) {
             return Ok(());
         }
-        let written = self.unjudged.values().filter(|page| page.is_written).map(|page| page.url.as_str());
-        let urls: Vec<&str> = self.left_unjudged.iter().map(String::as_str).chain(written).collect();
-        saved::save_unjudged(store, host, &urls)
+        let written = self.undecided.values().filter(|page| page.is_written).map(|page| page.url.as_str());
+        let urls: Vec<&str> = self.undecided_before.iter().map(String::as_str).chain(written).collect();
+        saved::save_undecided(store, host, &urls)
     }
 
     /// Saves the URLs that are due in the next round.
     pub(super) fn save_due(&mut self, store: &Store, host: &HostKey) -> Result<(), StoreError> {
         if !self.due.is_empty() {
-            let new = saved::note_due_again(store, host, std::mem::take(&mut self.due))?;
+            let new = saved::add_due_again(store, host, std::mem::take(&mut self.due))?;
             self.due_saved += new as u64;
         }
         Ok(())

@@ -36,8 +36,8 @@ impl Crawl {
         counts.extract(&self.store, &self.extractor, &input, &visit).unwrap()
     }
 
-    fn verdict(&self, counts: &SiteCounts, url: &str) -> Verdict {
-        counts.take_verdict(&self.store, &host(url), url).unwrap()
+    fn decision(&self, counts: &SiteCounts, url: &str) -> PageDecision {
+        counts.take_decision(&self.store, &host(url), url).unwrap()
     }
 }
 
@@ -46,20 +46,20 @@ fn host(url: &str) -> HostKey {
 }
 
 #[test]
-fn pages_are_judged_by_later_pages() {
+fn pages_are_decided_by_later_pages() {
     let (crawl, counts) = (Crawl::new(), SiteCounts::default());
     let url = |n: usize| format!("https://harbour.example/log/{n}");
     for n in 0..4 {
         let read = crawl.read(&counts, &url(n), &page(n), None);
-        assert!(read.is_unjudged && read.is_doubtful, "{n}");
+        assert!(read.is_undecided && read.is_doubtful, "{n}");
     }
-    // written before its judgement
-    assert_eq!(crawl.verdict(&counts, &url(0)), Verdict::Unjudged);
+    // written before its check
+    assert_eq!(crawl.decision(&counts, &url(0)), PageDecision::Undecided);
     let fifth = crawl.read(&counts, &url(4), &page(4), None);
     assert_eq!(fifth.extraction.extractor, Extractor::SiteTemplate);
     assert_eq!(
-        [1, 1, 4].map(|n| crawl.verdict(&counts, &url(n))),
-        [Verdict::Missed, Verdict::Unknown, Verdict::Unknown]
+        [1, 1, 4].map(|n| crawl.decision(&counts, &url(n))),
+        [PageDecision::Missed, PageDecision::Unknown, PageDecision::Unknown]
     );
     assert_eq!(counts.due_again(), 1);
     crawl.store.begin_round().unwrap();
@@ -67,7 +67,7 @@ fn pages_are_judged_by_later_pages() {
 }
 
 #[test]
-fn last_version_of_a_page_is_judged() {
+fn last_version_of_a_page_is_decided() {
     let (crawl, counts) = (Crawl::new(), SiteCounts::default());
     let url = |n: usize| format!("https://harbour.example/log/{n}");
     crawl.read(&counts, &url(0), &page(0), None);
@@ -75,7 +75,7 @@ fn last_version_of_a_page_is_judged() {
     let rendered = page(0).replace("<aside class=sidebar>", "<article>").replace("</aside>", "</article>");
     crawl.read(&counts, &url(0), &rendered, Some(30));
     (1..8).for_each(|n| drop(crawl.read(&counts, &url(n), &page(n), None)));
-    assert_ne!(crawl.verdict(&counts, &url(0)), Verdict::Missed);
+    assert_ne!(crawl.decision(&counts, &url(0)), PageDecision::Missed);
     counts.complete(&crawl.store, &host(&url(0))).unwrap();
     assert_eq!(counts.due_again(), 0);
 }
@@ -103,12 +103,12 @@ fn site_counts_survive_an_eviction() {
 }
 
 #[test]
-fn unjudged_urls_survive_a_restart() {
+fn undecided_urls_survive_a_restart() {
     let crawl = Crawl::new();
     let url = |n: usize| format!("https://harbour.example/log/{n}");
     let killed = SiteCounts::default();
     crawl.read(&killed, &url(0), &page(0), None);
-    assert_eq!(crawl.verdict(&killed, &url(0)), Verdict::Unjudged);
+    assert_eq!(crawl.decision(&killed, &url(0)), PageDecision::Undecided);
     let next = SiteCounts::default();
     (1..9).for_each(|n| drop(crawl.read(&next, &url(n), &page(n), None)));
     assert_eq!(next.due_again(), 0);
@@ -132,7 +132,7 @@ fn usual_pages_are_sampled_and_a_late_failure_is_noticed() {
     };
     for n in 0..400 {
         let read = crawl.read(&counts, &url(n), &usual(n), None);
-        assert!(n < 5 || !read.is_unjudged, "{n}");
+        assert!(n < 5 || !read.is_undecided, "{n}");
     }
     let usual_pages = counted();
     assert!((210..250).contains(&usual_pages), "{usual_pages}");
@@ -174,5 +174,5 @@ fn unreadable_site_evidence_is_rebuilt() {
         crawl.store.put(&format!("{name}harbour.example"), "{\"version\": 99}").unwrap();
     }
     let read = crawl.read(&SiteCounts::default(), "https://harbour.example/log/1", &page(1), None);
-    assert!(read.is_unjudged);
+    assert!(read.is_undecided);
 }

@@ -28,11 +28,11 @@ impl PageExtractor {
     ) -> CountedExtraction {
         let mut site = SiteUse::Crawl(CrawlUse::new(evidence, policy));
         let extraction = self.run(input, Trace::default(), &mut site).0;
-        let SiteUse::Crawl(CrawlUse { blocks, judgement, is_doubtful, .. }) = site else {
-            return CountedExtraction { extraction, blocks: Vec::new(), judgement: None, is_doubtful: false };
+        let SiteUse::Crawl(CrawlUse { blocks, check, is_doubtful, .. }) = site else {
+            return CountedExtraction { extraction, blocks: Vec::new(), check: None, is_doubtful: false };
         };
         let is_corrected = extraction.extractor == Extractor::SiteTemplate;
-        CountedExtraction { extraction, blocks, judgement, is_doubtful: is_doubtful && !is_corrected }
+        CountedExtraction { extraction, blocks, check, is_doubtful: is_doubtful && !is_corrected }
     }
 
     /// Extracts a page by evidence from other pages of its site, which must be

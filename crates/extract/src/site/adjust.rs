@@ -40,7 +40,7 @@ const MIN_HELD_SHARE: f64 = 0.9;
 /// Rules for correcting an extraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CorrectionRules {
-    /// The first rule only; [`SiteEvidence::judge`] has reported missed content.
+    /// The first rule only; [`SiteEvidence::classify`] has reported missed content.
     Missed,
     /// All four.
     All,
@@ -109,7 +109,7 @@ fn choose(
     let own_words: u32 = blocks.iter().filter(own).map(words).sum();
     let repeats = |known: &&KnownBlock| known.taken && known.place.repeated() >= HALF;
     let taken_words = chosen.selection.words.saturating_sub(blocks.iter().filter(repeats).map(words).sum());
-    // the crawl has judged that already
+    // the crawl has decided that already
     if rules == CorrectionRules::Missed || is_missed(taken_words, own_words) {
         let reason = format!(
             "the extraction took {taken_words} words, where {own_words} are the page's own by {} pages of the site: {}",

@@ -31,10 +31,10 @@ pub struct CountedBlock {
     pub(super) taken: bool,
 }
 
-/// Verdict on the extraction of a page by the evidence of its site.
+/// Result of the check of an extraction by the evidence of its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SiteJudgement {
+pub enum ContentCheck {
     /// It took less than a fifth of the page's own text, without repeated text.
     Missed,
     /// It did not miss the content.
@@ -268,7 +268,7 @@ impl SiteEvidence {
 
     /// Classifies the extraction of a page by its blocks. The evidence must be [settled](Self::settle).
     #[must_use]
-    pub fn classify(&self, blocks: &[CountedBlock]) -> SiteJudgement {
+    pub fn classify(&self, blocks: &[CountedBlock]) -> ContentCheck {
         let all = blocks.iter().map(|block| block.words).sum();
         let (mut known, mut own_words, mut taken_words) = (0, 0, 0);
         let is_known = |known| f64::from(known) >= super::HALF * f64::from(all);
@@ -285,18 +285,18 @@ impl SiteEvidence {
             }
             // The other blocks change nothing, even if all words are the page's own.
             if is_known(known) && !super::is_missed(taken_words, all) {
-                return SiteJudgement::Taken;
+                return ContentCheck::Taken;
             }
         }
         match () {
-            () if super::is_missed(taken_words, own_words) => SiteJudgement::Missed,
-            () if !is_known(known) => SiteJudgement::Unknown,
-            () => SiteJudgement::Taken,
+            () if super::is_missed(taken_words, own_words) => ContentCheck::Missed,
+            () if !is_known(known) => ContentCheck::Unknown,
+            () => ContentCheck::Taken,
         }
     }
 
     /// Checks by the positions of the blocks of a page with so many words, whatever their texts, that the extraction
-    /// took the content. [`Self::classify`] then returns [`SiteJudgement::Taken`], unless texts of the page repeat that
+    /// took the content. [`Self::classify`] then returns [`ContentCheck::Taken`], unless texts of the page repeat that
     /// differ on others.
     pub(super) const fn position_check(&self, words: u32) -> PositionCheck<'_> {
         PositionCheck { evidence: self, words, known: 0, own: 0 }

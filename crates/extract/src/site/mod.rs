@@ -17,7 +17,7 @@ mod title;
 use crate::{dom::NONE, page::Page, selection::Selection};
 use adjust::{CorrectionRules, adjust};
 use blocks::{SiteBlock, Texts};
-pub use evidence::{CountedBlock, SiteEvidence, SiteJudgement};
+pub use evidence::{ContentCheck, CountedBlock, SiteEvidence};
 use html5ever::local_name;
 use outline::outline;
 pub use outline::{OutlineBlock, PageOutline, SiteArea};

@@ -1,7 +1,7 @@
 //! Use of a site's evidence in an extraction.
 
 use super::{
-    CorrectionRules, CountedBlock, PageOutline, SiteEvidence, SiteJudgement, adjust, counted, outline,
+    ContentCheck, CorrectionRules, CountedBlock, PageOutline, SiteEvidence, adjust, counted, outline,
 };
 use crate::{content::Chosen, page::Page};
 use crawl_model::{Extraction, Extractor, PageMetadata};
@@ -24,13 +24,13 @@ pub(crate) struct CrawlUse<'a> {
     pub(crate) evidence: Option<&'a SiteEvidence>,
     pub(crate) policy: CountPolicy,
     pub(crate) blocks: Vec<CountedBlock>,
-    pub(crate) judgement: Option<SiteJudgement>,
+    pub(crate) check: Option<ContentCheck>,
     pub(crate) is_doubtful: bool,
 }
 
 impl<'a> CrawlUse<'a> {
     pub(crate) const fn new(evidence: Option<&'a SiteEvidence>, policy: CountPolicy) -> Self {
-        Self { evidence, policy, blocks: Vec::new(), judgement: None, is_doubtful: false }
+        Self { evidence, policy, blocks: Vec::new(), check: None, is_doubtful: false }
     }
 
     fn apply(&mut self, page: &Page<'_>, chosen: Chosen, metadata: &mut PageMetadata) -> Chosen {
@@ -38,12 +38,12 @@ impl<'a> CrawlUse<'a> {
         if let Some(evidence) = self.evidence.filter(|_| self.policy == CountPolicy::Unusual)
             && super::is_surely_taken(page, &chosen.selection, evidence)
         {
-            self.judgement = Some(SiteJudgement::Taken);
+            self.check = Some(ContentCheck::Taken);
             return chosen;
         }
         self.blocks = counted(page, &chosen.selection, metadata.title.as_deref());
-        self.judgement = self.evidence.map(|evidence| evidence.classify(&self.blocks));
-        match self.evidence.filter(|_| self.judgement == Some(SiteJudgement::Missed)) {
+        self.check = self.evidence.map(|evidence| evidence.classify(&self.blocks));
+        match self.evidence.filter(|_| self.check == Some(ContentCheck::Missed)) {
             Some(evidence) => adjust(page, evidence, CorrectionRules::Missed, chosen, metadata),
             None => chosen,
         }
@@ -104,7 +104,7 @@ pub struct CountedExtraction {
     /// The blocks, for [`SiteEvidence::observe`]; empty for a page that is not counted.
     pub blocks: Vec<CountedBlock>,
     /// Verdict by the evidence that was given; `None` without evidence, or if a rule for the site chose the content.
-    pub judgement: Option<SiteJudgement>,
+    pub check: Option<ContentCheck>,
     /// True if the page has much text outside of the extraction, so that further pages may show missed
     /// content.
     pub is_doubtful: bool,

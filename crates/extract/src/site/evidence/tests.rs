@@ -77,11 +77,11 @@ fn page_without_its_unique_text_counts_as_missed() {
     let mut evidence = SiteEvidence::default();
     (0..4).for_each(|n| evidence.observe(&page(n, false)));
     evidence.settle();
-    assert_eq!(evidence.classify(&page(0, false)), SiteJudgement::Unknown);
+    assert_eq!(evidence.classify(&page(0, false)), ContentCheck::Unknown);
     evidence.observe(&page(4, false));
     evidence.settle();
-    assert_eq!(evidence.classify(&page(0, false)), SiteJudgement::Missed);
-    assert_eq!(evidence.classify(&page(9, true)), SiteJudgement::Taken);
+    assert_eq!(evidence.classify(&page(0, false)), ContentCheck::Missed);
+    assert_eq!(evidence.classify(&page(9, true)), ContentCheck::Taken);
 }
 
 #[test]
@@ -124,9 +124,9 @@ fn early_verdict_equals_that_of_all_blocks() {
             taken += if block.taken && !is_repeated { block.words } else { 0 };
         }
         let want = match () {
-            () if own >= 20 && f64::from(taken) < 0.2 * f64::from(own) => SiteJudgement::Missed,
-            () if f64::from(known) < 0.5 * f64::from(all) => SiteJudgement::Unknown,
-            () => SiteJudgement::Taken,
+            () if own >= 20 && f64::from(taken) < 0.2 * f64::from(own) => ContentCheck::Missed,
+            () if f64::from(known) < 0.5 * f64::from(all) => ContentCheck::Unknown,
+            () => ContentCheck::Taken,
         };
         assert_eq!(evidence.classify(&blocks), want, "page {n}");
         found[want as usize] += 1;
@@ -177,7 +177,7 @@ fn positions_alone_decide_only_pages_that_took_their_text() {
                 .collect();
             if decides(&blocks) {
                 decided += 1;
-                assert_eq!(evidence.classify(&blocks), SiteJudgement::Taken, "{blocks:?}");
+                assert_eq!(evidence.classify(&blocks), ContentCheck::Taken, "{blocks:?}");
             }
         }
     }

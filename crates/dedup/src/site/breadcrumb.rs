@@ -2,9 +2,9 @@
 
 use super::{
     TITLE_BLOCKS,
-    judge::{Judge, Verdict},
+    cleaner::{PageCleaner, Verdict},
     margin::pairs,
-    words::{Scratch, words},
+    words::{WordBuffers, words},
 };
 use crate::site::features::Zone;
 use crawl_model::RemovalReason;
@@ -14,9 +14,9 @@ const SEPARATORS: [char; 11] = ['/', '>', '›', '»', '→', '|', '▸', '❯',
 /// First words of a breadcrumb that other pages share; its middle parts differ by section.
 const ROOT: usize = 2;
 
-impl Judge<'_> {
+impl PageCleaner<'_> {
     /// Block with the title and the verdict, if a block is such a breadcrumb.
-    pub(super) fn trail(&self, at: usize, least: f64) -> Option<(usize, Verdict)> {
+    pub(super) fn breadcrumb(&self, at: usize, least: f64) -> Option<(usize, Verdict)> {
         let read = self.read;
         if !self.is_full() || read.lines_of(at).len() != 1 || read.blocks[at].fenced || self.heading(at) {
             return None;
@@ -28,7 +28,7 @@ impl Judge<'_> {
             let front = line.strip_suffix(title)?.trim_end();
             (!title.is_empty() && front.ends_with(SEPARATORS)).then_some((at, front))
         })?;
-        let front = words(front, &mut Scratch::default());
+        let front = words(front, &mut WordBuffers::default());
         let root = front.get(..ROOT)?;
         let mut covered = [false; ROOT];
         let pages = pairs(self, (Zone::Head, least), root, &mut covered);

@@ -8,7 +8,7 @@ use super::{
     read::file_words,
     table::GroupHashes,
     view::{Evidence, View},
-    words::Scratch,
+    words::WordBuffers,
 };
 use crate::blocks::hash_folded;
 use crawl_model::{RemovalReason, RemovedSpan};
@@ -32,7 +32,7 @@ const SENTENCE_ENDS: [char; 7] = ['.', '!', '?', '…', '。', '！', '？'];
 /// Reason for a removal, and the number of pages that support it.
 pub(super) type Verdict = (RemovalReason, u64);
 
-/// Evidence that a judgement accepts.
+/// Evidence that a cleaning accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// All kinds; see the [module](super).
@@ -42,7 +42,7 @@ pub(super) enum Level {
     Strict,
 }
 
-pub(super) struct Judge<'a> {
+pub(super) struct PageCleaner<'a> {
     pub(super) host: View<'a>,
     pub(super) page: PageText<'a>,
     pub(super) read: &'a SitePage,
@@ -59,28 +59,28 @@ pub(super) struct Judge<'a> {
 }
 
 /// Removed blocks of a page, in order.
-pub(super) fn judge(host: View<'_>, page: &PageText<'_>, read: &SitePage) -> Vec<RemovedSpan> {
-    judged(host, page, read).map_or_else(Vec::new, Judge::removed)
+pub(super) fn removed_spans(host: View<'_>, page: &PageText<'_>, read: &SitePage) -> Vec<RemovedSpan> {
+    cleaner_of(host, page, read).map_or_else(Vec::new, PageCleaner::removed)
 }
 
 /// Positions of a page's removed blocks, in order.
 pub(super) fn positions(host: View<'_>, page: &PageText<'_>, read: &SitePage) -> Vec<usize> {
-    let gone = judged(host, page, read).map_or_else(Vec::new, |judge| judge.gone);
+    let gone = cleaner_of(host, page, read).map_or_else(Vec::new, |cleaner| cleaner.gone);
     gone.iter().enumerate().filter(|(_, gone)| gone.is_some()).map(|(at, _)| at).collect()
 }
 
-/// Judges a page. If only headings would be left, it is judged again by the [strict](Level::Strict) evidence.
+/// Cleans a page. If only headings would be left, it is cleaned again by the [strict](Level::Strict) evidence.
 /// If that leaves only headings too, no block is removed.
-fn judged<'a>(host: View<'a>, page: &PageText<'a>, read: &'a SitePage) -> Option<Judge<'a>> {
+fn cleaner_of<'a>(host: View<'a>, page: &PageText<'a>, read: &'a SitePage) -> Option<PageCleaner<'a>> {
     let levels: &[Level] = if page.extracted { &[Level::Full] } else { &[Level::Full, Level::Strict] };
     levels.iter().find_map(|&level| {
-        let mut judge = Judge::new(host, page, read, level);
-        judge.walk();
-        judge.leaves_text().then_some(judge)
+        let mut cleaner = PageCleaner::new(host, page, read, level);
+        cleaner.walk();
+        cleaner.leaves_text().then_some(cleaner)
     })
 }
 
-impl<'a> Judge<'a> {
+impl<'a> PageCleaner<'a> {
     fn new(host: View<'a>, page: &PageText<'a>, read: &'a SitePage, level: Level) -> Self {
         Self {
             host,
@@ -128,7 +128,7 @@ impl<'a> Judge<'a> {
         if block.fenced || block.words == 0 {
             return None;
         }
-        let verdict = Margin { judge: self, at, zone, least }.verdict();
+        let verdict = Margin { cleaner: self, at, zone, least }.verdict();
         verdict.filter(|_| self.host.occurs_at(block.key, place(self.read, at, Some(zone))))
     }
 
@@ -188,8 +188,8 @@ impl<'a> Judge<'a> {
         if at == 0 || self.read.lines_of(at).len() != 1 {
             return false;
         }
-        let scratch = &mut Scratch::default();
-        self.read.has_word_of(at, &self.page, &file_words(self.page.url, scratch), scratch)
+        let buffers = &mut WordBuffers::default();
+        self.read.has_word_of(at, &self.page, &file_words(self.page.url, buffers), buffers)
             || self.page.title.is_some_and(|title| title.trim() == self.read.text_of(at, &self.page))
     }
 
