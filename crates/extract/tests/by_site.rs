@@ -133,6 +133,56 @@ fn text_beside_a_quote_is_recovered() {
     }
 }
 
+/// A box that is kept on one page of twelve, where it is long, and dropped on the others by its name.
+fn seldom_kept(tag: &str) -> Vec<String> {
+    let sentence = |n: usize| own(n).split("</p>").next().unwrap().trim_start_matches("<p>").to_owned();
+    let page = |n: usize| {
+        let text =
+            (0..if n == 0 { 5 } else { 1 }).map(|k| sentence(100 + n + 20 * k)).collect::<Vec<_>>().join(" ");
+        let body = own(n);
+        format!(
+            "<html><body><main><article>{body}<{tag} class=share><p>{text}</p></{tag}>{body}</article></main>"
+        )
+    };
+    (0..12).map(page).collect()
+}
+
+#[test]
+fn block_that_other_pages_seldom_keep_is_added() {
+    for (n, (alone, by_site)) in by_site(&seldom_kept("div")).iter().enumerate() {
+        let word = first_word(100 + n);
+        assert_eq!(alone.content.contains(&word), n == 0, "{n}: {}", alone.content);
+        assert!(by_site.content.contains(&word), "{n}: {}", by_site.content);
+    }
+}
+
+/// Threads whose second post quotes the first, and in three threads another text.
+#[test]
+fn quotation_of_the_page_is_not_added() {
+    let quoted = |n: usize| if n < 3 { 50 + n } else { n };
+    let page = |n: usize| {
+        let reply = format!("<blockquote>Reader wrote: {}</blockquote>{}", own(quoted(n)), own(100 + n));
+        let posts = [own(n), reply, own(200 + n)].map(|post| {
+            format!(
+                "<div class='bbp-reply type-reply'><a class=bbp-author-name>Reader</a>\
+                 <div class=bbp-reply-content>{post}</div></div>"
+            )
+        });
+        format!(
+            "<html><head><script type='application/ld+json'>{{\"@context\":\"https://schema.org\",\
+             \"@type\":\"DiscussionForumPosting\"}}</script></head><body><h1>Thread</h1><div id=bbpress-forums>{}</div>",
+            posts.concat()
+        )
+    };
+    let pages: Vec<String> = (0..12).map(page).collect();
+    for (n, (alone, by_site)) in by_site(&pages).iter().enumerate() {
+        let first = format!("{} ", first_word(quoted(n)));
+        assert_eq!(alone.extractor, Extractor::Platform);
+        assert_eq!(alone.content.matches(&first).count(), 1, "{n}: {}", alone.content);
+        assert_eq!(by_site.content.matches(&first).count(), 1, "{n}: {}", by_site.content);
+    }
+}
+
 #[test]
 fn fewer_than_five_pages_change_nothing() {
     for (alone, mended) in by_site(&misleading("<aside class=sidebar>", "</aside>", 4)) {

@@ -4,7 +4,8 @@
 //!
 //! - *Missed*: the extraction without repeated text has less than a fifth of the page's own text. The
 //!   smallest element with most of that text replaces it, without repeated text.
-//! - *Added*: a block of the page's own text is added, if the extraction takes its position on other pages.
+//! - *Added*: a block of the page's own text is added, if the extraction takes its position on other pages, and the
+//!   block repeats no text of the page.
 //! - *Title*: a heading before the content is added, if its position has a heading on each page, and another
 //!   on each. It is not added if the first heading of the content has the same text.
 //! - *Dropped*: a block before the first or after the last of the page's own text is dropped. Most pages with
@@ -19,9 +20,11 @@ use super::{
 };
 use crate::{content::Chosen, dom::Tag, metadata::without_marks, page::Page, selection::Selection, text};
 use crawl_model::{BySite, Extractor, PageMetadata};
+use rustc_hash::FxHashSet;
 
-/// Minimum share of a position's words in the extractions for taking it on all pages.
-const MIN_EXTRACTED_SHARE: f64 = 0.5;
+/// Minimum share of a position's words in the extractions for taking its own text on all pages. At a position of the
+/// frame the extractions take none, and a rule that misses the content of most pages leaves some.
+const MIN_EXTRACTED_SHARE: f64 = 0.1;
 /// Minimum share of a title position's pages with one heading there.
 const MIN_ONE_HEADING_SHARE: f64 = 0.8;
 /// Minimum share of a position's pages with a text of the frame there.
@@ -189,6 +192,8 @@ fn corrected(
     let end = blocks.iter().rev().find(is_text).map(|known| known.block.id);
     let (mut added, mut shown) = (0_u32, None);
     let mut frame: Vec<&KnownBlock> = Vec::new();
+    let said: FxHashSet<u64> =
+        blocks.iter().filter(|known| known.taken).map(|known| known.block.text).collect();
     for known in blocks.iter().filter(|known| known.block.is_element) {
         let id = known.block.id;
         if known.taken {
@@ -196,7 +201,9 @@ fn corrected(
             if at_edge && known.is_frame(evidence.pages()) {
                 frame.push(known);
             }
-        } else if known.is_content() && known.place.taken >= MIN_EXTRACTED_SHARE
+        } else if known.is_content()
+            && known.place.taken >= MIN_EXTRACTED_SHARE
+            && !repeats_page(page, &chosen.selection, known, &said)
             || known.is_title()
                 && id < first
                 && *shown.get_or_insert_with(|| first_heading(page, blocks))
@@ -223,6 +230,15 @@ fn corrected(
     let mut changes = BySite::of_pages(pages);
     (changes.added, changes.dropped) = (added, dropped);
     (chosen, Some(changes))
+}
+
+/// Returns true for a block that repeats a text of the page: one with an extracted text, or in a dropped quotation.
+fn repeats_page(page: &Page<'_>, selection: &Selection, known: &KnownBlock, said: &FxHashSet<u64>) -> bool {
+    let id = known.block.id;
+    let is_dropped_quote =
+        |up: u32| matches!(page.dom.tag(up), Tag::Blockquote | Tag::Aside) && selection.drop[up as usize];
+    said.contains(&known.block.text)
+        || std::iter::once(id).chain(page.dom.ancestors(id)).any(is_dropped_quote)
 }
 
 /// Text of the first heading that the selection has. A header or a trail of links may repeat it.
