@@ -45,7 +45,7 @@ const TIMES: usize = 3;
 
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 34] = [
+const KINDS: [Kind; 35] = [
     ("links that are named again without nofollow", |n| {
         numbered(n, |i| format!("<a rel=nofollow href=/{i}>")) + &numbered(n, |i| format!("<a href=/{i}>"))
     }),
@@ -157,6 +157,7 @@ const KINDS: [Kind; 34] = [
         let sum = "1px + ".repeat(n / 4);
         format!("<style>p{{overflow:hidden;height:calc({sum}1px)}}</style>{}", "<p>some text".repeat(n / 4))
     }),
+    ("headings of a note", |n| format!("<main><p>text<aside class=note>{}", "<h3>a part</h3>".repeat(n))),
     ("rules for any element", |n| {
         let rules = numbered(n, |i| format!("[a{i}]{{display:none}}"));
         format!("<style>{rules}</style>{}", "<p>some text".repeat(n))

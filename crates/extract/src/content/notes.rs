@@ -9,32 +9,46 @@ use html5ever::local_name;
 /// A callout counts in the main content only, since boxes of a frame have such names too. A box with a form, or with
 /// a heading that ends the content ("Related articles"), is none.
 pub(super) fn is_note(page: &Page<'_>, id: u32) -> bool {
-    let dom = &page.dom;
-    let rules = &page.rules.extraction.markdown;
-    if dom.tag(id) != Tag::Aside {
-        return false;
-    }
-    let has = |attribute, names: &[String]| {
-        let values = dom.attr(id, &attribute).unwrap_or_default();
-        values.split_ascii_whitespace().any(|value| names.iter().any(|name| name == value))
-    };
-    let is_named = has(local_name!("role"), &rules.note_roles)
-        || has(local_name!("class"), &rules.note_boxes)
-        || has(local_name!("class"), &rules.note_callouts) && is_in_main(page, id);
-    is_named && !leads_away(page, id)
+    page.dom.tag(id) == Tag::Aside && page.notes.get_or_init(|| find(page)).binary_search(&id).is_ok()
 }
 
-/// Returns true for a box with a form, or with a heading that ends the content.
-fn leads_away(page: &Page<'_>, id: u32) -> bool {
-    (id..page.dom.end(id)).any(|down| match page.dom.tag(down) {
-        Tag::Form => true,
-        tag if tag.heading_level().is_some() => {
-            let line = text::fold_lower(&page.visible_text(down));
-            page.rules.boilerplate.ends_content(line.trim_matches(|c: char| !c.is_alphanumeric()))
-        }
-        _ => false,
-    })
+/// All notes, in order. They are found at once, since boxes named so may nest, and each would be read whole.
+fn find(page: &Page<'_>) -> Vec<u32> {
+    let dom = &page.dom;
+    let mut found: Vec<u32> =
+        dom.find_all(page.within_body(), Tag::Aside).filter(|id| is_named(page, *id)).collect();
+    if !found.is_empty() {
+        let away: Vec<u32> = page.within_body().filter(|id| leads_away(page, *id)).collect();
+        let first_from = |id: u32| away.get(away.partition_point(|away| *away < id));
+        found.retain(|id| first_from(*id).is_none_or(|away| *away >= dom.end(*id)));
+    }
+    found
 }
+
+/// Returns true for an `aside` with a role or a class of a note.
+fn is_named(page: &Page<'_>, id: u32) -> bool {
+    let rules = &page.rules.extraction.markdown;
+    let has = |attribute, names: &[String]| {
+        let values = page.dom.attr(id, &attribute).unwrap_or_default();
+        values.split_ascii_whitespace().any(|value| names.iter().any(|name| name == value))
+    };
+    has(local_name!("role"), &rules.note_roles)
+        || has(local_name!("class"), &rules.note_boxes)
+        || has(local_name!("class"), &rules.note_callouts) && is_in_main(page, id)
+}
+
+/// Returns true for a form, and for a heading that ends the content.
+fn leads_away(page: &Page<'_>, id: u32) -> bool {
+    let tag = page.dom.tag(id);
+    if tag.heading_level().is_none() || page.chars(id) > MAX_HEADING {
+        return tag == Tag::Form;
+    }
+    let line = text::fold_lower(&page.visible_text(id));
+    page.rules.boilerplate.ends_content(line.trim_matches(|c: char| !c.is_alphanumeric()))
+}
+
+/// Maximum characters of a heading that ends the content.
+const MAX_HEADING: u32 = 120;
 
 fn is_in_main(page: &Page<'_>, id: u32) -> bool {
     let is_main = |up: u32| page.dom.attr(up, &local_name!("role")) == Some("main");

@@ -75,6 +75,8 @@ pub(crate) struct Page<'a> {
     pub(crate) body: u32,
     /// Tables that arrange the page, and their cells, in order; found on first use.
     pub(crate) layout: OnceCell<Vec<u32>>,
+    /// Notes of the text in `aside`, in order; found on first use.
+    pub(crate) notes: OnceCell<Vec<u32>>,
     /// Notes for an explanation, if requested.
     pub(crate) trace: Trace,
     /// Remaining budget of the page.
@@ -110,6 +112,7 @@ impl<'a> Page<'a> {
             heading: None,
             body,
             layout: OnceCell::new(),
+            notes: OnceCell::new(),
             trace: Trace::default(),
             budget,
         };
