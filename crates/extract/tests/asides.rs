@@ -349,17 +349,45 @@ fn aside_beside_the_text_is_left_out_whatever_its_names() {
     }
 }
 
+/// Contents of boxes with a heading that ends the content.
+const LEADING_AWAY: [&str; 2] = [
+    "<h3>Get our newsletter</h3><p>Every week, in your inbox.</p>",
+    "<h2>Related articles</h2><p>The bakery on the quay burns</p>",
+];
+
 #[test]
 fn callout_that_leads_away_does_not_end_the_article() {
-    let boxes = [
-        "<h3>Get our newsletter</h3><p>Every week, in your inbox.</p>",
-        "<h2>Related articles</h2><p>The bakery on the quay burns</p>",
-        "<p>Get our newsletter every week.</p><form action=/join><input name=mail><button>Join</button></form>",
-    ];
-    for inner in boxes {
+    let form = "<p>Get our newsletter every week.</p><form action=/join><input name=mail><button>Join</button></form>";
+    for inner in LEADING_AWAY.into_iter().chain([form]) {
         for attributes in ["class=callout", "class=note", "role=note"] {
             let text = text_with(&format!("<aside {attributes}>{inner}</aside>"), "");
             assert_eq!(text, text_with("", ""), "{attributes} {inner}");
         }
+    }
+}
+
+#[test]
+fn section_in_a_box_ends_with_the_box() {
+    let form = "<h3>Get our newsletter</h3><form action=/join><input name=mail></form>";
+    for inner in LEADING_AWAY.into_iter().chain([form]) {
+        for (open, close) in [("<div>", "</div>"), ("<section><div class=x>", "</div></section>")] {
+            let text = text_with(&format!("{open}{inner}{close}"), "");
+            assert_eq!(text, text_with("", ""), "{open}{inner}");
+        }
+    }
+}
+
+#[test]
+fn section_ends_the_content_unless_the_article_goes_on() {
+    let offer = "<p>Win a boat today, and tell us what you think of it, of the harbour, of the quay and of the timetable.</p>";
+    let page = |end: &str| {
+        extract(&format!(
+            "<title>The timetable</title><main><h1>The timetable</h1>{}{end}</main>",
+            prose(0, 5)
+        ))
+    };
+    for (open, close) in [("", ""), ("<div>", "</div>")] {
+        let section = format!("{open}{}{close}", LEADING_AWAY[0]);
+        assert_eq!(page(&format!("{section}<div class=k>{offer}</div>")), page(""), "{open}");
     }
 }

@@ -214,7 +214,7 @@ impl PageExtractor {
         }
         let (pieces, references) = render::pieces(&inner, &selection, render::Style::of(&self.options));
         let pass = Pass { polish: Polish::Whole, status: ArticleStatus::Scored, is_product };
-        let pieces = polish::pieces(pieces, &self.rules, pass, &inner.trace);
+        let pieces = polish::pieces(pieces, &inner, pass);
         Some(render::join(&pieces, &references))
     }
 
@@ -349,7 +349,7 @@ impl PageExtractor {
         explain::chosen(page, &selection, extractor);
         let (pieces, references) = render::pieces(page, &selection, render::Style::of(&self.options));
         let pass = Pass { polish, status, is_product };
-        let mut pieces = polish::pieces(pieces, &self.rules, pass, &page.trace);
+        let mut pieces = polish::pieces(pieces, page, pass);
         let mut content = render::join(&pieces, &references);
         let hidden_words = page.hidden_words_in(&selection.roots, &selection.drop);
         let mut media = media::collect(page, &selection);

@@ -2,9 +2,11 @@
 
 mod copies;
 mod edges;
+mod sections;
 
 use crate::{
     metadata,
+    page::Page,
     render::{self, Kind, Piece},
     rules::Rules,
     text,
@@ -54,7 +56,8 @@ pub(crate) struct Pass {
 
 /// Drops boilerplate lines: dates of changes at any position, buttons and the like at the edges, and trailing
 /// headings without text.
-pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, pass: Pass, trace: &Trace) -> Vec<Piece> {
+pub(crate) fn pieces(mut pieces: Vec<Piece>, page: &Page<'_>, pass: Pass) -> Vec<Piece> {
+    let (rules, trace) = (page.rules, &page.trace);
     if pass.polish == Polish::Nothing {
         return pieces;
     }
@@ -62,7 +65,7 @@ pub(crate) fn pieces(mut pieces: Vec<Piece>, rules: &Rules, pass: Pass, trace: &
     let mut all = Pieces { list: &mut pieces, trace };
     all.keep("a line that only says when the page was changed", |piece| !is_update_line(piece, rules));
     if pass.polish == Polish::Whole && !listed_before {
-        drop_asides_and_sections(&mut all, rules, pass);
+        drop_asides_and_sections(&mut all, page, pass);
     }
     let listed = is_heading_list(&pieces, rules);
     while pieces
@@ -98,7 +101,8 @@ fn is_heading_list(pieces: &[Piece], rules: &Rules) -> bool {
 }
 
 /// Drops text that leads away from the content, and sections after it.
-fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, pass: Pass) {
+fn drop_asides_and_sections(all: &mut Pieces<'_>, page: &Page<'_>, pass: Pass) {
+    let rules = page.rules;
     let article = pass.status != ArticleStatus::None;
     all.keep("a picture's credit, or a line that leads to another page", |piece| !is_aside(piece, rules));
     if article {
@@ -110,7 +114,7 @@ fn drop_asides_and_sections(all: &mut Pieces<'_>, rules: &Rules, pass: Pass) {
         }
         edges::drop_opening(all, rules);
     }
-    cut_end_sections(all, rules);
+    sections::cut(all, page);
     let max_share = if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES };
     let has_few = has_few_link_lines(all.list, max_share);
     let is_of_links = is_of_links(all.list, has_few);
@@ -289,47 +293,6 @@ fn drop_short_edge_lines(pieces: &mut Pieces<'_>) {
                 .ends_with(['.', '!', '?', ':', '…', '。', '！', '？', '"', '”', '»', ')'])
             || words::count_words(piece.plain()) >= MIN_WORDS
     });
-}
-
-/// Drops sections after the content, recognised by their headings, in its second half.
-fn cut_end_sections(pieces: &mut Pieces<'_>, rules: &Rules) {
-    let total: u32 = pieces.list.iter().map(|piece| piece.chars).sum();
-    let with_code = sections_with_code(pieces.list);
-    let mut before = 0;
-    let mut cut_level = None;
-    let mut at = 0;
-    pieces.keep("a section that follows the content, by its heading", |piece| {
-        let here = before;
-        before += piece.chars;
-        at += 1;
-        if let Kind::Heading(level) = piece.kind {
-            if cut_level.is_some_and(|cut| level <= cut) {
-                cut_level = None;
-            }
-            let ends = here * 2 >= total
-                && !with_code[at - 1]
-                && key(piece).is_some_and(|key| rules.boilerplate.ends_content(&key));
-            if ends && cut_level.is_none() {
-                cut_level = Some(level);
-            }
-        }
-        cut_level.is_none()
-    });
-}
-
-/// Headings above code, by piece. Sections after an article have no code; "Comments" of a manual are about
-/// it.
-fn sections_with_code(pieces: &[Piece]) -> Vec<bool> {
-    let mut found = vec![false; pieces.len()];
-    let mut code = false;
-    for (at, piece) in pieces.iter().enumerate().rev() {
-        match piece.kind {
-            Kind::Heading(_) => found[at] = std::mem::take(&mut code),
-            Kind::Code => code = true,
-            _ => {}
-        }
-    }
-    found
 }
 
 /// Lower case, without punctuation at the ends.
