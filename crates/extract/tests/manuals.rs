@@ -67,3 +67,18 @@ fn frame_of_a_wiki_page_is_left_out() {
     assert!(text.contains("When does it leave?") && text.contains("old harbour"), "{text}");
     assert!(!text.contains("Table of Contents") && !text.contains("ferry.txt"), "{text}");
 }
+
+#[test]
+fn comments_of_a_wiki_page_are_written_if_they_are_wanted() {
+    let page = format!(
+        "<meta name=generator content=DokuWiki><main id=dokuwiki__content><div class=page><h1>Ferry</h1>{PROSE}\
+        <div class=comment_wrapper><h2>Discussion</h2><div class=hentry><p>The ferry leaves late on Sundays.</p></div></div>\
+        </div></main>"
+    );
+    for wanted in [false, true] {
+        let extractor = PageExtractor::new(Options::default().with_comments(wanted)).unwrap();
+        let text = extractor.extract(&Input::new(page.as_bytes())).content;
+        assert!(text.contains("old harbour"), "{text}");
+        assert_eq!(text.contains("leaves late"), wanted, "{text}");
+    }
+}

@@ -165,7 +165,7 @@ pub(crate) fn choose(
 ) -> Chosen {
     let limits = &page.rules.extraction;
     if let Some(chosen) =
-        platform::forum(page, metadata, options.favor).or_else(|| platform::documentation(page))
+        platform::forum(page, metadata, options.favor).or_else(|| platform::documentation(page, options))
     {
         explain::candidate(page, "platform", &chosen.selection);
         return chosen;

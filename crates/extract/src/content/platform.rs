@@ -3,10 +3,10 @@
 use super::{Chosen, prune};
 use crate::{
     dom::Tag,
-    options::Favor,
+    options::{Favor, Options},
     page::{Amount, Page},
     polish::Polish,
-    rules::Part,
+    rules::{Part, Roles},
     selection::Selection,
 };
 use crawl_model::PageMetadata;
@@ -43,13 +43,15 @@ fn best_documentation(page: &Page<'_>) -> Option<(u16, Vec<u32>, u32)> {
         .max_by_key(|(platform, _, words)| (*words, std::cmp::Reverse(*platform)))
 }
 
-/// Text of a documentation page: its containers without the generator's navigation.
-pub(super) fn documentation(page: &Page<'_>) -> Option<Chosen> {
+/// Text of a documentation page: its containers without the generator's navigation. Readers' comments of its drop list
+/// stay if they are wanted.
+pub(super) fn documentation(page: &Page<'_>, options: &Options) -> Option<Chosen> {
     let platforms = &page.rules.platforms.documentation;
     let (platform, roots, words) = best_documentation(page)?;
     let dom = &page.dom;
     let mut drop = vec![false; dom.len() as usize];
-    for id in elements(page, Part::DocDrop, platform) {
+    let is_wanted = |id: u32| options.comments && page.roles[id as usize].has(Roles::COMMENTS);
+    for id in elements(page, Part::DocDrop, platform).into_iter().filter(|id| !is_wanted(*id)) {
         drop[id as usize] = true;
         page.trace.mark(id, "the documentation program's own drop list (platforms.toml)");
     }
