@@ -391,3 +391,19 @@ fn section_ends_the_content_unless_the_article_goes_on() {
         assert_eq!(page(&format!("{section}<div class=k>{offer}</div>")), page(""), "{open}");
     }
 }
+
+/// A reader does not see them before the form is sent.
+#[test]
+fn messages_that_a_form_shows_once_it_is_sent_are_left_out() {
+    for class in ["w-form-done", "w-form-fail"] {
+        let text =
+            text_with(&format!("<div class={class}><div>Your message has been received!</div></div>"), "");
+        assert_eq!(text, text_with("", ""), "{class}");
+    }
+}
+
+#[test]
+fn message_of_an_error_is_text() {
+    let text = text_with("<div class=error-message><p>Your message has been received!</p></div>", "");
+    assert!(text.contains("has been received"), "{text}");
+}
