@@ -18,13 +18,17 @@ use super::{
     evidence::{CONTENT_LINKS, CONTENT_OWN, PositionCounts},
     is_missed, template, title,
 };
-use crate::{content::Chosen, dom::Tag, metadata::without_marks, page::Page, selection::Selection, text};
+use crate::{
+    content::Chosen, dom::Tag, metadata::without_marks, page::Page, rules::Roles, selection::Selection, text,
+};
 use crawl_model::{BySite, Extractor, PageMetadata};
 use rustc_hash::FxHashSet;
 
-/// Minimum share of a position's words in the extractions for taking its own text on all pages. At a position of the
-/// frame the extractions take none, and a rule that misses the content of most pages leaves some.
+/// Minimum share of a position's words in the extractions for taking its own text on all pages. The choice of the
+/// content may miss a part on most pages of a template.
 const MIN_EXTRACTED_SHARE: f64 = 0.1;
+/// The same for a block with a name of the frame: a rule drops it on most pages for a reason.
+const MIN_EXTRACTED_SHARE_OF_FRAME: f64 = 0.5;
 /// Minimum share of a title position's pages with one heading there.
 const MIN_ONE_HEADING_SHARE: f64 = 0.8;
 /// Minimum share of a position's pages with a text of the frame there.
@@ -39,6 +43,23 @@ const REPEATED_CHARS: u32 = 30;
 const DROPPED: f64 = HALF;
 /// Minimum share of the page's own words in the replacing element.
 const MIN_HELD_SHARE: f64 = 0.9;
+
+/// Roles of elements that frame the content.
+const FRAME_ROLES: Roles = Roles::NAVIGATION
+    .and(Roles::FOOTER)
+    .and(Roles::SIDEBAR)
+    .and(Roles::COMMENTS)
+    .and(Roles::ADVERTISEMENT)
+    .and(Roles::RELATED)
+    .and(Roles::SOCIAL)
+    .and(Roles::NEWSLETTER)
+    .and(Roles::OVERLAY)
+    .and(Roles::AUTHOR)
+    .and(Roles::META)
+    .and(Roles::FORM)
+    .and(Roles::WIDGET)
+    .and(Roles::CALL)
+    .and(Roles::REVIEWS);
 
 /// Rules for correcting an extraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +223,7 @@ fn corrected(
                 frame.push(known);
             }
         } else if known.is_content()
-            && known.place.taken >= MIN_EXTRACTED_SHARE
+            && known.place.taken >= least_extracted_share(page, id)
             && !repeats_page(page, &chosen.selection, known, &said)
             || known.is_title()
                 && id < first
@@ -230,6 +251,13 @@ fn corrected(
     let mut changes = BySite::of_pages(pages);
     (changes.added, changes.dropped) = (added, dropped);
     (chosen, Some(changes))
+}
+
+/// Minimum share of the words at the position of a block in the extractions.
+fn least_extracted_share(page: &Page<'_>, id: u32) -> f64 {
+    let mut around = std::iter::once(id).chain(page.dom.ancestors(id)).take_while(|up| *up > page.body);
+    let is_frame = around.any(|up| page.roles[up as usize].has(FRAME_ROLES));
+    if is_frame { MIN_EXTRACTED_SHARE_OF_FRAME } else { MIN_EXTRACTED_SHARE }
 }
 
 /// Returns true for a block that repeats a text of the page: one with an extracted text, or in a dropped quotation.
