@@ -1,129 +1,15 @@
-//! Server from a caller's view: authentication, errors, answers, shutdown.
+//! Server from a caller's view: authentication, errors, answers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test that uses them")]
 
 #[path = "support/run.rs"]
 mod run;
+#[path = "support/served.rs"]
+mod served;
 
-use crawl_model::{NewSource, ProjectId, ProjectStore};
-use crawl_store::SqliteProjects;
-use run::{Run, Sandbox, eventually, run};
+use run::{Sandbox, eventually, run};
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{ErrorKind, Read, Write},
-    net::TcpStream,
-    os::unix::fs::PermissionsExt,
-    time::{Duration, Instant},
-};
-
-const TOKEN: &str = "a-token-for-one-test";
-
-struct Served {
-    run: Run,
-    address: String,
-}
-
-struct Answer {
-    status: u16,
-    headers: BTreeMap<String, String>,
-    body: Value,
-}
-
-impl Served {
-    fn start(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Self {
-        let mut command = sandbox.bare();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--database", "p.sqlite"]);
-        command.envs(variables.iter().copied());
-        let mut run = Run::start(&mut command);
-        let said =
-            |run: &Run| run.stderr_so_far().lines().find(|l| l.starts_with("listening")).map(str::to_owned);
-        eventually("the server listens", || {
-            assert!(run.is_on(), "{}", run.stderr_so_far());
-            said(&run).is_some()
-        });
-        let line = said(&run).unwrap();
-        let address = line.split(['/', ',']).nth(2).unwrap().to_owned();
-        Self { run, address }
-    }
-
-    fn raw(&self, request: &str) -> Answer {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(run::PATIENCE)).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
-        let mut lines = head.lines();
-        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        let headers = lines
-            .map(|line| line.split_once(": ").unwrap())
-            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
-            .collect();
-        let body = if body.is_empty() { Value::Null } else { serde_json::from_str(body).unwrap() };
-        let answer = Answer { status, headers, body };
-        if status >= 400 {
-            assert_eq!(answer.headers["content-type"], "application/problem+json", "{text}");
-            assert_eq!(answer.body["status"], status, "{text}");
-            assert_eq!(answer.body["type"], "about:blank");
-            assert!(answer.body["title"].is_string() && answer.body["detail"].is_string(), "{text}");
-        }
-        answer
-    }
-
-    fn with(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
-        let mut head =
-            format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
-        if !headers.iter().any(|h| h.to_lowercase().starts_with("host:")) {
-            head += &format!("host: {}\r\n", self.address);
-        }
-        headers.iter().for_each(|h| head += &format!("{h}\r\n"));
-        self.raw(&format!("{head}\r\n{body}"))
-    }
-
-    /// Sends a request with the token.
-    fn ask(&self, method: &str, path: &str) -> Answer {
-        self.with(method, path, &[&format!("authorization: Bearer {TOKEN}")], "")
-    }
-
-    fn get(&self, path: &str) -> Value {
-        let answer = self.ask("GET", path);
-        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-        answer.body
-    }
-
-    fn post(&self, path: &str, headers: &[&str], body: &str) -> Answer {
-        let token = format!("authorization: Bearer {TOKEN}");
-        self.with("POST", path, &[&[token.as_str()], headers].concat(), body)
-    }
-
-    fn create(&self, body: &str) -> Answer {
-        self.post("/api/v1/projects", &["content-type: application/json"], body)
-    }
-}
-
-fn started() -> (Sandbox, Served) {
-    let sandbox = Sandbox::new();
-    let served = Served::start(&sandbox, &[("CRAWL_SERVE_TOKEN", TOKEN)]);
-    (sandbox, served)
-}
-
-fn fill(sandbox: &Sandbox, name: &str, pages: usize) -> ProjectId {
-    let store = SqliteProjects::open(&sandbox.path("p.sqlite")).unwrap();
-    let id = store.create_project(name, 1).unwrap().unwrap().id;
-    let page = |n: usize| NewSource {
-        url: format!("https://h{}.example/{n}", n % 2),
-        domain: format!("h{}.example", n % 2),
-        source_group: Some(["news", "shop"][n % 2].into()),
-        metadata: r#"{"title":"A sheet","keywords":["a"]}"#.into(),
-        content: format!(
-            "Sheet {n} has words of its own.\n\nThis office is open on weekdays from eight to four, says every sheet."
-        ),
-        cleaned_content: None,
-    };
-    assert!(store.save_sources(id, &(0..pages).map(page).collect::<Vec<_>>(), 1).unwrap());
-    id
-}
+use served::{Served, TOKEN, fill, started};
+use std::{fs, os::unix::fs::PermissionsExt};
 
 #[test]
 fn requests_need_the_token() {
@@ -347,96 +233,6 @@ fn background_analysis_can_be_requested() {
 }
 
 #[test]
-fn slow_clients_are_disconnected() {
-    let sandbox = Sandbox::new();
-    let served = Served::start(&sandbox, &[("CRAWL_SERVE_TOKEN", TOKEN), ("CRAWL_SERVE_TIMEOUT", "300ms")]);
-    // endless headers: the connection is closed
-    let mut stream = TcpStream::connect(&served.address).unwrap();
-    stream.set_read_timeout(Some(run::PATIENCE)).unwrap();
-    stream.write_all(b"GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\nx-").unwrap();
-    let mut rest = Vec::new();
-    stream.read_to_end(&mut rest).unwrap();
-    assert!(!rest.starts_with(b"HTTP/1.1 200"));
-    // a missing body: 408
-    let request = format!(
-        "POST /api/v1/projects HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\n\
-         content-type: application/json\r\ncontent-length: 20\r\n\r\n{{"
-    );
-    assert_eq!(served.raw(&request).status, 408);
-}
-
-/// Opens connections that send `request` and never read an answer.
-fn unread(address: &str, connections: usize, request: &str) -> Vec<TcpStream> {
-    let open = |_| {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_nonblocking(true).unwrap();
-        while stream.write(request.as_bytes()).is_ok_and(|written| written > 0) {}
-        stream
-    };
-    (0..connections).map(open).collect()
-}
-
-#[test]
-fn clients_without_the_token_do_not_block_others() {
-    let (_sandbox, served) = started();
-    let document = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(200);
-    for request in ["", "GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\nx-", &document] {
-        let held = unread(&served.address, 100, request);
-        let began = Instant::now();
-        assert_eq!(served.ask("GET", "/api/v1/projects").status, 200);
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-        drop(held);
-    }
-}
-
-#[test]
-fn connection_with_unread_responses_is_closed() {
-    let sandbox = Sandbox::new();
-    let served = Served::start(&sandbox, &[("CRAWL_SERVE_TOKEN", TOKEN), ("CRAWL_SERVE_TIMEOUT", "300ms")]);
-    let request = format!(
-        "GET /api/v1/openapi.json HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\r\n"
-    );
-    let mut held = unread(&served.address, 1, &request.repeat(200));
-    // its buffers are full until the server closes it
-    eventually("the server closes the connection", || {
-        held[0].write(b"x").is_err_and(|error| error.kind() != ErrorKind::WouldBlock)
-    });
-}
-
-#[test]
-fn requests_without_the_token_are_rate_limited() {
-    let (_sandbox, served) = started();
-    let request = "GET /api/v1/projects HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let mut statuses = Vec::new();
-    for _ in 0..8 {
-        let mut stream = TcpStream::connect(&served.address).unwrap();
-        stream.set_read_timeout(Some(run::PATIENCE)).unwrap();
-        stream.write_all(request.repeat(40).as_bytes()).unwrap();
-        let mut answers = Vec::new();
-        let _ = stream.read_to_end(&mut answers);
-        let answers = String::from_utf8_lossy(&answers).into_owned();
-        let found = answers.match_indices("HTTP/1.1 ").filter_map(|(at, _)| answers.get(at + 9..at + 12));
-        let found: Vec<String> = found.map(str::to_owned).collect();
-        assert!(found.len() <= 32, "{}", found.len());
-        statuses.extend(found);
-    }
-    assert!(statuses.iter().any(|status| status == "401") && statuses.iter().any(|status| status == "429"));
-    assert_eq!(served.ask("GET", "/api/v1/projects").status, 200, "a token is not counted");
-}
-
-#[test]
-fn oversized_content_length_is_refused_at_once() {
-    let (_sandbox, served) = started();
-    let request = format!(
-        "POST /api/v1/projects HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\n\
-         content-type: application/json\r\ncontent-length: 1000000\r\n\r\n{{"
-    );
-    let began = Instant::now();
-    assert_eq!(served.raw(&request).status, 413);
-    assert!(began.elapsed() < Duration::from_secs(10));
-}
-
-#[test]
 fn token_is_created_shown_once_and_kept() {
     let sandbox = Sandbox::new();
     let first = Served::start(&sandbox, &[]);
@@ -457,37 +253,6 @@ fn token_is_created_shown_once_and_kept() {
     run(sandbox.bare().args(["serve", "--token-file", "short"])).expect(2);
     run(sandbox.bare().args(["serve", "--token-file", "missing"])).expect(2);
     run(sandbox.bare().args(["serve", "--listen", &again.address])).expect(2);
-}
-
-#[test]
-fn stopping_server_answers_open_requests() {
-    let (sandbox, served) = started();
-    let path = format!("/api/v1/projects/{}/analyze-boilerplate?mode=exact", fill(&sandbox, "p", 3_000));
-    let asking = std::thread::scope(|scope| {
-        let asked = std::thread::Builder::new().spawn_scoped(scope, || served.ask("POST", &path)).unwrap();
-        std::thread::Builder::new()
-            .spawn_scoped(scope, || {
-                // long enough on most machines to interrupt it; either answer is correct
-                let store = SqliteProjects::open(&sandbox.path("p.sqlite")).unwrap();
-                assert!(store.projects(0, 1).unwrap().len() == 1);
-                served.run.signal("TERM");
-            })
-            .unwrap();
-        asked.join()
-    });
-    let status = asking.map(|answer| answer.status);
-    served.run.wait().expect(0);
-    let store = SqliteProjects::open(&sandbox.path("p.sqlite")).unwrap();
-    let id = store.project_named("p").unwrap().unwrap().id;
-    match status {
-        Ok(200) => assert_eq!(store.boilerplate(id, None).unwrap().len(), 2),
-        Ok(503) => {
-            assert!(store.boilerplate(id, None).unwrap().is_empty(), "stopped, and nothing was changed");
-        }
-        // the signal came before the connection was made
-        Err(_) => {}
-        Ok(other) => panic!("{other}"),
-    }
 }
 
 #[test]
