@@ -45,7 +45,7 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
     };
     let traits = PageTraits {
         is_bare: refresh::is_bare(page),
-        may_lead_on: scripts::may_lead_on(dom),
+        may_navigate: scripts::may_navigate(dom),
         language: relations::language(page),
     };
     let (mut outbound, mut outbound_distinct) = (0, 0);
@@ -89,7 +89,7 @@ struct PageTraits<'a> {
     /// The page has hardly any text, so its script may lead to another one.
     is_bare: bool,
     /// Attributes may hold scripts that lead to other pages.
-    may_lead_on: bool,
+    may_navigate: bool,
     /// Declared language.
     language: &'a str,
 }
@@ -111,7 +111,7 @@ fn link(page: &Page<'_>, id: u32, traits: PageTraits<'_>) -> Option<(LinkKind, S
     };
     let url = address.and_then(|address| page.resolve(address));
     let is_idle = |address: &str| matches!(address.trim_ascii_start().as_bytes(), [] | [b'#', ..]);
-    if traits.may_lead_on
+    if traits.may_navigate
         && (url.is_none() || address.is_none_or(is_idle))
         && let Some(url) = scripts::target(page, id)
     {

@@ -194,7 +194,7 @@ mod tests {
         UrlFilter::new(true, &compile(include), &compile(exclude)).unwrap()
     }
 
-    fn judge(url: &str) -> FilterDecision {
+    fn decide(url: &str) -> FilterDecision {
         filter(&[], &[]).classify(&Url::parse(&format!("https://h{url}")).unwrap())
     }
 
@@ -224,26 +224,26 @@ mod tests {
             ("/a.PDF", ".pdf"),
             ("/a.tar.gz?download", ".gz"),
         ] {
-            assert_eq!(judge(url), FilterDecision::Exclude { rule: rule.into() }, "{url}");
+            assert_eq!(decide(url), FilterDecision::Exclude { rule: rule.into() }, "{url}");
         }
         for (url, rule) in
             [("/tag/x", "tag"), ("/a/categories/b", "category"), ("/about-us", "about"), ("/sitemap", "feed")]
         {
-            assert_eq!(judge(url), FilterDecision::LinksOnly { rule: rule.into() }, "{url}");
+            assert_eq!(decide(url), FilterDecision::LinksOnly { rule: rule.into() }, "{url}");
         }
         for url in ["/", "/story.amplified", "/v1.2/notes", "/.css", "/a.b/c", "/blog/2024/cats?page=2"] {
-            assert_eq!(judge(url), FilterDecision::Fetch, "{url}");
+            assert_eq!(decide(url), FilterDecision::Fetch, "{url}");
         }
     }
 
     #[test]
     fn user_expressions_match_the_whole_url() {
         let filter = filter(&["^https://h/docs/"], &["secret"]);
-        let judge = |u: &str| filter.classify(&Url::parse(u).unwrap());
-        assert_eq!(judge("https://h/docs/a"), FilterDecision::Fetch);
+        let decide = |u: &str| filter.classify(&Url::parse(u).unwrap());
+        assert_eq!(decide("https://h/docs/a"), FilterDecision::Fetch);
         assert!(
-            matches!(judge("https://h/blog/a"), FilterDecision::Exclude { rule } if rule.contains("--include"))
+            matches!(decide("https://h/blog/a"), FilterDecision::Exclude { rule } if rule.contains("--include"))
         );
-        assert_eq!(judge("https://h/docs/a?secret"), FilterDecision::Exclude { rule: "secret".into() });
+        assert_eq!(decide("https://h/docs/a?secret"), FilterDecision::Exclude { rule: "secret".into() });
     }
 }

@@ -6,7 +6,7 @@ use crawl_fetch::{FilterDecision, UrlFilter};
 use regex::Regex;
 use url::Url;
 
-fn judge(filter: &UrlFilter, rest: &str) -> FilterDecision {
+fn decide(filter: &UrlFilter, rest: &str) -> FilterDecision {
     filter.classify(&Url::parse(&format!("https://example.org{rest}")).unwrap())
 }
 
@@ -27,10 +27,10 @@ fn hard_excluded_patterns_are_never_fetched() {
         "/story.amp",
         "/story.amp?x=1",
     ] {
-        assert!(matches!(judge(&built_in(), rest), FilterDecision::Exclude { .. }), "{rest}");
+        assert!(matches!(decide(&built_in(), rest), FilterDecision::Exclude { .. }), "{rest}");
     }
     for rest in ["/story.amplified", "/next/static", "/wp-content/themes/x", "/amp"] {
-        assert_eq!(judge(&built_in(), rest), FilterDecision::Fetch, "{rest}");
+        assert_eq!(decide(&built_in(), rest), FilterDecision::Fetch, "{rest}");
     }
 }
 
@@ -56,7 +56,7 @@ fn soft_excluded_patterns_are_fetched() {
         "/sitemap",
     ] {
         let rest = format!("{pattern}x");
-        assert!(matches!(judge(&built_in(), &rest), FilterDecision::LinksOnly { .. }), "{rest}");
+        assert!(matches!(decide(&built_in(), &rest), FilterDecision::LinksOnly { .. }), "{rest}");
     }
 }
 
@@ -68,18 +68,18 @@ fn every_extension_of_the_list_is_excluded() {
     ] {
         for rest in [format!("/a/b.{extension}"), format!("/a/b.{}?v=1", extension.to_uppercase())] {
             let rule = format!(".{extension}");
-            assert_eq!(judge(&built_in(), &rest), FilterDecision::Exclude { rule }, "{rest}");
+            assert_eq!(decide(&built_in(), &rest), FilterDecision::Exclude { rule }, "{rest}");
         }
     }
     for rest in ["/a/b.html", "/a/b.php", "/a/b", "/pdf/b"] {
-        assert_eq!(judge(&built_in(), rest), FilterDecision::Fetch, "{rest}");
+        assert_eq!(decide(&built_in(), rest), FilterDecision::Fetch, "{rest}");
     }
 }
 
 #[test]
 fn user_expression_applies_after_the_built_in_rules() {
     let filter = UrlFilter::new(true, &[], &[Regex::new("/(draft|wp-json)/").unwrap()]).unwrap();
-    let rule = |rest: &str| match judge(&filter, rest) {
+    let rule = |rest: &str| match decide(&filter, rest) {
         FilterDecision::Exclude { rule } => rule,
         other => panic!("{rest}: {other:?}"),
     };

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Maximum distinct blocks of a domain in the statistics: 64 MB of hashes. Beyond it `blocks_total` is a lower bound.
-const MAX_BLOCKS_TOLD: usize = 7 << 19;
+const MAX_COUNTED_BLOCKS: usize = 7 << 19;
 
 /// An analysis that may begin: its parameters are within their ranges.
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ fn analyze_domain(
         let text = text_of(page);
         let read = host.read(&text);
         host.observe(&text, &read);
-        if distinct.len() < MAX_BLOCKS_TOLD {
+        if distinct.len() < MAX_COUNTED_BLOCKS {
             distinct.extend(PageBlocks::of(text.content, asked.settings.min_block_chars()).distinct());
         }
         Ok(())

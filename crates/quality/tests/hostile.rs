@@ -28,7 +28,7 @@ fn is_count(rule: &str) -> bool {
     counts.iter().chain(&rates).any(|part| rule.contains(part))
 }
 
-fn judge(text: &str, language: &str) {
+fn score(text: &str, language: &str) {
     let assessment = CHECKER.assess(text, language);
     for (rule, value) in CHECKER.rules().iter().zip(&assessment.values) {
         let Some(value) = value else { continue };
@@ -53,7 +53,7 @@ fn judge(text: &str, language: &str) {
 proptest! {
     #[test]
     fn any_text_is_assessed(text in "\\PC{0,200}", language in "[a-z]{0,3}") {
-        judge(&text, &language);
+        score(&text, &language);
     }
 
     #[test]
@@ -63,7 +63,7 @@ proptest! {
             "\u{2028}", "\u{301}", "[1]", "A sentence ends here. ", "10 ", "🙂", " ", "\t",
         ]), 0..120),
     ) {
-        judge(&parts.concat(), "en");
+        score(&parts.concat(), "en");
     }
 }
 

@@ -74,7 +74,7 @@ fn static_page_with_text_resets_the_pattern() {
 
 /// Begins a page of a pattern by its lesson, and teaches the result. Returns true if a page with its text was rendered.
 fn visit(lessons: &Lessons, store: &MemoryStore, n: usize, shell: bool, marks: Marks) -> bool {
-    let outcome = |paid| lessons.learn_outcome(store, &url(n), Strategy::Chrome, paid).unwrap();
+    let outcome = |gain| lessons.learn_outcome(store, &url(n), Strategy::Chrome, gain).unwrap();
     match begin(lessons, store, n) {
         FirstStep::Static(guard) => {
             lessons.learn_static_page(store, &url(n), shell.then_some(Strategy::Chrome)).unwrap();
@@ -116,7 +116,7 @@ fn pages_rendered_first_do_not_confirm_the_browser() {
     for n in 0..4 {
         teach(&lessons, &store, n, Some(Strategy::Chrome));
     }
-    let outcome = |paid| lessons.learn_outcome(&store, &url(9), Strategy::Chrome, paid).unwrap();
+    let outcome = |gain| lessons.learn_outcome(&store, &url(9), Strategy::Chrome, gain).unwrap();
     (0..50).for_each(|_| outcome(Gain::Unknown(Marks::ALL)));
     assert!(lessons.is_first(&store, &url(9), Strategy::Chrome).unwrap());
     outcome(Gain::No);

@@ -11,7 +11,7 @@ use html5ever::local_name;
 const MAX_SCRIPT: usize = 1024;
 
 /// Returns true if an attribute of the page may hold such a script.
-pub(super) fn may_lead_on(dom: &Dom) -> bool {
+pub(super) fn may_navigate(dom: &Dom) -> bool {
     ["location", "window.open"].iter().any(|name| dom.attrs_hold(name))
 }
 

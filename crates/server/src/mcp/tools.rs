@@ -243,7 +243,7 @@ impl Tools {
             _ => Arc::clone(&self.markdown),
         };
         let _place = self.pool.ready().await;
-        let told = self.pool.run(move || {
+        let page = self.pool.run(move || {
             let input =
                 Input::new(asked.html.as_bytes()).with_url(url.as_ref()).with_content_type(page_rules::HTML);
             let extraction = extractor.extract(&input);
@@ -255,7 +255,7 @@ impl Tools {
             }
             PageView::of_record(record, part)
         });
-        told.await.map(Json).map_err(|panicked| format!("internal error: {panicked}"))
+        page.await.map(Json).map_err(|panicked| format!("internal error: {panicked}"))
     }
 
     /// A page of a project, by its id or URL: its text without what its site repeats, or the original.

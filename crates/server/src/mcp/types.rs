@@ -307,10 +307,10 @@ mod tests {
         let text = "äöü".repeat(7);
         let (mut offset, mut whole) = (Some(0), String::new());
         while offset.is_some() {
-            let told = PageView::new(&text, Part::of(offset, Some(4)).unwrap());
-            assert_eq!(told.total_chars, 21);
-            whole += &told.text;
-            offset = told.next_offset;
+            let view = PageView::new(&text, Part::of(offset, Some(4)).unwrap());
+            assert_eq!(view.total_chars, 21);
+            whole += &view.text;
+            offset = view.next_offset;
         }
         assert_eq!(whole, text);
         assert_eq!(PageView::new("abc", Part::of(Some(9), None).unwrap()).text, "");
