@@ -4,6 +4,8 @@
 //! files are on disk before their lines are in `index.jsonl`, which is kept exactly-once like any file of
 //! lines. A page that is fetched again after a crash has the same name.
 
+mod front_matter;
+mod restored;
 mod unlisted;
 
 use crate::{
@@ -107,7 +109,10 @@ impl MarkdownFolder {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(fail(e)),
             _ => {}
         }
-        let index = FileOutput::open(&path.join(INDEX), before)?;
+        let mut index = FileOutput::open(&path.join(INDEX), before)?;
+        if matches!(before, Before::Closed(1..)) && index.length() == 0 {
+            restored::restore(path, &mut index, fields.as_ref())?;
+        }
         Ok(Self { folder: path.to_owned(), index, fields, lines: Vec::new(), removed: false, page_bytes: 0 })
     }
 

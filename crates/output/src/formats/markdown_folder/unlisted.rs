@@ -1,18 +1,16 @@
 //! Removal of pages that a killed process wrote and did not settle. Files of others stay.
 
-use super::{INDEX, TEMPORARY_NAME, page_of, remove_empty_parents};
-use crate::{fields::Fields, file_name::page_path};
-use crawl_model::UrlKey;
-use serde_json::value::RawValue;
+use super::{
+    INDEX, TEMPORARY_NAME,
+    front_matter::{FrontMatter, each_file, has_page_name, one_case},
+    page_of, remove_empty_parents,
+};
+use crate::fields::Fields;
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read as _},
-    path::{Path, PathBuf},
+    io::{self, BufRead, BufReader},
+    path::Path,
 };
-use unicode_normalization::UnicodeNormalization as _;
-
-/// Bytes that a front matter has at the most.
-const MAX_FRONT_MATTER: u64 = 16 << 20;
 
 /// Removes pages without a line of the index, and a file that was being written. `fields` are those of the pages. Links are not
 /// followed.
@@ -23,73 +21,18 @@ pub(super) fn remove_unlisted(folder: &Path, fields: Option<&Fields>) -> io::Res
         listed.extend(page.map(|page| one_case(&page)));
     }
     listed.sort_unstable();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(inside) = folders.pop() {
-        for entry in fs::read_dir(folder.join(&inside))? {
-            let entry = entry?;
-            let (path, kind) = (inside.join(entry.file_name()), entry.file_type()?);
-            if kind.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let may_be_page = kind.is_file() && path.extension().is_some_and(|ending| ending == "md");
-            let is_unlisted = || listed.binary_search(&one_case(&path.to_string_lossy())).is_err();
-            if path == Path::new(TEMPORARY_NAME)
-                || may_be_page && is_unlisted() && is_page(folder, &path, fields)?
-            {
-                fs::remove_file(folder.join(&path))?;
-                remove_empty_parents(folder, &path);
-            }
+    each_file(folder, &mut |path, kind| {
+        let is_unlisted = || listed.binary_search(&one_case(&path.to_string_lossy())).is_err();
+        if path == Path::new(TEMPORARY_NAME)
+            || has_page_name(path, kind)
+                && is_unlisted()
+                && FrontMatter::read(folder, path, fields)?.is_some()
+        {
+            fs::remove_file(folder.join(path))?;
+            remove_empty_parents(folder, path);
         }
-    }
-    Ok(())
-}
-
-/// Hash of a path that is the same for all spellings that a file system without case takes for one. A folder has the spelling
-/// of its first page there, and the names of two pages differ by more than their case.
-fn one_case(path: &str) -> [u8; 16] {
-    let folded: String = path.nfc().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
-    UrlKey::of(&folded).0
-}
-
-/// Returns true if a file begins with the front matter of a page. A page with a `url` lies where the page of that URL does.
-/// One without has no field that was not chosen.
-fn is_page(folder: &Path, path: &Path, fields: Option<&Fields>) -> io::Result<bool> {
-    let mut lines = BufReader::new(File::open(folder.join(path))?.take(MAX_FRONT_MATTER)).split(b'\n');
-    let mut next = || lines.next().transpose();
-    if next()?.as_deref() != Some(b"---") {
-        return Ok(false);
-    }
-    let (mut id, mut url, mut are_chosen) = (None, None, true);
-    loop {
-        let Some(line) = next()? else { return Ok(false) };
-        if line == b"---" {
-            break;
-        }
-        let entry = std::str::from_utf8(&line).ok().and_then(|line| line.split_once(": "));
-        let Some((name, value)) = entry else { return Ok(false) };
-        if serde_json::from_str::<&RawValue>(value).is_err() {
-            return Ok(false);
-        }
-        match name {
-            "id" => id = serde_json::from_str::<String>(value).ok(),
-            "url" => url = serde_json::from_str::<String>(value).ok(),
-            _ => {}
-        }
-        are_chosen &= fields.is_some_and(|fields| is_chosen(fields, name));
-    }
-    let Some(url) = url else {
-        return Ok(are_chosen && fields.is_some_and(|fields| !fields.has("url")));
-    };
-    let id = id.unwrap_or_else(|| UrlKey::of(&url).to_string());
-    Ok(one_case(&page_path(&url, &id)) == one_case(&path.to_string_lossy()))
-}
-
-/// Returns true if an entry of the front matter is of a chosen field.
-fn is_chosen(fields: &Fields, name: &str) -> bool {
-    fields.has(name)
-        || fields.has(&format!("metadata.{name}"))
-        || name.split_once('_').is_some_and(|(field, part)| fields.has(&format!("{field}.{part}")))
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -97,11 +40,14 @@ mod tests {
     use super::*;
     use crate::{
         file::Before,
+        file_name::page_path,
         format::Format as _,
         formats::markdown_folder::{MarkdownFolder, MarkdownFolders},
         lines::tests::record_at,
         output::RecordOutput as _,
     };
+    use crawl_model::UrlKey;
+    use std::path::PathBuf;
 
     fn open(path: &Path, before: Before, fields: Option<Fields>) -> MarkdownFolder {
         MarkdownFolder::open(path, before, fields).unwrap()
