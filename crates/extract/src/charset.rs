@@ -22,6 +22,37 @@ pub enum Source {
     Guess,
 }
 
+/// A charset that a page or its header declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Declaration {
+    /// The header or the page.
+    pub source: Source,
+    /// The label as it is written, in lower case if it is of the page.
+    pub label: String,
+    /// Name of the charset in the Encoding Standard; `None` for an unknown label.
+    pub charset: Option<&'static str>,
+}
+
+/// The charsets that the header and the page declare, as [`decode`] reads them. An unknown label of the page is listed if the page
+/// has no known one.
+#[must_use]
+pub fn declarations(bytes: &[u8], content_type: Option<&str>) -> Vec<Declaration> {
+    let header = content_type.and_then(header_label).map(|label| Declaration {
+        source: Source::Header,
+        label: label.to_owned(),
+        charset: Encoding::for_label(label.as_bytes()).map(Encoding::name),
+    });
+    let mut label = Vec::new();
+    let charset = prescan_with(bytes, &mut |found| label = found.to_vec()).map(Encoding::name);
+    let page = (!label.is_empty()).then(|| Declaration {
+        source: Source::Meta,
+        label: String::from_utf8_lossy(&label).into_owned(),
+        charset,
+    });
+    header.into_iter().chain(page).collect()
+}
+
 /// Text and how it was decoded.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -142,21 +173,34 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     detector.guess(None, chardetng::Utf8Detection::Allow)
 }
 
-/// The charset parameter of a `Content-Type` value.
+/// The first charset parameter of a `Content-Type` value with a known label.
 fn header_charset(value: &str) -> Option<&'static Encoding> {
-    value.split(';').skip(1).find_map(|parameter| {
+    header_labels(value).find_map(|label| Encoding::for_label(label.as_bytes()))
+}
+
+/// The label that [`header_charset`] uses; without a known one the first.
+fn header_label(value: &str) -> Option<&str> {
+    let is_known = |label: &&str| Encoding::for_label(label.as_bytes()).is_some();
+    header_labels(value).find(is_known).or_else(|| header_labels(value).next())
+}
+
+fn header_labels(value: &str) -> impl Iterator<Item = &str> {
+    value.split(';').skip(1).filter_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        if !name.trim().eq_ignore_ascii_case("charset") {
-            return None;
-        }
-        Encoding::for_label(value.trim().trim_matches(['"', '\'']).trim().as_bytes())
+        let is_charset = name.trim().eq_ignore_ascii_case("charset");
+        is_charset.then(|| value.trim().trim_matches(['"', '\'']).trim())
     })
 }
 
 /// The HTML standard's prescan of a byte stream (§13.2.3.2), with the XML declaration that browsers honour.
 fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
+    prescan_with(bytes, &mut |_| ())
+}
+
+/// The prescan, which calls `note` with each label that it reads. The last one is that of the result, if there is a result.
+fn prescan_with(bytes: &[u8], note: &mut dyn FnMut(&[u8])) -> Option<&'static Encoding> {
     let bytes = &bytes[..bytes.len().min(PRESCAN_BYTES)];
-    let xml = xml_encoding(bytes);
+    let xml = xml_label(bytes);
     let mut at = 0;
     while at < bytes.len() {
         let rest = &bytes[at..];
@@ -164,7 +208,7 @@ fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
             // `<!-->` is a whole comment: the two dashes may be shared.
             at = memchr::memmem::find(&bytes[at + 2..], b"-->").map_or(bytes.len(), |end| at + 2 + end + 3);
         } else if starts_tag(rest, b"meta") {
-            let (found, end) = meta(bytes, at + 5);
+            let (found, end) = meta(bytes, at + 5, note);
             if found.is_some() {
                 return found;
             }
@@ -186,7 +230,10 @@ fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
             at = memchr::memchr(b'<', &bytes[at + 1..]).map_or(bytes.len(), |next| at + 1 + next);
         }
     }
-    xml
+    let label = xml?;
+    let encoding = Encoding::for_label(label).map(for_meta)?;
+    note(label);
+    Some(encoding)
 }
 
 fn is_space(byte: u8) -> bool {
@@ -200,10 +247,10 @@ fn starts_tag(rest: &[u8], name: &[u8]) -> bool {
         && (is_space(rest[name.len() + 1]) || rest[name.len() + 1] == b'/')
 }
 
-/// Declaration of one `meta` element, and the element's end.
-fn meta(bytes: &[u8], start: usize) -> (Option<&'static Encoding>, usize) {
+/// Declaration of one `meta` element, and the element's end. `note` is called with its label.
+fn meta(bytes: &[u8], start: usize, note: &mut dyn FnMut(&[u8])) -> (Option<&'static Encoding>, usize) {
     let mut at = start;
-    let (mut got_pragma, mut need_pragma, mut charset) = (false, None, None);
+    let (mut got_pragma, mut need_pragma, mut label) = (false, None, None);
     // Of a repeated attribute the first one counts; these are the ones that matter.
     const NAMES: [&[u8]; 3] = [b"http-equiv", b"content", b"charset"];
     let mut seen = [false; NAMES.len()];
@@ -214,24 +261,24 @@ fn meta(bytes: &[u8], start: usize) -> (Option<&'static Encoding>, usize) {
         }
         match name.as_slice() {
             b"http-equiv" if value == b"content-type" => got_pragma = true,
-            b"content" if charset.is_none() => {
-                if let Some(found) = content_charset(&value) {
-                    charset = Some(found);
+            b"content" if label.is_none() => {
+                if let Some(found) = content_label(&value) {
+                    label = Some(found.to_vec());
                     need_pragma = Some(true);
                 }
             }
             b"charset" => {
-                charset = Some(Encoding::for_label(&value));
+                label = Some(value);
                 need_pragma = Some(false);
             }
             _ => {}
         }
     }
-    let found = match (need_pragma, charset) {
-        (Some(true), _) if !got_pragma => None,
-        (Some(_), Some(Some(encoding))) => Some(for_meta(encoding)),
-        _ => None,
-    };
+    let label = label.filter(|_| need_pragma == Some(false) || got_pragma);
+    let found = label.and_then(|label| {
+        note(&label);
+        Encoding::for_label(&label).map(for_meta)
+    });
     (found, at + 1)
 }
 
@@ -247,9 +294,9 @@ fn for_meta(encoding: &'static Encoding) -> &'static Encoding {
     }
 }
 
-/// Charset in a `content` attribute, by the standard's algorithm for extracting an encoding from a meta
+/// Label of a charset in a `content` attribute, by the standard's algorithm for extracting an encoding from a meta
 /// element.
-fn content_charset(value: &[u8]) -> Option<Option<&'static Encoding>> {
+fn content_label(value: &[u8]) -> Option<&[u8]> {
     let mut from = 0;
     loop {
         let found = from + memchr::memmem::find(&value[from..], b"charset")? + 7;
@@ -274,7 +321,7 @@ fn content_charset(value: &[u8]) -> Option<Option<&'static Encoding>> {
             }
             None => return None,
         };
-        return Some(Encoding::for_label(label));
+        return Some(label);
     }
 }
 
@@ -320,88 +367,14 @@ fn attribute(bytes: &[u8], at: &mut usize) -> Option<(Vec<u8>, Vec<u8>)> {
 }
 
 /// `encoding` of an XML declaration at the very start.
-fn xml_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+fn xml_label(bytes: &[u8]) -> Option<&[u8]> {
     let rest = bytes.strip_prefix(b"<?xml")?;
     let rest = &rest[..memchr::memchr(b'>', rest)?];
     let after = &rest[memchr::memmem::find(rest, b"encoding")? + 8..];
     let after = after.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
     let (quote, after) = after.split_first()?;
-    let label = &after[..memchr::memchr(*quote, after)?];
-    Encoding::for_label(label).map(for_meta)
+    Some(&after[..memchr::memchr(*quote, after)?])
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn charset_sources_have_a_fixed_order() {
-        assert_eq!(decode(b"\xef\xbb\xbfx", Some("text/html; charset=koi8-r")).source, Source::Bom);
-        let page = b"<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2";
-        assert_eq!(decode(page, Some("text/html; charset=\"koi8-r\"")).charset, "KOI8-R");
-        let decoded = decode(page, None);
-        assert_eq!((decoded.charset, decoded.source), ("windows-1251", Source::Meta));
-        assert!(decoded.text.ends_with("Привет"));
-        assert_eq!(decode("<p>é".as_bytes(), None).charset, "UTF-8");
-    }
-
-    #[test]
-    fn bytes_win_over_a_wrong_declaration() {
-        let decoded = decode("<meta charset=iso-8859-1><p>naïve".as_bytes(), None);
-        assert_eq!((decoded.charset, decoded.overridden), ("UTF-8", true));
-        assert!(decoded.text.ends_with("naïve"));
-    }
-
-    #[test]
-    fn template_that_names_windows_1252_does_not_beat_the_guess() {
-        let bytes = [b"<meta charset=iso-8859-1><p>".as_slice(), &RUSSIAN.repeat(3)].concat();
-        let decoded = decode(&bytes, Some("text/html; charset=utf-8"));
-        assert_eq!((decoded.charset, decoded.source), ("windows-1251", Source::Guess));
-    }
-
-    /// "План работы на неделю " in windows-1251.
-    const RUSSIAN: [u8; 22] =
-        *b"\xcf\xeb\xe0\xed \xf0\xe0\xe1\xee\xf2\xfb \xed\xe0 \xed\xe5\xe4\xe5\xeb\xfe ";
-
-    #[test]
-    fn declaration_of_the_page_is_used_under_a_wrong_header() {
-        let decoded =
-            decode(b"<meta charset=windows-1257><p>\xd0urnal\xf8", Some("text/html; charset=utf-8"));
-        assert_eq!(
-            (decoded.charset, decoded.source, decoded.overridden),
-            ("windows-1257", Source::Meta, true)
-        );
-        let decoded =
-            decode("<meta charset=utf-8><p>naïve".as_bytes(), Some("text/html; charset=iso-8859-1"));
-        assert_eq!((decoded.charset, decoded.source), ("UTF-8", Source::Meta));
-    }
-
-    #[test]
-    fn utf_16_and_iso_2022_jp_are_known_without_a_declaration() {
-        let page = "<!doctype html><meta charset=utf-16><p>Привет";
-        let little: Vec<u8> = page.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let big: Vec<u8> = page.encode_utf16().flat_map(u16::to_be_bytes).collect();
-        for (bytes, name) in [(little, "UTF-16LE"), (big, "UTF-16BE")] {
-            for header in [None, Some("text/html; charset=utf-8")] {
-                let decoded = decode(&bytes, header);
-                assert_eq!((decoded.charset, &*decoded.text), (name, page));
-            }
-        }
-        let japanese = encoding_rs::ISO_2022_JP.encode("<p>これは日本語の文章です。").0;
-        assert_eq!(decode(&japanese, None).text, "<p>これは日本語の文章です。");
-        assert_eq!(decode(b"<p>\x1b[1m", None).text, "<p>\u{1b}[1m");
-    }
-
-    #[test]
-    fn prescan_follows_the_standard() {
-        let find = |page: &str| prescan(page.as_bytes()).map(Encoding::name);
-        assert_eq!(find("<!-- <meta charset=koi8-r> --><meta charset='big5'>"), Some("Big5"));
-        assert_eq!(find("<meta content='text/html; charset=euc-kr'>"), None);
-        assert_eq!(
-            find("<meta http-equiv=Content-Type content='text/html; charset=euc-kr'>"),
-            Some("EUC-KR")
-        );
-        assert_eq!(find("<a title='<meta charset=big5>'><meta charset=utf-16>"), Some("UTF-8"));
-        assert_eq!(find("<?xml version='1.0' encoding='shift_jis'?><html>"), Some("Shift_JIS"));
-    }
-}
+mod tests;

@@ -16,6 +16,7 @@ use crawl_fetch::{
     product_token,
 };
 use crawl_model::hide_userinfo;
+use crawl_output::shown;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, fs, path::Path};
 use url::Url;
@@ -105,6 +106,9 @@ fn charset_of(args: &CheckArgs) -> Result<String, Failure> {
     let bytes = read_document(args.file.as_deref())?;
     let decoded = charset::decode(&bytes, args.content_type.as_deref());
     let mut out = format!("{} ({})\n", decoded.charset, source_name(decoded.source));
+    for declared in charset::declarations(&bytes, args.content_type.as_deref()) {
+        write_declaration(&mut out, &declared, &decoded);
+    }
     if decoded.overridden {
         out.push_str("  the declared charset does not match the bytes and was not used\n");
     }
@@ -114,13 +118,32 @@ fn charset_of(args: &CheckArgs) -> Result<String, Failure> {
     Ok(out)
 }
 
+/// Adds what a header or a page declares, unless it is the name of the charset that was used.
+fn write_declaration(out: &mut String, declared: &charset::Declaration, decoded: &charset::Decoded<'_>) {
+    /// Characters of a label that are shown.
+    const SHOWN: usize = 60;
+    let is_used = declared.source == decoded.source && declared.label.eq_ignore_ascii_case(decoded.charset);
+    if is_used {
+        return;
+    }
+    let by = if declared.source == charset::Source::Header { "header" } else { "page" };
+    let label: String = declared.label.chars().take(SHOWN).collect();
+    let label = shown::line(&label);
+    let _ = match declared.charset {
+        Some(name) if name.eq_ignore_ascii_case(&label) => writeln!(out, "  the {by} declares \"{label}\""),
+        Some(name) => writeln!(out, "  the {by} declares \"{label}\", which means {name}"),
+        None => writeln!(out, "  the {by} declares \"{label}\", which is no known charset"),
+    };
+}
+
 fn sitemap(args: &CheckArgs) -> Result<String, Failure> {
     let url = needed_url(args, "the URL of the sitemap")?;
     let found = parse_sitemap(&read_document(args.file.as_deref())?, &url, &SitemapLimits::default())
         .map_err(|e| Failure::usage(e.to_string()))?;
     let damage = if found.damaged { ", damaged: entries before the damage are kept" } else { "" };
     let cut = if found.truncated { ", cut at the limits" } else { "" };
-    let mut out = format!("{}, {} entries{damage}{cut}\n", found.kind.name(), found.entries.len());
+    let entries = if found.entries.len() == 1 { "entry" } else { "entries" };
+    let mut out = format!("{}, {} {entries}{damage}{cut}\n", found.kind.name(), found.entries.len());
     for entry in &found.entries {
         let _ = writeln!(out, "  {} {}", entry.url, entry.lastmod.as_deref().unwrap_or_default());
     }
