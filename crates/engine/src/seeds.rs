@@ -104,6 +104,12 @@ pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Seeds, 
         if found.seeds.is_empty() && found.bad.iter().any(|bad| bad.problem == IS_RECORD) {
             return Err(Failure::usage(format!("{}: an output of a crawl, not a seed file", name.display())));
         }
+        if found.seeds.is_empty() && found.bad.iter().any(|bad| bad.problem == IS_COOKIE) {
+            let name = name.display();
+            return Err(Failure::usage(format!(
+                "{name}: a cookie file, not a seed file: name it as cookies_file in fetch.auth"
+            )));
+        }
         // a file without a seed is of another kind
         let most = if found.seeds.is_empty() { SHOWN_LINES } else { MAX_SHOWN_LINES };
         for bad in found.bad.iter().take(most) {
@@ -113,7 +119,8 @@ pub fn of_names(names: &[PathBuf], mut warn: impl FnMut(&str)) -> Result<Seeds, 
             warn(&format!("{}: {} more lines are no seeds; skipped", name.display(), found.bad.len() - most));
         }
         if found.seeds.is_empty() {
-            return Err(Failure::usage(format!("{}: no usable line", name.display())));
+            let name = if name.as_os_str() == "-" { "standard input".into() } else { name.to_string_lossy() };
+            return Err(Failure::usage(format!("{name}: no usable line")));
         }
         seeds.seeds.extend(found.seeds);
         seeds.sites.extend(found.sites);
@@ -150,14 +157,16 @@ pub fn read(path: &Path) -> io::Result<Seeds> {
     let raw: Box<dyn Read> =
         if path.as_os_str() == "-" { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
     let mut raw = BufReader::new(raw);
+    let is_csv = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
     if raw.fill_buf()?.starts_with(&GZIP_MAGIC) {
-        parse(BufReader::new(MultiGzDecoder::new(raw)))
+        parse(BufReader::new(MultiGzDecoder::new(raw)), is_csv)
     } else {
-        parse(raw)
+        parse(raw, is_csv)
     }
 }
 
-fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
+/// Parses the lines of a file. In a table of comma-separated values a comma begins the next column.
+fn parse(mut input: impl BufRead, is_csv: bool) -> io::Result<Seeds> {
     let mut seeds = Seeds::default();
     let mut line = Vec::new();
     for number in 1.. {
@@ -181,6 +190,7 @@ fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
             () if !whole => Err("the line is too long".to_owned()),
             // another encoding would silently be another URL
             () if std::str::from_utf8(&line).is_err() => Err(text_file::wrong_encoding(&[]).to_owned()),
+            () if is_csv && text.contains(',') => Err("several columns: write only the URL".to_owned()),
             () => parse_line(text),
         };
         match parsed {
@@ -189,7 +199,10 @@ fn parse(mut input: impl BufRead) -> io::Result<Seeds> {
                 seeds.sites.extend(site);
             }
             Err(problem) => {
-                seeds.bad.push(BadLine { number, line: shown(text), problem });
+                // the value of a cookie is a secret
+                let line =
+                    if problem == IS_COOKIE { text.split('\t').next().unwrap_or_default() } else { text };
+                seeds.bad.push(BadLine { number, line: shown(line), problem });
             }
         }
     }
@@ -202,8 +215,23 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || ['\u{feff}', '\u{200b}', '\u{2060}'].contains(&c)
 }
 
+/// Fields of a cookie in a cookie file in Netscape format, with tabs between them.
+const COOKIE_FIELDS: usize = 7;
+/// Returns true for a line of a cookie file. Its second and fourth fields are TRUE or FALSE.
+fn is_cookie(text: &str) -> bool {
+    let fields: Vec<&str> = text.split('\t').take(COOKIE_FIELDS + 1).collect();
+    let is_flag = |at: usize| fields.get(at).is_some_and(|flag| ["TRUE", "FALSE"].contains(flag));
+    fields.len() == COOKIE_FIELDS && is_flag(1) && is_flag(3)
+}
+
+/// Message for a line of a cookie file.
+const IS_COOKIE: &str = "a cookie, not a URL";
+
 /// Reads a URL, or a JSON object with a URL and settings of its host.
 fn parse_line(text: &str) -> Result<(Seed, Option<SiteSection>), String> {
+    if is_cookie(text) {
+        return Err(IS_COOKIE.to_owned());
+    }
     if !text.starts_with('{') {
         return crawl_fetch::parse_seed_line(text).map(|seed| (seed, None));
     }
@@ -234,125 +262,4 @@ fn skip_to_line_end(input: &mut impl BufRead) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    #[test]
-    fn seed_file_allows_bom_crlf_comments_and_blank_lines() {
-        let text = "\u{feff}https://a.test/x\r\n\r\n# note\r\n  b.test  \r\nht tp://bad\nmailto:x@y.z\nc.test:8080/p";
-        let seeds = parse(text.as_bytes()).unwrap();
-        let urls: Vec<_> = seeds.seeds.iter().map(|s| (s.url.as_str(), s.bare)).collect();
-        assert_eq!(
-            urls,
-            [("https://a.test/x", false), ("https://b.test/", true), ("https://c.test:8080/p", true)]
-        );
-        assert_eq!(seeds.bad.iter().map(|b| b.number).collect::<Vec<_>>(), [5, 6]);
-    }
-
-    #[test]
-    fn invisible_characters_around_a_seed_are_no_part_of_it() {
-        // files that were joined have a byte order mark in the middle
-        let text = "a.test/x\u{200b}\n\u{feff}b.test/y\u{a0}\n\u{2060}c.test/z\n";
-        let seeds = parse(text.as_bytes()).unwrap();
-        let urls: Vec<_> = seeds.seeds.iter().map(|seed| seed.url.as_str()).collect();
-        assert_eq!(urls, ["https://a.test/x", "https://b.test/y", "https://c.test/z"]);
-    }
-
-    #[test]
-    fn a_seed_file_in_another_encoding_is_refused() {
-        let seeds = parse(&b"a.test/\xfc\n# \xfc\nb.test\n"[..]).unwrap();
-        assert_eq!((seeds.seeds.len(), seeds.bad.len()), (1, 1));
-        assert!(seeds.bad[0].problem.contains("save the file as UTF-8"), "{}", seeds.bad[0]);
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), b"\xff\xfea\0.\0t\0\n\0").unwrap();
-        let failure = of_names(&[file.path().to_owned()], |_| {}).unwrap_err();
-        assert!(
-            failure.error.to_string().ends_with("the file is UTF-16; save it as UTF-8"),
-            "{}",
-            failure.error
-        );
-    }
-
-    #[test]
-    fn urls_and_hosts_are_distinguished_from_files() {
-        let urls = [
-            "https://a.test/x",
-            "HTTP://a.test",
-            "example.org",
-            "example.org/docs/a.txt",
-            "example.org:8080",
-            "127.0.0.1:80/x",
-            "[::1]:80",
-            "localhost:3000/x",
-            "bücher.example",
-            "a.xn--p1ai/",
-        ];
-        for url in urls {
-            assert_eq!(as_url(Path::new(url)), Some(url), "{url}");
-        }
-        let files = [
-            "-",
-            "urls",
-            "urls.txt",
-            "seeds.jsonl",
-            "urls.txt.gz",
-            "urls.xlsx",
-            "sitemap.xml",
-            "docs/example.org",
-            "./example.org",
-            "/srv/example.org",
-            "../a.test",
-            "1.2",
-            "v1.0",
-            "u:s3cret@a.test",
-            "extract",
-            "a b.test",
-            "ftp://a.test/",
-        ];
-        for file in files {
-            assert_eq!(as_url(Path::new(file)), None, "{file}");
-        }
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("example.org");
-        fs::write(&file, "a.test\n").unwrap();
-        assert_eq!(as_url(&file), None, "a file has the name");
-    }
-
-    #[test]
-    fn seed_with_password_is_refused_without_repeating_it() {
-        let text =
-            format!("http://u:s3cret@a.test/\nu:s3cret@a.test\nhttp://u:{}s3cret@a.test/\n", "x".repeat(90));
-        let seeds = parse(text.as_bytes()).unwrap();
-        assert!(seeds.seeds.is_empty());
-        let told: Vec<String> = seeds.bad.iter().map(ToString::to_string).collect();
-        assert!(
-            told[0].starts_with("line 1: \"http://…@a.test/\": credentials in URLs are not allowed"),
-            "{told:?}"
-        );
-        assert!(
-            told.len() == 3 && !told.concat().contains("s3cret") && !told.concat().contains('x'),
-            "{told:?}"
-        );
-    }
-
-    #[test]
-    fn gzip_is_recognised_and_may_have_several_members() {
-        let mut bytes = Vec::new();
-        for part in ["a.test\n", "b.test\n"] {
-            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            gz.write_all(part.as_bytes()).unwrap();
-            bytes.extend(gz.finish().unwrap());
-        }
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), bytes).unwrap();
-        assert_eq!(read(file.path()).unwrap().seeds.len(), 2);
-    }
-
-    #[test]
-    fn overlong_seed_line_is_one_bad_line() {
-        let text = format!("{}\nok.test\n", "x".repeat(200_000));
-        let seeds = parse(text.as_bytes()).unwrap();
-        assert_eq!((seeds.seeds.len(), seeds.bad.len(), seeds.bad[0].number), (1, 1, 1));
-    }
-}
+mod tests;

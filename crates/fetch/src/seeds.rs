@@ -21,9 +21,11 @@ const NO_CREDENTIALS: &str = "credentials in URLs are not allowed; name the site
 /// A message that explains why the line is no seed. It repeats no possible user name or password.
 pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
     let line = line.trim();
+    check_escapes(line)?;
     let (text, bare) = match line.split_once("://") {
         Some((scheme, _)) if is_scheme(scheme) => (line.to_owned(), false),
         _ => {
+            check_marks(line)?;
             let rest = line.strip_prefix("//").unwrap_or(line);
             check_bare(rest)?;
             (format!("https://{rest}"), true)
@@ -43,6 +45,33 @@ pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
         return Err("more words after the URL: write one URL per line, and a space in a URL as %20".into());
     }
     Ok(Seed { url, bare })
+}
+
+/// Refuses a URL with quotes, brackets or a list mark around it, as in Markdown, CSV or source text.
+fn check_marks(line: &str) -> Result<(), String> {
+    const MARKS: [char; 7] = ['<', '"', '\'', '(', '-', '*', '`'];
+    let Some((before, _)) = line.split_once("://") else { return Ok(()) };
+    let (first, rest) = before.split_once(char::is_whitespace).unwrap_or((before, ""));
+    let is_mark = !rest.is_empty() && !first.contains(char::is_alphabetic);
+    let is_marked = line.starts_with(MARKS) || is_mark || before.contains("](") || before.contains('"');
+    if is_marked && before.to_ascii_lowercase().trim_end_matches('s').ends_with("http") {
+        return Err("write the URL alone, without quotes, brackets or list marks".into());
+    }
+    Ok(())
+}
+
+/// Refuses the escapes of other formats: with them the URL would silently be another one. A backslash before the query is a slash;
+/// in the query it stays.
+fn check_escapes(line: &str) -> Result<(), String> {
+    let path = line.split(['?', '#']).next().unwrap_or_default();
+    if path.contains('\\') {
+        let remedy = "write _ instead of \\_ (Markdown), / instead of \\/ (JSON), or %5C for the character";
+        return Err(format!("a backslash in a URL counts as a slash: {remedy}"));
+    }
+    if line.contains("&amp;") {
+        return Err("&amp; in a URL is an escape of HTML: write &".into());
+    }
+    Ok(())
 }
 
 fn is_scheme(text: &str) -> bool {
@@ -98,6 +127,7 @@ mod tests {
             ("bücher.example/ä", "https://xn--bcher-kva.example/%C3%A4", true),
             ("a.test/?u=http://b.test/", "https://a.test/?u=http://b.test/", true),
             ("http://intranet/", "http://intranet/", false),
+            ("https://a.test/s?q=C:\\x", "https://a.test/s?q=C:\\x", false),
         ] {
             let seed = parse_seed_line(line).unwrap();
             assert_eq!((seed.url.as_str(), seed.bare), (url, bare), "{line}");
@@ -125,6 +155,16 @@ mod tests {
             ("s3cret@a.test/", "credentials"),
             ("//u:s3cret@a.test/", "credentials"),
             ("http://u:s3cret@a.test:99999/", "not a URL"),
+            ("<http://a.test/>", "write the URL alone"),
+            ("\"https://a.test/\"", "write the URL alone"),
+            ("[\"https://a.test/\"]", "write the URL alone"),
+            ("- https://a.test/", "write the URL alone"),
+            ("1. https://a.test/", "write the URL alone"),
+            ("a.test/x https://b.test/", "more words after"),
+            ("[Pears](http://a.test/)", "write the URL alone"),
+            ("http://a.test/Pears\\_(fruit)", "write _ instead of \\_"),
+            ("http:\\/\\/a.test\\/x", "/ instead of \\/"),
+            ("a.test/x?a=1&amp;b=2", "write &"),
         ] {
             let error = parse_seed_line(line).unwrap_err();
             assert!(error.contains(hint) && !error.contains("s3cret"), "{line}: {error}");
