@@ -64,8 +64,24 @@ fn urls_of_an_endless_section_are_no_failures() {
     let done = run(crawl.env("CRAWL_TRAPS_TEMPLATE_CREDIT", "5")).expect(0);
     assert!(done.stderr.contains("trap_template: "), "{}", done.stderr);
     assert!(done.stderr.contains(", 0 URLs failed"), "{}", done.stderr);
-    let status = run(sandbox.bare().args(["status", "--state-dir", "state"])).expect(0).stdout;
+    // without a report and with none of the last lines, too
+    fs::remove_file(sandbox.path("state/report.json")).unwrap();
+    let status =
+        run(sandbox.bare().args(["status", "--state-dir", "state", "--errors", "0"])).expect(0).stdout;
     assert!(status.contains(" failed (traps included), "), "{status}");
+    let retry = |kind: &[&str]| {
+        let mut retry = sandbox.bare();
+        retry.arg("retry-errors").args(sandbox.crawl(&[server.url("/")], &["-o", "out.jsonl"]).get_args());
+        run(retry.args(kind).env("CRAWL_TRAPS_TEMPLATE_CREDIT", "5")).expect(0).stderr
+    };
+    let none = retry(&[]);
+    assert!(none.contains("no page failed in the last round of "), "{none}");
+    assert!(
+        none.contains("; URLs of endless sections stay out (--kind trap_template fetches them)"),
+        "{none}"
+    );
+    let all = retry(&["--kind", "trap_template"]);
+    assert!(all.contains(" failed URLs again") && !all.contains("stay out"), "{all}");
 }
 
 #[test]

@@ -165,7 +165,7 @@ pub struct ConfigArgs {
 /// `crawl retry-errors`
 #[derive(Debug, Args)]
 pub struct RetryArgs {
-    /// Fetch only failures of this kind, a `kind` of errors.jsonl (repeatable; see docs/errors.md)
+    /// Fetch only failures of this kind, a `kind` of errors.jsonl (repeatable; see docs/errors.md) [default: all but traps]
     ///
     /// For a crawl in a database these are the failures of one worker, whose directory is --state-dir.
     #[arg(long, value_name = "KIND")]

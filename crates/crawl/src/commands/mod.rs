@@ -6,6 +6,7 @@ mod config;
 mod dedup;
 mod documents;
 mod duplicates;
+mod error_log;
 mod explain;
 mod extract;
 mod json;

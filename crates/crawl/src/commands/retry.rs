@@ -57,10 +57,13 @@ fn check_kinds(kinds: &[String]) -> Result<(), Failure> {
     let known = hints::kinds();
     match kinds.iter().find(|kind| !known.contains(&kind.as_str())) {
         None => Ok(()),
-        Some(kind) => Err(Failure::usage(format!(
-            "--kind: \"{kind}\" is not a kind of errors.jsonl; known are: {}",
-            known.join(", ")
-        ))),
+        Some(kind) => {
+            let advice = match config::nearest(kind, known.iter()) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None => format!("known are: {}", known.join(", ")),
+            };
+            Err(Failure::usage(format!("--kind: \"{kind}\" is not a kind of errors.jsonl; {advice}")))
+        }
     }
 }
 
@@ -70,7 +73,25 @@ struct Found {
     reopened: usize,
     /// True if the round was not finished before: a run of it was stopped or killed.
     unfinished: bool,
+    /// URLs that stay failed, or that are fetched without being counted as failed in the summary.
+    traps: Traps,
 }
+
+/// URLs that were refused as traps, such as those of an endless section. The summary does not count them as failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Traps {
+    /// None is known, or they are asked for by kind.
+    None,
+    /// They stay out: fetched again, they would be refused again.
+    LeftOut,
+    /// They are fetched too, since the database of a shared crawl has no kinds.
+    Included,
+}
+
+/// Kind of the URLs of endless sections.
+const TRAP: &str = "trap_template";
+/// Begin of the kinds of traps.
+const TRAPS: &str = "trap_";
 
 impl Found {
     /// Returns true if the round has something left to do, and prints how much failed.
@@ -78,13 +99,29 @@ impl Found {
         if self.reopened == 0 && !self.unfinished {
             let of =
                 if args.kind.is_empty() { String::new() } else { format!(" as {}", args.kind.join(" or ")) };
-            say(&format!("no page failed{of} in the last round of {}", place.display()));
+            say(&format!(
+                "no page failed{of} in the last round of {}{}",
+                place.display(),
+                self.traps.words()
+            ));
             return false;
         }
         if self.reopened > 0 && !args.run.quiet {
-            say(&format!("fetching {} again", counted(self.reopened as u64, "failed URL")));
+            let urls = counted(self.reopened as u64, "failed URL");
+            say(&format!("fetching {urls} again{}", self.traps.words()));
         }
         true
+    }
+}
+
+impl Traps {
+    /// The end of a message about failed URLs.
+    fn words(self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::LeftOut => format!("; URLs of endless sections stay out (--kind {TRAP} fetches them)"),
+            Self::Included => ", with any of endless sections".to_owned(),
+        }
     }
 }
 
@@ -97,7 +134,8 @@ fn reopen_shared(crawl: &SharedCrawl, settings: &Config, kinds: &[String]) -> Re
     let unfinished = is_unfinished(&*store)?;
     drop(store);
     if kinds.is_empty() {
-        return Ok(Found { reopened: crawl.reopen_failed(round, None)?, unfinished });
+        let reopened = crawl.reopen_failed(round, None)?;
+        return Ok(Found { reopened, unfinished, traps: Traps::Included });
     }
     if settings.state.dir.is_empty() {
         return Err(Failure::usage(
@@ -106,12 +144,12 @@ fn reopen_shared(crawl: &SharedCrawl, settings: &Config, kinds: &[String]) -> Re
     }
     let dir = Path::new(&settings.state.dir);
     crawl.check_dir(dir)?;
-    let failed = failed_in(dir, kinds, true)?;
+    let (failed, traps) = failed_in(dir, kinds, true)?;
     let mut reopened = 0;
     for batch in failed.chunks(BATCH) {
         reopened += crawl.reopen_failed(round, Some(batch))?;
     }
-    Ok(Found { reopened, unfinished })
+    Ok(Found { reopened, unfinished, traps })
 }
 
 /// Returns true if the last round of a state has URLs left to fetch, or pages to write.
@@ -119,23 +157,28 @@ fn is_unfinished(store: &dyn StateStore) -> Result<bool, StoreError> {
     Ok(store.round()? > 0 && !state::is_finished(store)?)
 }
 
-/// URLs in the error log of a directory: all of them, or those of some kinds.
-fn failed_in(dir: &Path, kinds: &[String], is_shared: bool) -> Result<Vec<UrlKey>, Failure> {
+/// URLs in the error log of a directory: those of some kinds, or all whose last line is no trap.
+fn failed_in(dir: &Path, kinds: &[String], is_shared: bool) -> Result<(Vec<UrlKey>, Traps), Failure> {
     let log = dir.join(state::ERROR_LOG);
     let fail = |e: std::io::Error| match e.kind() {
         ErrorKind::NotFound => missing_log(dir, is_shared),
         _ => Failure::input(&log, &e),
     };
-    // a URL may have failed more than once
-    let mut failed = FxHashSet::default();
+    let (mut failed, mut has_traps) = (FxHashSet::default(), false);
     for line in BufReader::new(File::open(&log).map_err(fail)?).split(b'\n') {
         // the last line of a run that was killed may be half of one, and end in half of a character
         let Ok(line) = serde_json::from_slice::<Line>(&line.map_err(fail)?) else { continue };
-        if kinds.is_empty() || kinds.contains(&line.kind) {
-            failed.extend(error_line::key_of(&line.url, line.url_key.as_deref()));
+        let Some(key) = error_line::key_of(&line.url, line.url_key.as_deref()) else { continue };
+        let is_trap = kinds.is_empty() && line.kind.starts_with(TRAPS);
+        has_traps |= is_trap && line.kind == TRAP;
+        if is_trap {
+            failed.remove(&key);
+        } else if kinds.is_empty() || kinds.contains(&line.kind) {
+            failed.insert(key);
         }
     }
-    Ok(failed.into_iter().collect())
+    let traps = if has_traps { Traps::LeftOut } else { Traps::None };
+    Ok((failed.into_iter().collect(), traps))
 }
 
 /// The refusal of a directory in which no run has written an error log.
@@ -151,7 +194,7 @@ fn missing_log(dir: &Path, is_shared: bool) -> Failure {
 
 /// Puts back what the error log of the last round names. A refused command changes nothing.
 fn reopen(dir: &Path, settings: &Config, kinds: &[String]) -> Result<Found, Failure> {
-    let failed = failed_in(dir, kinds, false)?;
+    let (failed, traps) = failed_in(dir, kinds, false)?;
     let _lock = StateLock::acquire(dir)?;
     state::require_database(dir)?;
     let store = crawl_store::open(dir)?;
@@ -161,5 +204,5 @@ fn reopen(dir: &Path, settings: &Config, kinds: &[String]) -> Result<Found, Fail
     for batch in failed.chunks(BATCH) {
         reopened += store.reopen_failed(batch)?;
     }
-    Ok(Found { reopened, unfinished })
+    Ok(Found { reopened, unfinished, traps })
 }

@@ -1,6 +1,10 @@
 //! `crawl status`: shows the state of a crawl. It takes no lock and writes nothing.
 
-use super::{next_visits::NextVisits, write_json, write_text};
+use super::{
+    error_log::{last_lines, names_trap},
+    next_visits::NextVisits,
+    write_json, write_text,
+};
 use crate::{
     cli::StatusArgs,
     report::{Changes, Report},
@@ -24,13 +28,8 @@ use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
-    fs::File,
-    io::{Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
 };
-
-/// Bytes of the error log's end that are read for its last lines.
-const TAIL: u64 = 256 << 10;
 
 /// State of a crawl.
 #[derive(Serialize)]
@@ -51,7 +50,7 @@ struct Status {
     /// Changes in the round by the reports of its runs; none if those lack a run.
     #[serde(skip)]
     changes: Option<Changes>,
-    /// The round has refused URLs of a trap, which the store counts as failed.
+    /// The round may have refused URLs of a trap, which the store counts as failed.
     #[serde(skip)]
     has_traps: bool,
     /// Those with most URLs first.
@@ -145,6 +144,9 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
         }
         None => {
             let dir = state::dir_to_read(&settings, &args.state.all_seeds())?;
+            if !crawl_store::state::exists(&dir) && settings.state.dir.is_empty() {
+                return Err(no_state(&dir, &args.state.all_seeds()));
+            }
             Status::of_dir(&dir, args, &settings).map_err(|e| e.in_state(&dir))?
         }
     };
@@ -156,6 +158,16 @@ pub fn run(args: &StatusArgs) -> Result<Exit, Failure> {
         write_text(&status.in_words(&settings.dedup, args.hosts))?;
     }
     Ok(Exit::Done)
+}
+
+/// The refusal of seeds that name no state.
+fn no_state(dir: &Path, seeds: &[PathBuf]) -> Failure {
+    let meant = seeds.iter().find(|seed| crawl_store::state::exists(seed));
+    let remedy = match meant {
+        Some(meant) => format!("did you mean --state-dir {}?", meant.display()),
+        None => "name the seeds as in the crawl, or its directory with --state-dir".to_owned(),
+    };
+    Failure::usage(format!("{} holds no state of a crawl: {remedy}", dir.display()))
 }
 
 impl Status {
@@ -173,9 +185,7 @@ impl Status {
         let status = Self::of(&*store, dir, args, settings)?;
         let report = Report::read(dir).ok();
         let changes = report.as_ref().and_then(|report| status.changes_in(report));
-        let is_trap = |line: &Value| line["kind"].as_str().is_some_and(|kind| kind.starts_with("trap_"));
-        let has_traps = report.is_some_and(|report| report.has_traps(status.round));
-        let has_traps = has_traps || last_errors.iter().any(is_trap);
+        let has_traps = !is_earlier && names_trap(&dir.join(state::ERROR_LOG));
         Ok(Self { running, last_errors, changes, has_traps, ..status })
     }
 
@@ -199,10 +209,10 @@ impl Status {
         let hosts_at_work = hosts.len();
         hosts.truncate(args.hosts);
         let now = now_ms();
-        let told: BTreeMap<String, i64> =
+        let pauses: BTreeMap<String, i64> =
             store.get(RETRY_AFTER_KEY)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         let left_alone =
-            told.into_iter().filter(|(_, until)| *until > now).map(|(host, until)| (host, rfc3339(until)));
+            pauses.into_iter().filter(|(_, until)| *until > now).map(|(host, until)| (host, rfc3339(until)));
         let StoreSize { file, free } = store.size()?;
         let finished = state::is_finished(store)?;
         let next_visits =
@@ -216,7 +226,8 @@ impl Status {
             frontier,
             records_written: state::records_of_round(store)?,
             changes: None,
-            has_traps: false,
+            // a database has no kinds of failures
+            has_traps: frontier.failed > 0,
             hosts: hosts
                 .into_iter()
                 .map(|places| HostStatus::of(store, places, settings))
@@ -354,22 +365,4 @@ fn latest_of_urls(lines: &[Value]) -> Vec<&Value> {
         lines.iter().rev().filter(|line| known.insert(line["url"].as_str().unwrap_or_default())).collect();
     latest.reverse();
     latest
-}
-
-/// The last whole lines of a log, as JSON, oldest first. A log that is not there has none.
-fn last_lines(path: &Path, most: usize) -> Vec<Value> {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read().unwrap_or_default();
-    // the first line may have lost its beginning, the last one its end: neither is JSON then
-    let lines = bytes.split(|b| *b == b'\n').rev().filter_map(|line| serde_json::from_slice(line).ok());
-    let mut lines: Vec<Value> = lines.take(most).collect();
-    lines.reverse();
-    lines
 }

@@ -180,12 +180,6 @@ impl Report {
         }
     }
 
-    /// Returns true if the last run of a round has refused URLs of a trap.
-    #[must_use]
-    pub fn has_traps(&self, round: u32) -> bool {
-        self.totals.round == round && self.kinds.keys().any(|kind| kind.starts_with("trap_"))
-    }
-
     /// The changes in all runs of a round, as far as each has left a report.
     #[must_use]
     pub fn changes_of(&self, round: u32) -> Changes {
