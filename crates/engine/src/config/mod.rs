@@ -194,11 +194,10 @@ fn fault(place: &str, key: &str, problem: String) -> ConfigError {
 fn read(table: Table, place: &str) -> Result<Config, ConfigError> {
     #[cfg(test)]
     tests::note_read(&table);
-    serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| ConfigError {
-        place: place.to_owned(),
-        key: e.path().to_string(),
-        problem: without_path(&e.inner().to_string()),
-        nearest: None,
+    serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| {
+        let problem = without_path(&e.inner().to_string());
+        let (problem, nearest) = nearest::of_unknown_word(&problem).unwrap_or((problem, None));
+        ConfigError { place: place.to_owned(), key: e.path().to_string(), problem, nearest }
     })
 }
 
@@ -464,8 +463,16 @@ fn variable_key(defaults: &Table, name: &str) -> Result<(String, String, Value),
         place: "environment".into(),
         key: name.to_owned(),
         problem: "unknown variable".into(),
-        nearest: nearest(name, all.iter()),
+        nearest: nearest(name, all.iter()).or_else(|| without_section(name, &settings)),
     })
+}
+
+/// The variable that was meant, if its section was left out and only one section has the key.
+fn without_section(name: &str, settings: &[(String, &str, &Value)]) -> Option<String> {
+    let given = name.strip_prefix(PREFIX)?;
+    let mut meant = settings.iter().filter(|(_, key, _)| key.eq_ignore_ascii_case(given));
+    let (section, key, _) = meant.next().filter(|_| meant.next().is_none())?;
+    Some(variable_of(&format!("{section}.{key}")))
 }
 
 /// A variable's text as the type that the default has; lists are written as in TOML, or separated by commas.

@@ -22,6 +22,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("host", "match"),
     ("hosts", "match"),
     ("domain", "match"),
+    ("browser", "chrome"),
+    ("never", "none"),
 ];
 
 /// Letters of a name for each edit that it may differ by; one edit is always allowed.
@@ -45,6 +47,14 @@ where
         }
     }
     best.map(|(_, name)| name.to_owned())
+}
+
+/// The parser's message about a word that a setting does not know, in plain words, and the word that was perhaps meant. `None` for
+/// another message.
+pub(super) fn of_unknown_word(message: &str) -> Option<(String, Option<String>)> {
+    let (given, known) = message.strip_prefix("unknown variant `")?.split_once("`, expected ")?;
+    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    Some((format!("\"{given}\" is not one of {}", known.join(", ")), nearest(given, known.iter())))
 }
 
 /// Returns true if two names are spellings of one.
@@ -82,5 +92,15 @@ mod tests {
         assert_eq!(of("path", &["append", "batch"]).as_deref(), Some("append"));
         assert_eq!(of("path", &["batch"]), None);
         assert_eq!(of("a", &["b"]), None);
+    }
+
+    #[test]
+    fn an_unknown_word_is_told_without_terms_of_the_parser() {
+        let words = "unknown variant `browser`, expected one of `auto`, `static`, `chrome`";
+        let problem = "\"browser\" is not one of auto, static, chrome".to_owned();
+        assert_eq!(of_unknown_word(words), Some((problem, Some("chrome".to_owned()))));
+        let of_two = of_unknown_word("unknown variant `sit`, expected `exact` or `site`");
+        assert_eq!(of_two, Some(("\"sit\" is not one of exact, site".to_owned(), Some("site".to_owned()))));
+        assert_eq!(of_unknown_word("invalid type: string \"x\""), None);
     }
 }

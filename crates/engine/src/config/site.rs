@@ -2,7 +2,7 @@
 
 use super::{
     Limit, StrategyChoice, nearest,
-    values::{parse_duration, parse_pause, url_pattern},
+    values::{duration_text, parse_duration, parse_pause, url_pattern},
 };
 use crawl_extract::LinkStyle;
 use regex::Regex;
@@ -48,18 +48,25 @@ struct Table {
     patterns: Option<OneOrMany>,
     depth: Option<Limit>,
     limit: Option<u64>,
+    #[serde(deserialize_with = "some_duration")]
     delay: Option<String>,
     include: Option<Vec<String>>,
     exclude: Option<Vec<String>>,
     strategy: Option<StrategyChoice>,
     links: Option<String>,
     rules: Option<String>,
+    #[serde(deserialize_with = "some_duration")]
     min_age: Option<String>,
+    #[serde(deserialize_with = "some_duration")]
     max_age: Option<String>,
     tags: BTreeMap<String, String>,
     /// Refused with a reference to `fetch.auth`.
     headers: Option<Value>,
     auth: Option<Value>,
+}
+
+fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    duration_text(deserializer).map(Some)
 }
 
 /// Keys of a table, as far as they can be used.
@@ -183,7 +190,8 @@ pub fn parse_seed_object(line: &str) -> Result<(String, Option<SiteSection>), St
         let meant = meant.map_or_else(String::new, |meant| format!("; did you mean \"{meant}\"?"));
         return Err(format!("unknown key \"{unknown}\"{meant}"));
     }
-    let table: Table = serde_json::from_value(object.into()).map_err(|e| e.to_string())?;
+    let table: Table = serde_path_to_error::deserialize(serde_json::Value::Object(object))
+        .map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
     Ok((url, Some(table.into_section(Vec::new())?)))
 }
 
@@ -234,6 +242,8 @@ mod tests {
             (r#"{"url":"a.test","text":"b"}"#, "is a record"),
             (r#"{"url":"a.test","min_age":"2h","max_age":"1h"}"#, "max_age is less than min_age"),
             (r#"{"url":"a.test","delay":"soon"}"#, "delay: \"soon\" is not a duration"),
+            (r#"{"url":"a.test","delay":5}"#, "delay: \"5\" has no unit; write \"5s\""),
+            (r#"{"url":"a.test","tags":{"year":2026}}"#, "tags.year: invalid type"),
             (r#"{"url":"a.test","match":"*"}"#, "leave it out"),
             ("{", "is no JSON object"),
         ] {

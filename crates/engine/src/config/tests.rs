@@ -83,6 +83,26 @@ fn errors_name_file_line_key_and_the_nearest_name() {
 }
 
 #[test]
+fn a_wrong_value_is_told_with_the_right_one() {
+    for (line, told) in [
+        ("politeness.delay = \"0.2\"", "has no unit; write \"0.2s\" for seconds"),
+        ("recrawl.min_age = \"1d\"", "the largest unit is the hour; write \"24h\""),
+        ("recrawl.min_age = \"2 weeks\"", "the largest unit is the hour; write \"336h\""),
+        ("politeness.delay = \"1.2.3\"", "is not a duration"),
+        ("crawl.include = [\"*.html\"]", "not a glob: write .* for any characters"),
+        (
+            "fetch.strategy = \"browser\"",
+            "is not one of auto, static, mobile, amp, chrome; did you mean \"chrome\"?",
+        ),
+        ("fetch.proxy = \"10.0.0.1:3128\"", "such as http://proxy.example:3128"),
+        ("fetch.resolve = [\"a.test=10.0.0.1\"]", "\"a.test=10.0.0.1\": not HOST:PORT:ADDRESS"),
+    ] {
+        let error = with_file(line).unwrap_err();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
 fn all_errors_are_reported_at_once_with_their_lines() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let text =
@@ -206,6 +226,8 @@ fn environment_errors_name_the_variable() {
         set("CRAWL_POLITENESS_DELAI", "1s").unwrap_err().to_string(),
         "environment: CRAWL_POLITENESS_DELAI: unknown variable; did you mean \"CRAWL_POLITENESS_DELAY\"?"
     );
+    let error = set("CRAWL_DELAY", "9s").unwrap_err().to_string();
+    assert!(error.ends_with("did you mean \"CRAWL_POLITENESS_DELAY\"?"), "the section is missing: {error}");
     let error = set("CRAWL_FETCH_RETRIES", "many").unwrap_err().to_string();
     assert!(error.starts_with("CRAWL_FETCH_RETRIES: fetch.retries: invalid type: string"), "{error}");
     set("CRAWL_TRAPS_CALENDAR_YEARS", "unlimited").unwrap();

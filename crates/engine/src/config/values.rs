@@ -69,7 +69,7 @@ pub(super) fn url_patterns<'de, D: Deserializer<'de>>(deserializer: D) -> Result
 /// An expression for whole URLs. One that begins with the path of a URL matches none, and would leave out all pages, or none.
 pub(super) fn url_pattern(text: &str) -> Result<Regex, String> {
     const SCHEME: &str = "http";
-    let pattern = Regex::new(text).map_err(|error| format!("\"{text}\": {error}"))?;
+    let pattern = Regex::new(text).map_err(|error| pattern_fault(text, &error))?;
     // with alternatives another one may match
     if let Some(rest) = text.strip_prefix('^').filter(|rest| !rest.contains('|')) {
         let mut literal: String =
@@ -86,6 +86,16 @@ pub(super) fn url_pattern(text: &str) -> Result<Regex, String> {
         }
     }
     Ok(pattern)
+}
+
+/// The message about a faulty expression. A glob is a frequent one.
+fn pattern_fault(text: &str, error: &regex::Error) -> String {
+    let glob = if text.starts_with('*') {
+        "\n  a pattern is a regular expression, not a glob: write .* for any characters, and \\. for a dot"
+    } else {
+        ""
+    };
+    format!("\"{text}\": {error}{glob}")
 }
 
 /// Reads networks; a bare address is a network of its own.
@@ -145,7 +155,7 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
 }
 
 /// The text of a duration. A bare number is accepted here, so that its error names the missing unit.
-fn duration_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(super) fn duration_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::String(text) => Ok(text),
         Value::Integer(number) => Ok(number.to_string()),
@@ -159,12 +169,33 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
         return Ok(Duration::ZERO);
     }
     let parsed = text.parse::<jiff::SignedDuration>().map_err(|_| {
-        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        if is_number(text) {
             return format!("\"{text}\" has no unit; write \"{text}s\" for seconds, or \"{text}ms\"");
+        }
+        if let Some(hours) = hours_of(text) {
+            return format!("\"{text}\": the largest unit is the hour; write \"{hours}h\"");
         }
         format!("\"{text}\" is not a duration; write for example \"200ms\", \"1s\" or \"2m 30s\"")
     })?;
     Duration::try_from(parsed).map_err(|_| format!("\"{text}\" is negative"))
+}
+
+/// Returns true for digits, with or without a decimal point.
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && text.parse::<f64>().is_ok()
+}
+
+/// Hours of a number of days or weeks, whose length in hours is not fixed in all time zones.
+fn hours_of(text: &str) -> Option<u64> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+    match unit.trim() {
+        "d" | "day" | "days" => number.checked_mul(24),
+        "w" | "week" | "weeks" => number.checked_mul(7 * 24),
+        _ => None,
+    }
 }
 
 /// The word for no bound.

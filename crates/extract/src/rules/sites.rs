@@ -67,7 +67,9 @@ impl Sites {
         for (index, site) in self.site.iter().enumerate() {
             let HostPattern { written, host, .. } = &site.host;
             if host.is_none() {
-                let problem = format!("\"{written}\" is neither a host nor *. and a host");
+                let problem = format!(
+                    "\"{written}\" is neither a host nor *. and a host; write it without scheme, port and path"
+                );
                 faults.push((index, None, "match", problem));
             }
             for (number, template) in site.template.iter().enumerate() {

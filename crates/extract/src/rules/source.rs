@@ -275,7 +275,14 @@ fn lookup<'a>(table: &'a Table, steps: &[Step]) -> Option<&'a Value> {
 pub(super) fn report_unknown_files(dir: &Path, known: &[&str], problems: &mut Vec<String>) {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
-        Err(error) => return problems.push(format!("{}: {error}", dir.display())),
+        Err(error) => {
+            let remedy = match error.kind() {
+                std::io::ErrorKind::NotADirectory => "; name the directory of the file",
+                std::io::ErrorKind::NotFound => "; there is no directory of rules",
+                _ => "",
+            };
+            return problems.push(format!("{}: {error}{remedy}", dir.display()));
+        }
     };
     let mut names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -33,7 +33,8 @@ impl FromStr for ResolveRule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |what: &str| format!("\"{text}\" is not HOST:PORT:ADDR ({what})");
+        // the caller names the text
+        let wrong = |what: &str| format!("not HOST:PORT:ADDRESS, as example.org:443:192.0.2.1 ({what})");
         let mut parts = text.splitn(3, ':');
         let (Some(host), Some(port), Some(addresses)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(wrong("three parts are needed"));
