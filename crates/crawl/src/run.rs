@@ -16,20 +16,20 @@ use crate::{
     usage_error::command_line,
 };
 use crawl_engine::{
-    config::{self, Config, Emit, LogFormat},
+    config::{self, AuthEntry, Config, Emit, LogFormat},
     context::Context,
     descriptors,
     ending::Ending,
     exit::{Exit, Failure},
     platform::Platform,
     seeds::{self, Seeds},
-    session::{Session, check_browser, check_outputs, check_owner},
+    session::{Session, check_browser, check_files, check_outputs, check_owner},
     state::{self, SharedCrawl, State},
     stats::Stats,
     threads,
 };
 use crawl_fetch::{Seed, is_public};
-use crawl_model::{FrontierCounts, StoreError, hide_userinfo};
+use crawl_model::{FrontierCounts, Origin, StoreError, hide_userinfo};
 use crawl_server::{
     metrics::Metrics,
     notify::{Notifier, RunEnd},
@@ -76,6 +76,7 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
     // a seed line is more special than a table of the file
     config.site.splice(0..0, sites);
     warn_without_contact(&config, &seeds);
+    warn_of_another_origin(&config, &seeds);
     let shared = SharedCrawl::of(&config)?;
     let is_temporary = shared.is_none() && dir.is_none() && state::is_temporary(&config);
     let temporary = is_temporary.then(state::temporary).transpose()?;
@@ -96,6 +97,7 @@ fn start(args: &RunArgs, dir: Option<PathBuf>, prepare: Option<Prepare<'_>>) -> 
         check_owner(&config, dir)?;
     }
     check_browser(&config)?;
+    check_files(&config)?;
     if let (Place::Shared(crawl), Some(prepare)) = (&place, prepare)
         && !prepare(crawl, &config)?
     {
@@ -211,6 +213,28 @@ fn warn_without_contact(config: &Config, seeds: &[Seed]) {
     if is_anonymous && seeds.iter().any(|seed| is_public_host(&seed.url)) {
         tracing::warn!(
             "site owners cannot reach you: name a URL or mail address with --contact; see docs/site-owners.md"
+        );
+    }
+}
+
+/// Warns if a seed gets no credentials, although an entry of `fetch.auth` names its host with another scheme or port.
+fn warn_of_another_origin(config: &Config, seeds: &[Seed]) {
+    let auth = &config.fetch.auth;
+    if auth.is_empty() {
+        return;
+    }
+    let has_origin = |url: &Url| auth.iter().any(|entry| Origin::of(url).as_ref() == Some(entry.origin()));
+    // a seed without a scheme may be fetched with either
+    let mut others = seeds.iter().filter(|seed| !seed.bare && !has_origin(&seed.url));
+    let named = others.find_map(|seed| {
+        let is_host =
+            |origin: &Origin| Url::parse(origin.as_str()).is_ok_and(|url| url.host() == seed.url.host());
+        Some((seed, auth.iter().map(AuthEntry::origin).find(|origin| is_host(origin))?))
+    });
+    if let Some((seed, origin)) = named {
+        tracing::warn!(
+            "fetch.auth: the secret of {origin} is not sent to the seed {}: scheme, host and port have to be equal",
+            seed.url
         );
     }
 }

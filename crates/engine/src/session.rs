@@ -1,11 +1,13 @@
 //! A crawl from its settings to the end of its stages.
 
 mod build;
+mod files;
 mod outputs;
 mod parts;
 
 pub use crate::browser::check as check_browser;
 pub use build::{context, context_on};
+pub use files::check as check_files;
 pub use outputs::{check as check_outputs, check_owner, check_settings, close as close_outputs};
 pub use parts::MANIFEST;
 

@@ -138,6 +138,12 @@ impl SecretPlace {
 }
 
 impl AuthEntry {
+    /// The only destination of the credentials.
+    #[must_use]
+    pub const fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     /// Reads the secret of the entry.
     pub(super) fn credentials(&self) -> Result<HostAuth, String> {
         let origin = &self.origin;
@@ -156,7 +162,7 @@ impl AuthEntry {
                 })?;
                 Credential::Cookies(cookies_of_file(&text).map_err(|line| {
                     format!(
-                        "the cookies for {origin}: line {line} of cookies_file is no cookie of seven fields"
+                        "the cookies for {origin}: line {line} of cookies_file is no cookie of seven fields with tabs between them (Netscape format)"
                     )
                 })?)
             }

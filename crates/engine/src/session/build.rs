@@ -28,7 +28,7 @@ use crate::{
     traps::FullHosts,
 };
 use crawl_extract::{Options, Rules};
-use crawl_fetch::{ByteBudget, Canonicalizer, Gate, HttpSettings, ScopeSet, Traps, UrlFilter};
+use crawl_fetch::{ByteBudget, Canonicalizer, Gate, HostAuth, HttpSettings, ScopeSet, Traps, UrlFilter};
 use crawl_model::Store;
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio_util::sync::CancellationToken;
@@ -54,6 +54,7 @@ pub fn context_on(
     store.bound_hosts(config.traps.host_bounds())?;
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let (http, browser_connections) = divide_descriptors(&mut config)?;
+    warn_of_unsent(&http.auth);
     let product_token = product_token(&http.user_agent);
     let sites = Arc::new(SiteSettings::of_config(&config)?);
     let recrawl =
@@ -147,6 +148,15 @@ fn admission(config: &Config, sites: Arc<SiteSettings>) -> Result<Admission, Fai
         scope_asked: Mutex::default(),
         nonce: crawl_model::random(),
     })
+}
+
+/// Warns of credentials that no page gets, such as expired cookies.
+fn warn_of_unsent(auth: &[HostAuth]) {
+    for auth in auth {
+        if let Some(reason) = auth.unsent() {
+            tracing::warn!("fetch.auth: {} gets no cookie: {reason}", auth.origin);
+        }
+    }
 }
 
 /// HTTP settings, bounded by the available file descriptors, and the maximum connections of the browser.

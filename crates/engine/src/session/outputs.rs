@@ -35,6 +35,7 @@ pub fn check_settings(config: &Config) -> Result<(), Failure> {
     let mut output = config.output.clone();
     output.expand_dates(now_ms())?;
     output.check_endings()?;
+    check_archive_name(Path::new(&config.archive.dir))?;
     let fields = output.chosen_fields()?;
     let replaces = !output.replace.is_empty();
     if output.max_file.is_some() && (replaces || is_folder(Path::new(&output.append))) {
@@ -45,6 +46,19 @@ pub fn check_settings(config: &Config) -> Result<(), Failure> {
         && !is_folder(path)
     {
         check_fields_of_state(&fields, path)?;
+    }
+    Ok(())
+}
+
+/// Fails if the folder of an archive has the name of an archive file.
+fn check_archive_name(dir: &Path) -> Result<(), Failure> {
+    let is_file =
+        |ending: &std::ffi::OsStr| ["warc", "wacz", "gz", "zst"].iter().any(|known| ending == *known);
+    if dir.extension().is_some_and(is_file) && !dir.is_dir() {
+        return Err(Failure::usage(format!(
+            "archive.dir: {}: an archive is a folder of WARC files: name a folder, such as archive/",
+            dir.display()
+        )));
     }
     Ok(())
 }

@@ -103,17 +103,48 @@ fn cookie_header(cookies: &[FileCookie], url: &Url, headers: &HeaderMap) -> Stri
     known.into_iter().chain(own).collect::<Vec<_>>().join("; ")
 }
 
+impl HostAuth {
+    /// Reason for which no page of the origin gets the credential; `None` if some or all get it.
+    #[must_use]
+    pub fn unsent(&self) -> Option<&'static str> {
+        let Credential::Cookies(cookies) = &self.credential else { return None };
+        let origin = Url::parse(self.origin.as_str()).ok()?;
+        let of_host: Vec<&FileCookie> = cookies.iter().filter(|cookie| cookie.is_of_host(&origin)).collect();
+        match () {
+            () if of_host.is_empty() => Some("the file has no cookie of this host"),
+            () if !of_host.iter().any(|cookie| cookie.is_current()) => {
+                Some("the file's cookies of this host are expired: export them again")
+            }
+            () if !of_host.iter().any(|cookie| cookie.is_current() && cookie.may_go(&origin)) => {
+                Some("the file's cookies of this host are only for https")
+            }
+            () => None,
+        }
+    }
+}
+
 impl FileCookie {
-    fn is_for(&self, url: &Url) -> bool {
+    fn is_of_host(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let below = || host.strip_suffix(&self.domain).is_some_and(|rest| rest.ends_with('.'));
-        let is_host = host == self.domain || self.has_subdomains && below();
+        host == self.domain || self.has_subdomains && below()
+    }
+
+    fn is_current(&self) -> bool {
+        self.expires == 0 || self.expires > now_ms() / 1_000
+    }
+
+    /// Returns true if the scheme protects the cookie as it demands.
+    fn may_go(&self, url: &Url) -> bool {
+        !self.is_secure || url.scheme() == "https"
+    }
+
+    fn is_for(&self, url: &Url) -> bool {
         let path = url.path();
         let is_path = path
             .strip_prefix(self.path.as_str())
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.path.ends_with('/'));
-        let is_current = self.expires == 0 || self.expires > now_ms() / 1_000;
-        is_host && is_path && is_current && (!self.is_secure || url.scheme() == "https")
+        self.is_of_host(url) && is_path && self.is_current() && self.may_go(url)
     }
 }
 
@@ -174,6 +205,24 @@ mod tests {
         assert_eq!((at("http://ba.test/"), at("http://b.test/")), (None, None));
         assert_eq!(sent(&cookies, "http://a.test/", Some("sid=9; x=1")).as_deref(), Some("sid=9; x=1"));
         assert_eq!(cookies_of_file("a.test\tTRUE\n").err(), Some(1));
+    }
+
+    #[test]
+    fn cookies_that_no_page_gets_have_a_reason() {
+        let unsent = |line: &str, site: &str| {
+            let origin = Origin::of(&Url::parse(site).unwrap()).unwrap();
+            HostAuth { origin, credential: Credential::Cookies(cookies_of_file(line).unwrap()) }.unsent()
+        };
+        let (current, expired) =
+            ("a.test\tFALSE\t/in\tTRUE\t0\tsid\t1\n", "a.test\tFALSE\t/\tTRUE\t1000\tsid\t1\n");
+        assert_eq!(unsent(current, "https://a.test/"), None);
+        for (line, site, reason) in [
+            (current, "http://a.test/", "only for https"),
+            (expired, "https://a.test/", "expired"),
+            (current, "https://www.a.test/", "no cookie of this host"),
+        ] {
+            assert!(unsent(line, site).is_some_and(|words| words.contains(reason)), "{site}: {reason}");
+        }
     }
 
     #[test]

@@ -386,6 +386,18 @@ fn build(
     })
 }
 
+/// Checks that certificates of authorities can be read.
+///
+/// # Errors
+/// When they cannot.
+pub(super) fn check_roots(pem: &[u8]) -> Result<(), FetchError> {
+    if pem.is_empty() {
+        Ok(())
+    } else {
+        Certificate::from_pem_bundle(pem).map(drop).map_err(|e| unusable(&e))
+    }
+}
+
 fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
     builder.build().map_err(|e| unusable(&e))
 }

@@ -1,6 +1,7 @@
 //! Settings of a client, as plain data. `Debug` hides secrets.
 
-use super::{addresses::AddressPolicy, credentials::HostAuth, resolve::ResolveRule};
+use super::{addresses::AddressPolicy, credentials::HostAuth, pool::check_roots, resolve::ResolveRule};
+use crate::FetchError;
 use crawl_model::strip_userinfo;
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -85,10 +86,13 @@ impl FromStr for ProxyChoice {
             "none" => return Ok(Self::Direct),
             _ => {}
         }
-        let url = Url::parse(text).map_err(|_| "is neither \"none\" nor the URL of a proxy")?;
+        let url = Url::parse(text)
+            .map_err(|_| "is neither \"none\" nor the URL of a proxy, such as http://proxy.example:3128")?;
         match url.scheme() {
             "http" | "https" | "socks5" | "socks5h" if url.has_host() => Ok(Self::Url(url.into())),
-            _ => Err("has to be the URL of a proxy of the kind http, https, socks5 or socks5h"),
+            _ => Err(
+                "has to be the URL of a proxy of the kind http, https, socks5 or socks5h, such as http://proxy.example:3128",
+            ),
         }
     }
 }
@@ -202,6 +206,16 @@ const ACCEPT_TYPES: [&str; 7] = [
     "application/xml",
     "text/xml",
 ];
+
+impl HttpSettings {
+    /// Checks that the certificates of further authorities can be read.
+    ///
+    /// # Errors
+    /// When they cannot.
+    pub fn check_roots(&self) -> Result<(), FetchError> {
+        check_roots(&self.extra_roots)
+    }
+}
 
 impl Default for HttpSettings {
     fn default() -> Self {

@@ -1,0 +1,25 @@
+//! Checks of the files that settings name, before the state of a crawl is opened or deleted.
+
+use crate::{config::Config, exit::Failure, judge::QualityJudge};
+use crawl_extract::Rules;
+use std::{collections::BTreeSet, path::Path};
+
+/// Checks rules, filter lists, credentials and certificates. A run reads them again once its state is open, and reports faulty lines
+/// of filter lists then.
+///
+/// # Errors
+/// When one of them cannot be used (exit 2).
+pub fn check(config: &Config) -> Result<(), Failure> {
+    let of_sites = config.site.iter().filter_map(|site| site.rules.as_deref());
+    let common = Some(config.extract.rules.as_str()).filter(|dir| !dir.is_empty());
+    let directories: BTreeSet<Option<&str>> = of_sites.map(Some).chain([common]).collect();
+    for directory in directories {
+        Rules::load(directory.map(Path::new))
+            .and_then(|rules| rules.with_consent_lists(&config.extract.consent_lists))
+            .map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    if config.quality.enabled {
+        QualityJudge::new(config)?;
+    }
+    config.http_settings()?.check_roots().map_err(|error| Failure::usage(error.to_string()))
+}
