@@ -77,10 +77,27 @@ pub fn start(section: &LogSection) -> Result<(), Failure> {
 fn filter(level: &str) -> Result<EnvFilter, Failure> {
     // rmcp logs each session and message; below info it logs everything that agents send
     let mcp = if level.trim().eq_ignore_ascii_case("trace") { "info" } else { "warn" };
+    check_level(level)?;
     // html5ever warns of every page that is not well-formed, which is most of the web
     // rustls_platform_verifier repeats the error of the request
     let directives = format!("html5ever=error,rustls_platform_verifier=off,rmcp={mcp},{level}");
     EnvFilter::try_new(directives).map_err(|e| Failure::usage(format!("log.level: {e}")))
+}
+
+/// Refuses a misspelled level: the filter would take it as the name of a module, and log nothing else.
+fn check_level(level: &str) -> Result<(), Failure> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    let word = level.trim();
+    let is_word = !word.is_empty() && word.chars().all(char::is_alphanumeric);
+    let is_known = LEVELS.iter().any(|known| known.eq_ignore_ascii_case(word))
+        || word.parse::<u8>().is_ok_and(|level| level <= 5);
+    if is_word && !is_known {
+        let known = LEVELS.join(", ");
+        return Err(Failure::usage(format!(
+            "log.level: \"{word}\" is not a level; known are {known}; a module needs one, as in hyper=debug"
+        )));
+    }
+    Ok(())
 }
 
 /// Writes a field of an event on its line: foreign text begins no other line and commands no terminal.

@@ -9,6 +9,7 @@ use crate::{
 use bytesize::ByteSize;
 use crawl_engine::{
     bounds::Bound,
+    config::Config,
     context::Context,
     ending::Ending,
     exit::{Exit, exit_code},
@@ -17,7 +18,8 @@ use crawl_engine::{
     stats::{HostFigures, SeedsWithoutRecord, Stats},
 };
 use crawl_model::{FrontierCounts, HostKey, StoreError};
-use crawl_output::OutputError;
+use crawl_output::{OutputError, absolute};
+use crawl_projects::DEFAULT_PROJECT;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -181,6 +183,7 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
         row(&mut out, "waiting", waiting(context).into_iter());
     }
     next_step(&mut out, context, why, counts, places.errors.is_some());
+    further_outputs(&mut out, &context.config);
     let is_folder = context.config.output.path().is_some_and(crawl_output::is_folder);
     let folder = places.output.strip_suffix("index.jsonl").filter(|_| is_folder);
     let _ = writeln!(out, "  output     {}", folder.unwrap_or(places.output));
@@ -195,6 +198,14 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
         let _ = write!(out, "\n  report     {}", report.display());
     }
     out
+}
+
+/// Adds the archive and the project, which get the pages besides the output.
+fn further_outputs(out: &mut String, config: &Config) {
+    let archive = Some(&config.archive.dir).filter(|dir| !dir.is_empty());
+    row(out, "archive", archive.map(|dir| absolute(Path::new(dir)).display().to_string()).into_iter());
+    let project = Some(&config.crawl.project).filter(|name| *name != DEFAULT_PROJECT);
+    row(out, "project", project.cloned().into_iter());
 }
 
 /// Adds the changes since earlier rounds, if those have fetched pages.
@@ -343,7 +354,8 @@ fn browser(out: &mut String, context: &Context) {
     if rendered > 0 && !context.strategies.browser.sandbox() {
         let _ = writeln!(
             out,
-            "  browser    {rendered} pages rendered, without its sandbox (--chrome-no-sandbox)"
+            "  browser    {} rendered, without its sandbox (--chrome-no-sandbox)",
+            counted(rendered, "page")
         );
     }
     row(out, "unrendered", missed.iter().map(|(kind, n)| format!("{kind}: {n}")));

@@ -39,6 +39,14 @@ const FOR_CRAWLS: &[(&[&str], &str)] = &[
         "-c N bounds requests in flight over all hosts, --host-concurrency N those to one host",
     ),
     (&["resume", "continue"], "the same command again resumes; it needs no flag"),
+    (
+        &["dry-run", "simulate", "test"],
+        "crawl config with the same flags prints the settings; --limit 20 -o try.jsonl tries them",
+    ),
+    (
+        &["tag", "tags", "label", "labels"],
+        "tags of a site are keys of its [[site]] table or its seed line (docs/commands.md)",
+    ),
     (&["restart", "force", "clean"], "--fresh forgets the saved state and starts over"),
     (
         &["format", "output-format", "json", "jsonl", "markdown", "csv", "parquet"],
@@ -151,6 +159,8 @@ mod tests {
             (&["a.example", "--max-depth", "3"][..], "--depth N"),
             (&["a.example", "--allowed-domains=b.example"], "--scope subdomains"),
             (&["a.example", "--resume"], "the same command again"),
+            (&["a.example", "--dry-run"], "crawl config"),
+            (&["a.example", "--tags", "a=b"], "[[site]]"),
             (&["a.example", "-v"], "--log-level info"),
             (&["retry-errors", "a.example", "--crawl-delay", "1s"], "--delay TIME"),
             (&["extract", "a.html", "-o", "b.json"], "crawl extract … > FILE"),

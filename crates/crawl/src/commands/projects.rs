@@ -4,6 +4,7 @@ use super::{state, write_json, write_text};
 use crate::{
     cli::{AnalyzeArgs, DedupMode, ProjectsArgs, ProjectsWhat},
     logging::say,
+    words::counted,
 };
 use crawl_engine::{
     config,
@@ -178,16 +179,18 @@ fn analyze(projects: &Projects, asked: &AnalyzeArgs, as_json: bool) -> Result<St
         }
         let _ = writeln!(
             out,
-            "{}: {} of {} pages cleaned, {} blocks, {} removed",
+            "{}: {} of {} cleaned, {}, {} removed",
             row.domain,
             row.pages_cleaned,
-            row.pages_analyzed,
-            row.blocks_boilerplate,
+            counted(row.pages_analyzed, "page"),
+            counted(row.blocks_boilerplate, "block"),
             bytesize::ByteSize(row.bytes_removed_total)
         );
     }
     say(&format!(
-        "{domains_analyzed} domains, {domains_with_boilerplate} with boilerplate; {total_pages_cleaned} pages cleaned, {} removed",
+        "{}, {domains_with_boilerplate} with boilerplate; {} cleaned, {} removed",
+        counted(domains_analyzed, "domain"),
+        counted(total_pages_cleaned, "page"),
         bytesize::ByteSize(total_bytes_removed)
     ));
     Ok(out)

@@ -167,7 +167,7 @@ fn in_words(site: &SiteView) -> String {
     }
     let more = site.templates.len().saturating_sub(TEMPLATES);
     if more > 0 {
-        let _ = writeln!(out, "  and {more} templates more (--json has all)");
+        let _ = writeln!(out, "  and {} (--json has all)", counted(more as u64, "more template"));
     }
     for view in site.templates.iter().filter(|view| 2 * view.missed > view.pages) {
         if let Some(rule) = view.rule(&site.host) {

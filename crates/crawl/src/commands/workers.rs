@@ -4,7 +4,7 @@ use super::{
     outputs::{open, print},
     write_text,
 };
-use crate::{cli::WorkersArgs, logging::say};
+use crate::{cli::WorkersArgs, logging::say, words::counted};
 use crawl_engine::exit::{Exit, Failure};
 use crawl_model::rfc3339;
 use crawl_store::WorkerState;
@@ -22,7 +22,9 @@ pub fn run(args: &WorkersArgs) -> Result<Exit, Failure> {
     };
     let left_out = known - workers.len();
     if left_out > 0 {
-        say(&format!("{left_out} more workers have done nothing in this round: --all lists them"));
+        let (workers, have) =
+            (counted(left_out as u64, "more worker"), if left_out == 1 { "has" } else { "have" });
+        say(&format!("{workers} {have} done nothing in this round: --all lists them"));
     }
     Ok(exit)
 }

@@ -24,7 +24,6 @@ pub(super) fn named(args: &ExtractArgs) -> Result<Option<Url>, Failure> {
         return Ok(None);
     };
     let flag = [
-        (!args.more.is_empty(), "a second input"),
         (args.jsonl, "--jsonl"),
         (args.url.is_some(), "--url"),
         (args.content_type.is_some(), "--content-type"),
@@ -32,6 +31,11 @@ pub(super) fn named(args: &ExtractArgs) -> Result<Option<Url>, Failure> {
         (args.select.is_some(), "--select"),
         (args.format == Some(TextFormat::Text), "--format text"),
     ];
+    if !args.more.is_empty() {
+        return Err(Failure::usage(
+            "one URL at a time: for several, use a crawl without links: crawl URL URL --depth 0 -o pages.jsonl",
+        ));
+    }
     if let Some((_, flag)) = flag.iter().find(|(is_given, _)| *is_given) {
         return Err(Failure::usage(format!("{flag} needs a file: save the page first")));
     }

@@ -4,7 +4,7 @@
 //! loads.
 
 use super::{SiteView, TemplateView, area_name, percent};
-use crate::commands::explain::html::escape;
+use crate::{commands::explain::html::escape, words::counted};
 use crawl_extract::{OutlineBlock, SiteArea};
 use std::fmt::Write as _;
 
@@ -50,9 +50,9 @@ fn write_site(out: &mut String, site: &SiteView) -> std::fmt::Result {
     let host = escape(&site.host);
     writeln!(
         out,
-        "<section><h1 dir=\"auto\">{host}</h1><p class=\"sum\">{} pages, {} templates</p>",
-        site.pages,
-        site.templates.len()
+        "<section><h1 dir=\"auto\">{host}</h1><p class=\"sum\">{}, {}</p>",
+        counted(site.pages, "page"),
+        counted(site.templates.len() as u64, "template")
     )?;
     out.push_str("<table><tr><th>content stands in</th><th class=\"n\">pages</th><th class=\"n\">words a page</th><th class=\"n\">taken</th><th class=\"n\">missed</th></tr>\n");
     for (number, view) in site.templates.iter().take(SHOWN).enumerate() {
@@ -68,7 +68,13 @@ fn write_site(out: &mut String, site: &SiteView) -> std::fmt::Result {
             view.missed
         )?;
     }
-    out.push_str("</table>\n<div class=\"templates\">\n");
+    out.push_str("</table>\n");
+    let more = site.templates.len().saturating_sub(SHOWN);
+    if more > 0 {
+        let templates = counted(more as u64, "smaller template");
+        writeln!(out, "<p class=\"sum\">{templates} not shown; --json has all</p>")?;
+    }
+    out.push_str("<div class=\"templates\">\n");
     for (number, view) in site.templates.iter().take(SHOWN).enumerate() {
         write_template(out, view, &site.host, &format!("{host}-{number}"))?;
     }
@@ -79,9 +85,9 @@ fn write_site(out: &mut String, site: &SiteView) -> std::fmt::Result {
 fn write_template(out: &mut String, view: &TemplateView, host: &str, id: &str) -> std::fmt::Result {
     writeln!(
         out,
-        "<article id=\"{id}\"><h2>{}</h2><p class=\"sum\">{} pages",
+        "<article id=\"{id}\"><h2>{}</h2><p class=\"sum\">{}",
         escape(view.name()),
-        view.pages
+        counted(view.pages, "page")
     )?;
     if view.missed > 0 {
         write!(out, "; the rules miss the content of {}", view.missed)?;
@@ -97,7 +103,11 @@ fn write_template(out: &mut String, view: &TemplateView, host: &str, id: &str) -
         write_block(out, block, block.depth - least)?;
     }
     if blocks.len() > MAX_BLOCKS {
-        writeln!(out, "<p class=\"sum\">and {} blocks more</p>", blocks.len() - MAX_BLOCKS)?;
+        writeln!(
+            out,
+            "<p class=\"sum\">and {} more</p>",
+            counted((blocks.len() - MAX_BLOCKS) as u64, "block")
+        )?;
     }
     out.push_str("</div>\n");
     if let Some(rule) = view.rule(host) {
