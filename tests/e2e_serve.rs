@@ -8,7 +8,7 @@ mod served;
 
 use run::{Sandbox, eventually, run};
 use serde_json::{Value, json};
-use served::{Served, TOKEN, fill, started};
+use served::{Answer, Served, TOKEN, fill, started};
 use std::{fs, os::unix::fs::PermissionsExt};
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a command reads of the error log of a state directory.
+//! Lines of the error log of a state directory.
 
 use serde_json::Value;
 use std::{
