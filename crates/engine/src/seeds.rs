@@ -190,7 +190,9 @@ fn parse(mut input: impl BufRead, is_csv: bool) -> io::Result<Seeds> {
             () if !whole => Err("the line is too long".to_owned()),
             // another encoding would silently be another URL
             () if std::str::from_utf8(&line).is_err() => Err(text_file::wrong_encoding(&[]).to_owned()),
-            () if is_csv && text.contains(',') => Err("several columns: write only the URL".to_owned()),
+            () if is_csv && text.split(['?', '#']).next().is_some_and(|path| path.contains(',')) => {
+                Err("several columns: write only the URL".to_owned())
+            }
             () => parse_line(text),
         };
         match parsed {

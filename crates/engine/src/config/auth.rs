@@ -73,6 +73,11 @@ impl TryFrom<AuthTable> for AuthEntry {
     }
 }
 
+/// Returns true for a path that is there, and is neither a file nor a folder.
+pub(crate) fn is_pipe(path: &str) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
 fn origin_of(site: &str) -> Result<Origin, String> {
     let site = Url::parse(site).map_err(|_| "site is no URL, such as https://host")?;
     let origin = Origin::of(&site).ok_or("site is neither http nor https")?;
@@ -142,6 +147,16 @@ impl AuthEntry {
     #[must_use]
     pub const fn origin(&self) -> &Origin {
         &self.origin
+    }
+
+    /// Returns true if the secret comes from a pipe, which can be read once.
+    pub(crate) fn is_of_pipe(&self) -> bool {
+        match &self.kind {
+            Kind::Basic { password: place, .. } | Kind::Bearer(place) | Kind::Header { value: place, .. } => {
+                matches!(place, SecretPlace::File(file) if is_pipe(file))
+            }
+            Kind::Cookies(file) => is_pipe(file),
+        }
     }
 
     /// Reads the secret of the entry.

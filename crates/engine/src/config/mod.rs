@@ -22,6 +22,7 @@ mod traps;
 mod values;
 
 pub use auth::AuthEntry;
+pub(crate) use auth::is_pipe;
 pub use builder::ConfigBuilder;
 pub use effective::{Effective, SettingValue};
 pub use error::{ConfigError, ConfigErrors};

@@ -110,7 +110,8 @@ fn seed_with_password_is_refused_without_repeating_it() {
 
 #[test]
 fn rows_of_a_table_are_no_urls() {
-    let seeds = parse(&b"url,title\nhttps://a.test/,Pears\nhttps://b.test/\n"[..], true).unwrap();
+    let text = &b"url,title\nhttps://a.test/,Pears\nhttps://b.test/?at=1,2\n"[..];
+    let seeds = parse(text, true).unwrap();
     assert_eq!((seeds.seeds.len(), seeds.bad.len()), (1, 2));
     assert!(seeds.bad[1].problem.contains("write only the URL"), "{}", seeds.bad[1]);
 }

@@ -1,6 +1,10 @@
 //! Checks of the files that settings name, before the state of a crawl is opened or deleted.
 
-use crate::{config::Config, exit::Failure, judge::QualityJudge};
+use crate::{
+    config::{AuthEntry, Config, is_pipe},
+    exit::Failure,
+    judge::QualityJudge,
+};
 use crawl_extract::Rules;
 use std::{collections::BTreeSet, path::Path};
 
@@ -18,8 +22,12 @@ pub fn check(config: &Config) -> Result<(), Failure> {
             .and_then(|rules| rules.with_consent_lists(&config.extract.consent_lists))
             .map_err(|error| Failure::usage(error.to_string()))?;
     }
-    if config.quality.enabled {
+    if config.quality.enabled && !is_pipe(&config.quality.rules) {
         QualityJudge::new(config)?;
+    }
+    // a pipe would be empty when the run reads it
+    if is_pipe(&config.fetch.ca_file) || config.fetch.auth.iter().any(AuthEntry::is_of_pipe) {
+        return Ok(());
     }
     config.http_settings()?.check_roots().map_err(|error| Failure::usage(error.to_string()))
 }
