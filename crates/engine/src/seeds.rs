@@ -165,10 +165,12 @@ pub fn read(path: &Path) -> io::Result<Seeds> {
     }
 }
 
-/// Parses the lines of a file. In a table of comma-separated values a comma begins the next column.
+/// Parses the lines of a file. A file of comma-separated values whose first line names columns is a table, in which
+/// a comma begins the next column.
 fn parse(mut input: impl BufRead, is_csv: bool) -> io::Result<Seeds> {
     let mut seeds = Seeds::default();
     let mut line = Vec::new();
+    let mut is_table = None;
     for number in 1.. {
         line.clear();
         if input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
@@ -186,13 +188,12 @@ fn parse(mut input: impl BufRead, is_csv: bool) -> io::Result<Seeds> {
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
+        let is_table = *is_table.get_or_insert_with(|| is_csv && names_columns(text));
         let parsed = match () {
             () if !whole => Err("the line is too long".to_owned()),
             // another encoding would silently be another URL
             () if std::str::from_utf8(&line).is_err() => Err(text_file::wrong_encoding(&[]).to_owned()),
-            () if is_csv && text.split(['?', '#']).next().is_some_and(|path| path.contains(',')) => {
-                Err("several columns: write only the URL".to_owned())
-            }
+            () if is_table && text.contains(',') => Err("several columns: write only the URL".to_owned()),
             () => parse_line(text),
         };
         match parsed {
@@ -209,6 +210,11 @@ fn parse(mut input: impl BufRead, is_csv: bool) -> io::Result<Seeds> {
         }
     }
     Ok(seeds)
+}
+
+/// Returns true for a line such as `url,title`, which has several columns and no URL.
+fn names_columns(text: &str) -> bool {
+    text.contains(',') && !text.contains(['/', '.'])
 }
 
 /// Returns true for a character that does not show at the end of a line: space, byte order mark, zero-width space and

@@ -4,7 +4,7 @@ use crawl_fetch::{Credential, HostAuth, cookies_of_file};
 use crawl_model::{Origin, has_userinfo};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, de::Error as _};
-use std::fs;
+use std::{fs, path::Path};
 use toml::Value;
 use url::Url;
 
@@ -74,7 +74,7 @@ impl TryFrom<AuthTable> for AuthEntry {
 }
 
 /// Returns true for a path that is there, and is neither a file nor a folder.
-pub(crate) fn is_pipe(path: &str) -> bool {
+pub(crate) fn is_pipe(path: impl AsRef<Path>) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
