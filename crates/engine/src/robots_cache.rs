@@ -207,10 +207,10 @@ impl RobotsCache {
                 Ok(prolonged.unwrap_or(robots))
             })
             .await?;
-        if !is_new {
-            cell.is_used.store(true, Release);
-        } else {
+        if is_new {
             self.cells.record_size(origin, &cell, robots.policy.heap_bytes());
+        } else {
+            cell.is_used.store(true, Release);
         }
         Ok(RobotsLookup { robots: Arc::clone(robots), entry: Arc::clone(&cell) })
     }
