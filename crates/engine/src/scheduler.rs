@@ -351,7 +351,7 @@ impl Scheduler {
             Limit(None) => store.lease(host, lane, max, worker, now, deadline)?,
             Limit(Some(_)) => store.lease_by_level(host, lane, max, worker, now, deadline)?,
         };
-        let pause = context.network.gate.delay(host);
+        let pause = context.network.gate.requested_delay(host);
         if pause > context.config.politeness.delay {
             store.note_pause(host, pause)?;
         }

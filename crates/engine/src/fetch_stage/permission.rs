@@ -57,7 +57,7 @@ impl Visit<'_> {
             let cut = gate.set_crawl_delay(&host, delay);
             if follow_up.is_some() {
                 // before a page is requested: another process may take the host over at any time
-                let (host, pause) = (host.clone(), gate.delay(&host));
+                let (host, pause) = (host.clone(), gate.requested_delay(&host));
                 storage.call(move |store| store.note_pause(&host, pause)).await?;
             }
             self.slot.take_if(|slot| slot.is_outdated()).into_iter().for_each(HostSlot::give_back);
@@ -71,7 +71,7 @@ impl Visit<'_> {
         }
         if looked.drops_delay() && follow_up.is_some() {
             gate.set_crawl_delay(&host, Duration::ZERO);
-            let (host, pause) = (host.clone(), gate.delay(&host));
+            let (host, pause) = (host.clone(), gate.requested_delay(&host));
             storage.call(move |store| store.note_pause(&host, pause)).await?;
         }
         // done however this URL ends, since no other URL gets the origin's follow-up

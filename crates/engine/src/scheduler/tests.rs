@@ -4,7 +4,7 @@ use super::*;
 use crate::{config, session};
 use crawl_fetch::SlotOutcome;
 use crawl_model::{Discovery, NewUrl, Outcome, PageHistory, Settlement, UrlKey};
-use crawl_store::MemoryStore;
+use crawl_store::{MemoryStore, SqliteStore};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{iter, net::IpAddr, sync::Mutex};
 use tokio::{
@@ -217,6 +217,27 @@ async fn slow_host_waits_for_a_permit_of_the_slow_lane() {
     drop(taken);
     let (leases, _) = crawl.end().await;
     assert_eq!(leases.iter().filter(|host| *host == "slow.test").count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stored_pause_leaves_out_the_throttling_of_a_host() {
+    let flag = |key, value: &str| config::Override { flag: "test", key, value: value.into() };
+    let flags = vec![flag("politeness.delay", "1s")];
+    let config = config::load(None, iter::empty(), flags).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path()).unwrap();
+    crawl_model::Frontier::begin_round(&store).unwrap();
+    let context = Arc::new(session::context(config, Arc::new(store)).unwrap());
+    let (busy, slow) = (HostKey::from_stored("busy.test"), HostKey::from_stored("slow.test"));
+    let throttled = SlotOutcome { status: Some(429), ..SlotOutcome::default() };
+    for host in [&busy, &slow] {
+        context.network.gate.try_acquire(host).ok().unwrap().finish(throttled);
+    }
+    context.network.gate.set_crawl_delay(&slow, Duration::from_millis(1_500));
+    plant(&context, "busy.test", [192, 0, 2, 1], 3);
+    plant(&context, "slow.test", [192, 0, 2, 2], 3);
+    Crawl::start(Arc::clone(&context), 0).end().await;
+    assert_eq!(context.store.resumed_pauses().unwrap(), [(slow, Duration::from_millis(1_500))]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -191,7 +191,12 @@ fn update_throttling(
 
 /// Pause of a host without jitter.
 pub(super) fn base_pause(host: &Host, settings: &PolitenessSettings) -> Duration {
-    host.delay.unwrap_or(settings.delay).max(host.crawl_delay).max(host.slow_delay)
+    requested_pause(host, settings).max(host.slow_delay)
+}
+
+/// Pause of a host by the settings and its robots.txt.
+pub(super) fn requested_pause(host: &Host, settings: &PolitenessSettings) -> Duration {
+    host.delay.unwrap_or(settings.delay).max(host.crawl_delay)
 }
 
 fn pause(host: &Host, settings: &PolitenessSettings) -> Duration {

@@ -13,7 +13,7 @@ pub use settings::{PolitenessSettings, SlotOutcome};
 use crate::AddressBook;
 use addresses::Addresses;
 use crawl_model::HostKey;
-use host::{Host, MAX_JITTER, base_pause, ready_at, record_outcome};
+use host::{Host, MAX_JITTER, base_pause, ready_at, record_outcome, requested_pause};
 use rustc_hash::FxHashMap;
 use std::{
     net::IpAddr,
@@ -300,6 +300,14 @@ impl Gate {
         let state = self.0.lock();
         let own = || self.0.delay_of(key).unwrap_or(self.0.settings.delay);
         state.hosts.get(key).map_or_else(own, |host| base_pause(host, &self.0.settings))
+    }
+
+    /// Pause between two requests to a host by the settings and its robots.txt, without the reaction to 429 and 503.
+    #[must_use]
+    pub fn requested_delay(&self, key: &HostKey) -> Duration {
+        let state = self.0.lock();
+        let own = || self.0.delay_of(key).unwrap_or(self.0.settings.delay);
+        state.hosts.get(key).map_or_else(own, |host| requested_pause(host, &self.0.settings))
     }
 
     /// Deadline of a host's `Retry-After`, if it exceeds `max_retry_after` and blocks the host for this run.
