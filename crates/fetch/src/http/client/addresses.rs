@@ -4,7 +4,7 @@ use super::HttpClient;
 use crate::{
     address_book::AddressBook,
     error::{FetchError, Phase},
-    http::turns::AddressTurns,
+    http::{turns::AddressTurns, watch::waiting},
 };
 use crawl_model::HostKey;
 use std::sync::Arc;
@@ -52,7 +52,8 @@ impl HttpClient {
         let _permit = self.permits.acquire().await;
         let limit = self.limits.connect.saturating_mul(LOCATE_LIMITS);
         let late = FetchError::Timeout { phase: Phase::Connect, limit };
-        if let Some(address) = timeout(limit, self.transport.locate(url)).await.unwrap_or(Err(late))? {
+        let located = waiting(timeout(limit, self.transport.locate(url))).await;
+        if let Some(address) = located.unwrap_or(Err(late))? {
             self.addresses.note(&host, address);
         }
         Ok(())
@@ -68,6 +69,7 @@ mod tests {
         http::{
             settings::HttpSettings,
             transport::{Answer, Attributed, Transport, Waiting},
+            watch::SlowWatch,
         },
     };
     use reqwest::header::HeaderMap;
@@ -123,5 +125,23 @@ mod tests {
         let client = HttpClient::over(Arc::new(SilentResolver), settings, ByteBudget::new(1)).unwrap();
         let error = client.fetch_resource(&url, 9).await.unwrap_err();
         assert!(error.is_local(), "{error}");
+    }
+
+    /// The task holds a permit that other hosts could use.
+    #[tokio::test(start_paused = true)]
+    async fn slow_resolution_of_a_name_counts_as_slow() {
+        let client =
+            HttpClient::over(Arc::new(SilentResolver), HttpSettings::default(), ByteBudget::new(1)).unwrap();
+        let (url, watch) = (Url::parse("http://a.test/").unwrap(), SlowWatch::new(3 * CONNECT / 10));
+        let began = Instant::now();
+        let signalled = async {
+            watch.slow().await;
+            began.elapsed()
+        };
+        tokio::select! {
+            biased;
+            after = signalled => assert_eq!(after, 3 * CONNECT / 10),
+            located = watch.over(client.locate(&url)) => panic!("{located:?} without a signal"),
+        }
     }
 }
