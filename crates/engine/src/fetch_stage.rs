@@ -168,10 +168,10 @@ async fn until_displaced(
 ) {
     watch.slow().await;
     let Some(host) = host else { return pending().await };
-    if slow.is_some() {
+    if slow.as_ref().is_some_and(SlowPermit::is_of_lane) {
         context.network.slow.was_slow(host);
     } else {
-        match context.network.slow.admit_slow(host) {
+        match context.network.slow.admit_slow(host, context.network.gate.answers(host).0) {
             Ok(permit) => *slow = Some(permit),
             Err(_) => {
                 tracing::info!(%host, "the host is slow, and all slots for slow hosts are in use; its URL is fetched later");

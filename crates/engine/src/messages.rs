@@ -13,7 +13,7 @@ pub struct Job {
     pub slot: Option<HostSlot>,
     /// Permit of the job's lane; dropped when the page has reached the next stage.
     pub permit: OwnedSemaphorePermit,
-    /// Permit of the slow lane, for a host that is known to be slow.
+    /// Permit for a host that is known to be slow, or that has not answered a request for a page.
     pub slow: Option<SlowPermit>,
 }
 

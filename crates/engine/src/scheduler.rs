@@ -12,13 +12,14 @@ use crate::{
     context::Context,
     ending::Ending,
     messages::{Job, ShardMessage, shard_of},
+    network::Network,
     quota::Limits,
     slow_lane::{Full, SLOW_PAUSE, SlowPermit},
     soft404,
     stage_error::StageError,
 };
 use crawl_chrome::{CONSENT_TIME, SCROLL_TIME};
-use crawl_fetch::{GateRefusal, HostSlot};
+use crawl_fetch::{Answers, GateRefusal, HostSlot};
 use crawl_model::{CrawlRequest, HostKey, Lane, ReadyHost, now_ms};
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -55,6 +56,8 @@ enum Refusal {
     Gate(GateRefusal),
     /// The host is slow, and the slow lane is full.
     SlowLane,
+    /// The host is unproven, and the permits for such hosts are taken.
+    Unproven(Answers),
 }
 
 /// Scheduler of a run.
@@ -239,8 +242,10 @@ impl Scheduler {
         let gate = &self.context.network.gate;
         let mut hosts = self.waiting.released(gate.take_released());
         hosts.extend(self.waiting.due(Instant::now(), gate.address_pause()));
-        if self.waiting.has_slow() {
-            hosts.extend(self.waiting.take_slow(self.context.network.slow.free()));
+        if self.waiting.has_permit_waiters() {
+            let slow = &self.context.network.slow;
+            let free = [slow.free(), slow.free_for(Answers::Files), slow.free_for(Answers::None)];
+            hosts.extend(self.waiting.take_for_permits(free));
         }
         if !hosts.is_empty() {
             self.context.store.resume(&hosts)?;
@@ -289,6 +294,7 @@ impl Scheduler {
             match refused {
                 Refusal::Gate(not_yet) => self.waiting.defer(host, not_yet),
                 Refusal::SlowLane => self.waiting.defer_slow(&host.host),
+                Refusal::Unproven(answers) => self.waiting.defer_unproven(&host.host, answers),
             }
             return Ok((turns, true));
         }
@@ -297,15 +303,7 @@ impl Scheduler {
 
     fn turn(&self, host: &HostKey, lane: Lane) -> Result<Turn, Refusal> {
         let slow = match lane {
-            Lane::Plain => match self.context.network.slow.admit(host) {
-                Ok(permit) => permit,
-                Err(_) if self.context.network.gate.is_given_up(host) => None,
-                Err(Full::Lane) => return Err(Refusal::SlowLane),
-                Err(Full::Address) => {
-                    let at = Some(Instant::now() + SLOW_PAUSE);
-                    return Err(Refusal::Gate(GateRefusal { at, dead: false, address: None, asked: true }));
-                }
-            },
+            Lane::Plain => self.slow_permit(host)?,
             Lane::Browser => None,
         };
         match self.context.network.gate.try_acquire_watched(host) {
@@ -313,6 +311,23 @@ impl Scheduler {
             // a given-up host needs no slot: its URLs fail without a request
             Err(GateRefusal { dead: true, .. }) => Ok(Turn { slot: None, slow: None }),
             Err(refused) => Err(Refusal::Gate(refused)),
+        }
+    }
+
+    /// The permit that a slow or unproven host needs for a request.
+    fn slow_permit(&self, host: &HostKey) -> Result<Option<SlowPermit>, Refusal> {
+        let Network { gate, slow, .. } = &self.context.network;
+        let (answers, in_flight) = gate.answers(host);
+        match slow.admit(host, answers) {
+            Ok(permit) => Ok(permit),
+            Err(_) if gate.is_given_up(host) => Ok(None),
+            Err(Full::Lane) => Err(Refusal::SlowLane),
+            Err(Full::Unproven) if in_flight == 0 => Err(Refusal::Unproven(answers)),
+            // an answer to the request in flight ends the wait
+            Err(Full::Unproven | Full::Address) => {
+                let at = Some(Instant::now() + SLOW_PAUSE);
+                Err(Refusal::Gate(GateRefusal { at, dead: false, address: None, asked: true }))
+            }
         }
     }
 

@@ -1,7 +1,11 @@
 //! Permits for slow hosts. A slow request, and each further request to a slow host, needs a permit of this lane
 //! besides its fetch permit. The lane has fewer permits than the fetch stage, so slow hosts never take them all.
+//!
+//! A host is unproven until it has answered a request for a page: it may be slow, which shows only after [`SLOW_AFTER`].
+//! Unproven hosts could take all other permits in turn, so they leave some of them while there are many slow hosts of
+//! their kind. Hosts without any answer are one kind, hosts that have only answered for robots.txt the other.
 
-use crawl_fetch::AddressBook;
+use crawl_fetch::{AddressBook, Answers};
 use crawl_model::HostKey;
 use rustc_hash::FxHashMap;
 use std::{
@@ -27,14 +31,22 @@ pub struct SlowLane {
 }
 
 struct Shared {
+    /// Fetch permits.
+    concurrency: usize,
     permits: usize,
     at_address: usize,
+    /// Fetch permits that unproven hosts leave to the others while there are many slow ones.
+    kept: usize,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     taken: usize,
+    /// Permits taken by hosts that have answered for robots.txt but for no page.
+    taken_with_files: usize,
+    /// Requests to unproven hosts that are not slow yet.
+    unproven: usize,
     hosts: FxHashMap<HostKey, SlowHost>,
     /// Permits taken by hosts at an address.
     addresses: FxHashMap<IpAddr, usize>,
@@ -48,11 +60,21 @@ struct SlowHost {
     quick: u32,
 }
 
-/// One permit of the lane, until it is dropped.
+/// Permit for a request to a slow or unproven host, until it is dropped. If the request of an unproven host proves slow,
+/// its permit is replaced, so it never counts twice.
 pub struct SlowPermit {
     shared: Arc<Shared>,
-    host: HostKey,
-    address: Option<IpAddr>,
+    holder: Holder,
+}
+
+enum Holder {
+    /// An unproven host. It takes no permit of the lane.
+    Unproven,
+    Slow {
+        host: HostKey,
+        address: Option<IpAddr>,
+        answers: Answers,
+    },
 }
 
 /// Reason why a host has no permit of the lane.
@@ -62,36 +84,54 @@ pub enum Full {
     Lane,
     /// The share of the host's address is taken.
     Address,
+    /// The host is unproven, and the permits for such hosts are taken.
+    Unproven,
 }
 
 impl SlowLane {
-    /// Creates a lane with three quarters of `concurrency` permits. Each address may take a quarter of them.
+    /// Creates a lane with three quarters of `concurrency` permits. Each address may take a quarter of them. A quarter
+    /// of the other permits is kept from unproven hosts.
     #[must_use]
     pub fn new(concurrency: usize, addresses: Option<AddressBook>) -> Self {
         let permits = concurrency.saturating_sub((concurrency / 4).max(1)).max(1);
-        let shared = Shared { permits, at_address: (permits / 4).max(1), state: Mutex::default() };
+        let others = concurrency.saturating_sub(permits);
+        // one permit must remain for unproven hosts
+        let kept = if others < 2 { 0 } else { (others / 4).max(1) };
+        let at_address = (permits / 4).max(1);
+        let shared = Shared { concurrency, permits, at_address, kept, state: Mutex::default() };
         Self { shared: Arc::new(shared), addresses }
     }
 
-    /// A permit for the next request to a host that is known to be slow; `None` for a host that is not.
+    /// A permit for the next request to a host that is known to be slow, or that is unproven by its answers so far; `None`
+    /// for another host.
     ///
     /// # Errors
-    /// If no permit is free for a slow host.
-    pub fn admit(&self, host: &HostKey) -> Result<Option<SlowPermit>, Full> {
+    /// If no permit is free for the host.
+    pub fn admit(&self, host: &HostKey, answers: Answers) -> Result<Option<SlowPermit>, Full> {
         let address = self.address_of(host);
         let mut state = self.shared.lock();
-        if state.hosts.contains_key(host) { self.take(&mut state, host, address).map(Some) } else { Ok(None) }
+        if state.hosts.contains_key(host) {
+            return self.take(&mut state, (host, answers), address).map(Some);
+        }
+        if answers == Answers::Pages {
+            return Ok(None);
+        }
+        if self.shared.free_for(answers, &state) == 0 {
+            return Err(Full::Unproven);
+        }
+        state.unproven += 1;
+        Ok(Some(SlowPermit { shared: Arc::clone(&self.shared), holder: Holder::Unproven }))
     }
 
     /// Marks a host as slow, and takes a permit for its current request.
     ///
     /// # Errors
     /// If no permit is free.
-    pub fn admit_slow(&self, host: &HostKey) -> Result<SlowPermit, Full> {
+    pub fn admit_slow(&self, host: &HostKey, answers: Answers) -> Result<SlowPermit, Full> {
         let address = self.address_of(host);
         let mut state = self.shared.lock();
         state.count_slow_answer(host);
-        self.take(&mut state, host, address)
+        self.take(&mut state, (host, answers), address)
     }
 
     /// Counts a slow request that had a permit.
@@ -116,11 +156,22 @@ impl SlowLane {
         self.shared.permits.saturating_sub(self.shared.lock().taken)
     }
 
+    /// Number of free permits for unproven hosts with these answers.
+    #[must_use]
+    pub fn free_for(&self, answers: Answers) -> usize {
+        self.shared.free_for(answers, &self.shared.lock())
+    }
+
     fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
         self.addresses.as_ref().and_then(|book| book.address_of(host))
     }
 
-    fn take(&self, state: &mut State, host: &HostKey, address: Option<IpAddr>) -> Result<SlowPermit, Full> {
+    fn take(
+        &self,
+        state: &mut State,
+        (host, answers): (&HostKey, Answers),
+        address: Option<IpAddr>,
+    ) -> Result<SlowPermit, Full> {
         let at_address =
             address.and_then(|address| state.addresses.get(&address)).copied().unwrap_or_default();
         let Some(slow) = state.hosts.get_mut(host) else { return Err(Full::Lane) };
@@ -134,14 +185,27 @@ impl SlowLane {
         }
         slow.permits += 1;
         state.taken += 1;
+        state.taken_with_files += usize::from(answers == Answers::Files);
         if let Some(address) = address {
             *state.addresses.entry(address).or_default() += 1;
         }
-        Ok(SlowPermit { shared: Arc::clone(&self.shared), host: host.clone(), address })
+        let holder = Holder::Slow { host: host.clone(), address, answers };
+        Ok(SlowPermit { shared: Arc::clone(&self.shared), holder })
     }
 }
 
 impl Shared {
+    fn free_for(&self, answers: Answers, state: &State) -> usize {
+        let has_many_slow = match answers {
+            Answers::None => state.taken * 2 >= self.permits,
+            // such a host has answered in time before
+            Answers::Files => state.taken_with_files * 4 >= self.permits,
+            Answers::Pages => false,
+        };
+        let kept = if has_many_slow { self.kept } else { 0 };
+        self.concurrency.saturating_sub(kept + state.taken + state.unproven)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -158,18 +222,33 @@ impl State {
     }
 }
 
+impl SlowPermit {
+    /// Returns true if the permit is one of the lane, as a slow request needs it.
+    #[must_use]
+    pub const fn is_of_lane(&self) -> bool {
+        matches!(self.holder, Holder::Slow { .. })
+    }
+}
+
 impl Drop for SlowPermit {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
+        let Holder::Slow { host, address, answers } = &self.holder else {
+            state.unproven = state.unproven.saturating_sub(1);
+            return;
+        };
         state.taken = state.taken.saturating_sub(1);
-        if let Some(slow) = state.hosts.get_mut(&self.host) {
+        if *answers == Answers::Files {
+            state.taken_with_files = state.taken_with_files.saturating_sub(1);
+        }
+        if let Some(slow) = state.hosts.get_mut(host) {
             slow.permits = slow.permits.saturating_sub(1);
         }
-        let Some(address) = self.address else { return };
-        if let Some(permits) = state.addresses.get_mut(&address) {
+        let Some(address) = address else { return };
+        if let Some(permits) = state.addresses.get_mut(address) {
             *permits = permits.saturating_sub(1);
             if *permits == 0 {
-                state.addresses.remove(&address);
+                state.addresses.remove(address);
             }
         }
     }
@@ -186,23 +265,73 @@ mod tests {
     #[test]
     fn slow_hosts_leave_a_quarter_of_the_permits() {
         let lane = SlowLane::new(16, None);
-        assert!(lane.admit(&host(0)).unwrap().is_none(), "nothing is known of it");
-        let taken: Vec<_> = (0..12).map(|n| lane.admit_slow(&host(n)).unwrap()).collect();
-        assert_eq!(lane.admit_slow(&host(12)).err(), Some(Full::Lane));
+        assert!(lane.admit(&host(0), Answers::Pages).unwrap().is_none(), "nothing is known of it");
+        let taken: Vec<_> = (0..12).map(|n| lane.admit_slow(&host(n), Answers::Pages).unwrap()).collect();
+        assert_eq!(lane.admit_slow(&host(12), Answers::Pages).err(), Some(Full::Lane));
         assert_eq!(lane.free(), 0);
-        assert!(lane.admit(&host(12)).is_err(), "and the host is slow all the same");
-        assert!(lane.admit(&host(99)).unwrap().is_none(), "others need no permit");
+        assert!(lane.admit(&host(12), Answers::Pages).is_err(), "and the host is slow all the same");
+        assert!(lane.admit(&host(99), Answers::Pages).unwrap().is_none(), "others need no permit");
         drop(taken);
-        assert!(lane.admit(&host(12)).unwrap().is_some());
+        assert!(lane.admit(&host(12), Answers::Pages).unwrap().is_some());
         let alone = SlowLane::new(1, None);
-        assert!(alone.admit_slow(&host(0)).is_ok(), "one permit is enough to go on with");
+        assert!(alone.admit_slow(&host(0), Answers::Pages).is_ok(), "one permit is enough to go on with");
+    }
+
+    #[test]
+    fn unproven_hosts_leave_a_permit_while_half_of_the_lane_is_taken() {
+        let lane = SlowLane::new(16, None);
+        let admit = |n: usize| lane.admit(&host(n), Answers::None).ok().flatten();
+        let unproven: Vec<_> = (0..16).map_while(admit).collect();
+        assert_eq!(unproven.len(), 16, "nothing is slow: they may take all");
+        assert!(!unproven[0].is_of_lane());
+        assert!(lane.admit(&host(16), Answers::Pages).unwrap().is_none(), "a proven host needs no permit");
+        drop(unproven);
+        let mut slow: Vec<_> = (20..26).map(|n| lane.admit_slow(&host(n), Answers::None).unwrap()).collect();
+        let unproven: Vec<_> = (0..16).map_while(admit).collect();
+        assert_eq!(unproven.len(), 9, "sixteen without six slow ones and the kept one");
+        assert_eq!(lane.admit(&host(16), Answers::None).err(), Some(Full::Unproven));
+        assert_eq!(lane.free_for(Answers::Files), 1, "the slow ones have not answered for robots.txt");
+        let known = lane.admit(&host(20), Answers::None).unwrap().unwrap();
+        assert!(known.is_of_lane(), "a slow host takes a permit of the lane");
+        drop(known);
+        slow.pop();
+        assert_eq!(lane.free_for(Answers::None), 2, "the one of the slow host and the kept one");
+        drop((slow, unproven));
+        assert_eq!(lane.free_for(Answers::None), 16);
+    }
+
+    #[test]
+    fn hosts_that_answer_for_robots_alone_are_a_kind_of_their_own() {
+        let lane = SlowLane::new(16, None);
+        let slow: Vec<_> = (0..3).map(|n| lane.admit_slow(&host(n), Answers::Files).unwrap()).collect();
+        assert_eq!((lane.free_for(Answers::Files), lane.free_for(Answers::None)), (12, 13));
+        drop(slow);
+        let slow: Vec<_> = (0..12).map(|n| lane.admit_slow(&host(n), Answers::Pages).unwrap()).collect();
+        assert_eq!((lane.free_for(Answers::Files), lane.free_for(Answers::None)), (4, 3));
+        drop(slow);
+        assert_eq!(lane.free_for(Answers::Files), 16);
+    }
+
+    #[test]
+    fn unproven_hosts_always_have_a_permit_besides_the_slow_lane() {
+        for concurrency in 1..100 {
+            let lane = SlowLane::new(concurrency, None);
+            let slow: Vec<_> =
+                (0..concurrency).map_while(|n| lane.admit_slow(&host(n), Answers::Files).ok()).collect();
+            let free = concurrency - slow.len();
+            for answers in [Answers::None, Answers::Files] {
+                let left = lane.free_for(answers);
+                assert!(free.min(1) <= left && left <= free, "{concurrency}: {left} of {free}");
+                assert!(concurrency < 8 || left < free, "{concurrency}: one is kept");
+            }
+        }
     }
 
     #[test]
     fn quick_answers_offset_slow_ones() {
         let lane = SlowLane::new(16, None);
-        let is_slow = || lane.admit(&host(0)).unwrap().is_some();
-        drop(lane.admit_slow(&host(0)));
+        let is_slow = || lane.admit(&host(0), Answers::Pages).unwrap().is_some();
+        drop(lane.admit_slow(&host(0), Answers::Pages));
         lane.was_slow(&host(0));
         for _ in 0..3 {
             lane.was_quick(&host(0));
@@ -219,19 +348,23 @@ mod tests {
             book.note(&host(n), IpAddr::from([192, 0, 2, u8::from(n > 4)]));
         }
         let lane = SlowLane::new(16, Some(book));
-        let first: Vec<_> = (0..3).map(|n| lane.admit_slow(&host(n)).unwrap()).collect();
-        assert_eq!(lane.admit_slow(&host(3)).err(), Some(Full::Address), "the address has its quarter");
-        let other: Vec<_> = (0..5).map(|_| lane.admit_slow(&host(5)).unwrap()).collect();
+        let first: Vec<_> = (0..3).map(|n| lane.admit_slow(&host(n), Answers::Pages).unwrap()).collect();
+        assert_eq!(
+            lane.admit_slow(&host(3), Answers::Pages).err(),
+            Some(Full::Address),
+            "the address has its quarter"
+        );
+        let other: Vec<_> = (0..5).map(|_| lane.admit_slow(&host(5), Answers::Pages).unwrap()).collect();
         assert_eq!(other.len(), 5, "a host alone at its address is bounded by politeness.host_concurrency");
-        assert!(lane.admit_slow(&host(6)).is_err());
+        assert!(lane.admit_slow(&host(6), Answers::Pages).is_err());
         drop(first);
-        assert!(lane.admit(&host(3)).unwrap().is_some());
+        assert!(lane.admit(&host(3), Answers::Pages).unwrap().is_some());
     }
 
     #[test]
     fn known_hosts_are_bounded() {
         let lane = SlowLane::new(16, None);
-        let kept = lane.admit_slow(&host(0)).unwrap();
+        let kept = lane.admit_slow(&host(0), Answers::Pages).unwrap();
         for n in 1..=MAX_HOSTS {
             lane.was_slow(&host(n));
         }

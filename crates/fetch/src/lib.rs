@@ -38,7 +38,7 @@ pub use http::{
 pub use optout::{
     AI_TXT_PATH, OPT_OUT_MAX_BYTES, OptOut, OptOutFile, OriginOptOuts, TDMREP_PATH, tdm_header,
 };
-pub use politeness::{Gate, GateRefusal, HostSlot, PolitenessSettings, SlotOutcome};
+pub use politeness::{Answers, Gate, GateRefusal, HostSlot, PolitenessSettings, SlotOutcome};
 pub use retry::{RetryCause, RetryPolicy};
 pub use robots::{ROBOTS_MAX_BYTES, RobotsPolicy, RobotsTxt, RobotsVerdict, RuleSet};
 pub use scope::{Scope, ScopeSet, domain};

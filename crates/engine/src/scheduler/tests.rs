@@ -1,6 +1,7 @@
 //! The scheduler under simulated time, with a store in memory and requests that only take their time.
 
 use super::*;
+use crate::slow_lane::SLOW_AFTER;
 use crate::{config, session};
 use crawl_fetch::SlotOutcome;
 use crawl_model::{Discovery, NewUrl, Outcome, PageHistory, Settlement, UrlKey};
@@ -14,6 +15,8 @@ use tokio::{
 };
 
 const LATENCY: Duration = Duration::from_millis(200);
+/// Time after which a request to a silent host fails.
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A crawl whose fetch stage notes the hosts that it is given.
 struct Crawl {
@@ -36,8 +39,57 @@ fn context(settings: &[(&'static str, i64)]) -> Arc<Context> {
     Arc::new(session::context(config, Arc::new(store)).unwrap())
 }
 
+/// Answers a request with a page.
+async fn answer(context: Arc<Context>, job: Job) {
+    sleep(LATENCY).await;
+    let page = SlotOutcome { status: Some(200), ..SlotOutcome::default() };
+    job.slot.unwrap().finish(page.of_url(&job.request.url));
+    settle(&context, &job.request);
+    drop(job.permit);
+}
+
+fn settle(context: &Context, request: &CrawlRequest) {
+    let (outcome, history) = (Outcome::Skipped, PageHistory::default());
+    let ended = Settlement { lease: request.into(), outcome, history };
+    assert_eq!(context.store.settle(&[ended], &[]).unwrap(), 0);
+    context.stats.ended.add(1);
+    context.stats.changed.notify_one();
+}
+
+fn requeue(context: &Context, request: &CrawlRequest) {
+    assert!(context.store.requeue(request.into(), now_ms(), 0, None).unwrap());
+    context.stats.requeued.add(1);
+    context.stats.changed.notify_one();
+}
+
+/// Answers a request for robots.txt, which uses up the slot.
+async fn answer_robots(context: Arc<Context>, job: Job) {
+    sleep(LATENCY).await;
+    job.slot.unwrap().finish(SlotOutcome { status: Some(404), ..SlotOutcome::default() });
+    requeue(&context, &job.request);
+}
+
+/// Does not answer, as the fetch stage treats it.
+async fn stay_silent(context: Arc<Context>, mut job: Job) {
+    let host = HostKey::of(&job.request.url).unwrap();
+    sleep(SLOW_AFTER).await;
+    if job.slow.as_ref().is_some_and(SlowPermit::is_of_lane) {
+        context.network.slow.was_slow(&host);
+    } else {
+        let Ok(permit) = context.network.slow.admit_slow(&host, context.network.gate.answers(&host).0) else {
+            drop(job.slot);
+            return requeue(&context, &job.request);
+        };
+        job.slow = Some(permit);
+    }
+    sleep(READ_TIMEOUT - SLOW_AFTER).await;
+    job.slot.unwrap().finish(SlotOutcome { unanswered: true, ..SlotOutcome::default() });
+    settle(&context, &job.request);
+}
+
 impl Crawl {
-    /// Requests of which the first `lost` end without an answer or a trace.
+    /// Requests of which the first `lost` end without an answer or a trace. Hosts named `silent…` never answer, and
+    /// hosts named `stuck…` only for robots.txt.
     fn start(context: Arc<Context>, lost: usize) -> Self {
         let (plain, mut jobs) = mpsc::channel::<Job>(64);
         let (browser, browser_jobs) = mpsc::channel(1);
@@ -47,23 +99,22 @@ impl Crawl {
         let (asked, noted) = (Arc::clone(&context), Arc::clone(&leases));
         tokio::spawn(async move {
             let (_browser_jobs, mut lost) = (browser_jobs, lost);
-            while let Some(Job { request, slot, permit, .. }) = jobs.recv().await {
-                noted.lock().unwrap().push(HostKey::of(&request.url).unwrap().to_string());
+            while let Some(job) = jobs.recv().await {
+                let key = HostKey::of(&job.request.url).unwrap();
+                let host = key.to_string();
+                noted.lock().unwrap().push(host.clone());
                 if lost > 0 {
                     lost -= 1;
                     continue;
                 }
                 let context = Arc::clone(&asked);
-                tokio::spawn(async move {
-                    sleep(LATENCY).await;
-                    slot.unwrap().finish(SlotOutcome { status: Some(200), ..SlotOutcome::default() });
-                    let (outcome, history) = (Outcome::Skipped, PageHistory::default());
-                    let ended = Settlement { lease: (&request).into(), outcome, history };
-                    assert_eq!(context.store.settle(&[ended], &[]).unwrap(), 0);
-                    context.stats.ended.add(1);
-                    context.stats.changed.notify_one();
-                    drop(permit);
-                });
+                if host.starts_with("stuck") && asked.network.gate.answers(&key).0 == Answers::None {
+                    tokio::spawn(answer_robots(context, job));
+                } else if host.starts_with("stuck") || host.starts_with("silent") {
+                    tokio::spawn(stay_silent(context, job));
+                } else {
+                    tokio::spawn(answer(context, job));
+                }
             }
         });
         Self { context, leases, drained, scheduler: tokio::spawn(scheduler.run()) }
@@ -206,7 +257,7 @@ async fn slow_host_waits_for_a_permit_of_the_slow_lane() {
         .map(|n| {
             let host = HostKey::from_stored(format!("other{n}.test"));
             context.network.client.address_book().note(&host, IpAddr::from([192, 0, 2, 10 + n]));
-            context.network.slow.admit_slow(&host).unwrap()
+            context.network.slow.admit_slow(&host, Answers::Pages).unwrap()
         })
         .collect();
     context.network.slow.was_slow(&HostKey::from_stored("slow.test"));
@@ -217,6 +268,32 @@ async fn slow_host_waits_for_a_permit_of_the_slow_lane() {
     drop(taken);
     let (leases, _) = crawl.end().await;
     assert_eq!(leases.iter().filter(|host| *host == "slow.test").count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silent_hosts_do_not_stop_a_large_site() {
+    for (kind, host_concurrency) in [("silent", 1), ("silent", 4), ("stuck", 1)] {
+        let settings = [("fetch.concurrency", 16), ("politeness.host_concurrency", host_concurrency)];
+        let context = context(&settings);
+        plant(&context, "large.test", [198, 51, 100, 1], 1_000);
+        for n in 0..250 {
+            plant(&context, &format!("{kind}{n}.test"), [203, 0, 113, n], 3);
+        }
+        plant(&context, "last.test", [198, 51, 100, 2], 3);
+        let crawl = Crawl::start(context, 0);
+        sleep(Duration::from_secs(100)).await;
+        let counts = crawl.counts();
+        crawl.context.control.cancel.cancel();
+        // a page takes the pause of a second and the latency: 83 at most
+        let large = counts["large.test"];
+        assert!(large >= 75, "{large} pages beside {kind} hosts, {host_concurrency} requests each");
+        let asked = counts.len();
+        assert!(
+            asked >= 60,
+            "{asked} hosts were asked beside {kind} hosts, {host_concurrency} requests each"
+        );
+        crawl.end().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

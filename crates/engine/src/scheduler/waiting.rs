@@ -1,7 +1,7 @@
 //! Hosts that allow no request now, with the times of their turns. They are suspended in the store, so a pass only
 //! costs the hosts that are due.
 
-use crawl_fetch::GateRefusal;
+use crawl_fetch::{Answers, GateRefusal};
 use crawl_model::{HostKey, ReadyHost};
 use rustc_hash::FxHashMap;
 use std::{
@@ -22,6 +22,8 @@ pub struct WaitingHosts {
     timers: BTreeMap<Timer, Waiter>,
     /// Slow hosts that wait for a permit of the slow lane, in order.
     slow: VecDeque<HostKey>,
+    /// Unproven hosts that wait for one of their permits, in order: those with and those without answers.
+    unproven: [VecDeque<HostKey>; 2],
     numbers: u64,
 }
 
@@ -33,8 +35,8 @@ enum Wait {
     Time(Timer),
     /// The turn of its address.
     Address,
-    /// A permit of the slow lane.
-    SlowPermit,
+    /// A permit of [`SlowLane`](crate::slow_lane::SlowLane).
+    Permit,
 }
 
 /// The owner of a timer.
@@ -85,24 +87,39 @@ impl WaitingHosts {
 
     /// Adds a slow host for which the slow lane has no permit.
     pub fn defer_slow(&mut self, host: &HostKey) {
-        if let Some(Wait::Time(timer)) = self.hosts.insert(host.clone(), Wait::SlowPermit) {
-            self.timers.remove(&timer);
-        }
+        self.defer_for_permit(host);
         self.slow.push_back(host.clone());
     }
 
-    /// Removes up to `free` slow hosts, those with the longest wait first.
-    pub fn take_slow(&mut self, free: usize) -> Vec<HostKey> {
-        let hosts: Vec<_> = self.slow.drain(..free.min(self.slow.len())).collect();
+    /// Adds an unproven host for which there is no permit.
+    pub fn defer_unproven(&mut self, host: &HostKey, answers: Answers) {
+        self.defer_for_permit(host);
+        self.unproven[usize::from(answers == Answers::None)].push_back(host.clone());
+    }
+
+    fn defer_for_permit(&mut self, host: &HostKey) {
+        if let Some(Wait::Time(timer)) = self.hosts.insert(host.clone(), Wait::Permit) {
+            self.timers.remove(&timer);
+        }
+    }
+
+    /// Removes as many slow hosts, unproven hosts with answers and unproven hosts without answers as `free` says, those
+    /// with the longest wait first.
+    pub fn take_for_permits(&mut self, free: [usize; 3]) -> Vec<HostKey> {
+        let [begun, new] = &mut self.unproven;
+        let mut hosts = Vec::new();
+        for (queue, free) in [&mut self.slow, begun, new].into_iter().zip(free) {
+            hosts.extend(queue.drain(..free.min(queue.len())));
+        }
         for host in &hosts {
             self.hosts.remove(host);
         }
         hosts
     }
 
-    /// Returns true if a slow host waits for a permit.
-    pub fn has_slow(&self) -> bool {
-        !self.slow.is_empty()
+    /// Returns true if a host waits for a permit.
+    pub fn has_permit_waiters(&self) -> bool {
+        !self.slow.is_empty() || self.unproven.iter().any(|hosts| !hosts.is_empty())
     }
 
     fn defer_at_address(&mut self, address: IpAddr, host: &ReadyHost, asked: bool, at: Instant) {
@@ -160,7 +177,7 @@ impl WaitingHosts {
     /// continues to wait.
     pub fn released(&mut self, mut hosts: Vec<HostKey>) -> Vec<HostKey> {
         hosts.retain(|host| match self.hosts.get(host) {
-            None | Some(Wait::Address | Wait::SlowPermit) => false,
+            None | Some(Wait::Address | Wait::Permit) => false,
             Some(Wait::Slot) => self.hosts.remove(host).is_some(),
             Some(Wait::Time(timer)) => {
                 self.timers.remove(timer);
@@ -213,18 +230,23 @@ mod tests {
     }
 
     #[test]
-    fn slow_hosts_return_in_order_when_permits_are_free() {
+    fn slow_and_unproven_hosts_return_in_order_when_permits_are_free() {
         let mut waiting = WaitingHosts::default();
         for name in ["a", "b", "c"] {
             waiting.defer_slow(&key(name));
         }
         assert!(waiting.next().is_none(), "they have no timers");
-        assert!(waiting.take_slow(0).is_empty());
-        assert!(waiting.released(vec![key("a")]).is_empty());
-        assert_eq!(waiting.take_slow(2), [key("a"), key("b")]);
+        waiting.defer_unproven(&key("d"), Answers::None);
+        assert!(waiting.take_for_permits([0; 3]).is_empty());
+        assert!(waiting.released(vec![key("a"), key("d")]).is_empty());
+        assert_eq!(waiting.take_for_permits([2, 1, 0]), [key("a"), key("b")]);
         waiting.defer_slow(&key("a"));
-        assert_eq!(waiting.take_slow(9), [key("c"), key("a")]);
-        assert!(!waiting.has_slow() && waiting.hosts.is_empty());
+        waiting.defer_unproven(&key("e"), Answers::None);
+        waiting.defer_unproven(&key("f"), Answers::Files);
+        assert_eq!(waiting.take_for_permits([9, 9, 1]), [key("c"), key("a"), key("f"), key("d")]);
+        assert!(waiting.has_permit_waiters());
+        assert_eq!(waiting.take_for_permits([9; 3]), [key("e")]);
+        assert!(!waiting.has_permit_waiters() && waiting.hosts.is_empty());
     }
 
     #[test]

@@ -44,6 +44,28 @@ pub(super) struct RetryAfterDeadline {
     pub(super) blocks_run: bool,
 }
 
+/// Requests that a host has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Answers {
+    /// None yet.
+    None,
+    /// Only requests for robots.txt and opt-out files.
+    Files,
+    /// A request for a page.
+    Pages,
+}
+
+impl Answers {
+    pub(super) const fn of(outcome: SlotOutcome) -> Self {
+        match outcome {
+            SlotOutcome { status: None, .. } => Self::None,
+            // only requests for pages name their URL
+            SlotOutcome { url: None, .. } => Self::Files,
+            SlotOutcome { url: Some(_), .. } => Self::Pages,
+        }
+    }
+}
+
 /// State of a host. Dropped when idle, unless it differs from a fresh one.
 pub(super) struct Host {
     /// One request per pause; `None` if there is no wait.
@@ -55,6 +77,8 @@ pub(super) struct Host {
     pub(super) in_flight: usize,
     /// True if a request to the host has ended.
     pub(super) asked: bool,
+    /// Its answers so far.
+    pub(super) answers: Answers,
     /// True if a caller that was refused waits for a free slot.
     pub(super) watched: bool,
     /// Pause in place of that of the settings.
@@ -86,6 +110,7 @@ impl Host {
             outdated: 0,
             in_flight: 0,
             asked: false,
+            answers: Answers::None,
             watched: false,
             delay: None,
             crawl_delay: Duration::ZERO,

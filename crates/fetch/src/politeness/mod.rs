@@ -8,6 +8,7 @@ mod addresses;
 mod host;
 mod settings;
 
+pub use host::Answers;
 pub use settings::{PolitenessSettings, SlotOutcome};
 
 use crate::AddressBook;
@@ -310,6 +311,13 @@ impl Gate {
         state.hosts.get(key).map_or_else(own, |host| requested_pause(host, &self.0.settings))
     }
 
+    /// Answers of a host so far, and its requests in flight. [`Gate::evict_idle`] forgets the answers.
+    #[must_use]
+    pub fn answers(&self, key: &HostKey) -> (Answers, usize) {
+        let state = self.0.lock();
+        state.hosts.get(key).map_or((Answers::None, 0), |host| (host.answers, host.in_flight))
+    }
+
     /// Deadline of a host's `Retry-After`, if it exceeds `max_retry_after` and blocks the host for this run.
     #[must_use]
     pub fn blocked_until(&self, key: &HostKey) -> Option<Instant> {
@@ -384,6 +392,7 @@ impl Shared {
             let before = host.retry_after.map(|deadline| deadline.until);
             host.last_used = now;
             host.asked = true;
+            host.answers = host.answers.max(Answers::of(outcome));
             record_outcome(host, outcome, started, &self.settings, now);
             if self.settings.host_concurrency <= 1 || outcome.is_throttled() {
                 host.begin_pause(&self.settings, 0);

@@ -45,6 +45,25 @@ async fn delay_counts_from_the_end_of_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn gate_knows_the_answers_of_a_host() {
+    let (gate, page) = (Gate::new(exact(0)), url::Url::parse("http://a/page").unwrap());
+    let answers = || gate.answers(&key("a"));
+    assert_eq!(answers(), (Answers::None, 0));
+    let slot = gate.try_acquire(&key("a")).ok().unwrap();
+    assert_eq!(answers(), (Answers::None, 1));
+    slot.finish(SlotOutcome { unanswered: true, ..SlotOutcome::default() }.of_url(&page));
+    assert_eq!(answers(), (Answers::None, 0));
+    for (outcome, expected) in [
+        (status(404), Answers::Files),
+        (status(404).of_url(&page), Answers::Pages),
+        (status(200), Answers::Pages),
+    ] {
+        gate.acquire(&key("a")).await.finish(outcome);
+        assert_eq!(answers(), (expected, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn paused_host_does_not_delay_others() {
     let gate = Gate::new(exact(0));
     gate.pause_host(&key("a"), Duration::from_secs(30));
