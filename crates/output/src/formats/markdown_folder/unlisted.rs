@@ -47,7 +47,6 @@ mod tests {
         output::RecordOutput as _,
     };
     use crawl_model::UrlKey;
-    use std::path::PathBuf;
 
     fn open(path: &Path, before: Before, fields: Option<Fields>) -> MarkdownFolder {
         MarkdownFolder::open(path, before, fields).unwrap()
