@@ -154,6 +154,7 @@ fn unavailable_secret_is_a_usage_error() {
         ("user = \"u\", password_env = \"s3cret\"", "the variable of password_env is not set"),
         ("user = \"u\", password_env = 53", "expected a table of texts"),
         ("user = \"u:v\", password_env = \"HOME\"", "colon"),
+        ("token_file = \"/dev/null\"", "the first line of the file of token_file is empty"),
     ] {
         let auth = format!("[fetch]\nauth = [{{ site = \"https://a.test\", {entry} }}]\n");
         let config = sandbox.write("crawl.toml", auth);

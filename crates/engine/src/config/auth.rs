@@ -140,6 +140,19 @@ impl SecretPlace {
             }),
         }
     }
+
+    /// Calls [`Self::read`] for a secret that has at least one character.
+    fn read_filled(&self, origin: &Origin, what: &str) -> Result<SecretString, String> {
+        let secret = self.read(origin, what)?;
+        if secret.expose_secret().trim().is_empty() {
+            let place = match self {
+                Self::File(_) => format!("first line of the file of {what}_file"),
+                Self::Variable(_) => format!("variable of {what}_env"),
+            };
+            return Err(format!("the {what} for {origin}: the {place} is empty"));
+        }
+        Ok(secret)
+    }
 }
 
 impl AuthEntry {
@@ -166,9 +179,9 @@ impl AuthEntry {
             Kind::Basic { user, password } => {
                 Credential::Basic { user: user.clone(), password: password.read(origin, "password")? }
             }
-            Kind::Bearer(token) => Credential::Bearer(token.read(origin, "token")?),
+            Kind::Bearer(token) => Credential::Bearer(token.read_filled(origin, "token")?),
             Kind::Header { name, value } => {
-                let value = value.read(origin, "value")?;
+                let value = value.read_filled(origin, "value")?;
                 Credential::header(name, value.expose_secret()).map_err(|why| format!("{origin}: {why}"))?
             }
             Kind::Cookies(file) => {

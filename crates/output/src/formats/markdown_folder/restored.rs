@@ -25,6 +25,8 @@ pub(super) fn restore(
         push_line(&mut lines, page)?;
     }
     index.write(&lines)?;
+    // the state of the crawl notes the length next
+    index.sync()?;
     let (file, pages) = (index.name(), pages.len());
     tracing::warn!(file, pages, "the index was empty; its lines were made again from the files of the pages");
     Ok(())
