@@ -255,7 +255,7 @@ fn worker_with_other_settings_exits_with_2() {
     refused(&mut other, 2, &values);
     // rules are named by their file
     fs::create_dir(second.path("rules")).unwrap();
-    fs::write(second.path("rules/score.toml"), "[score]\n").unwrap();
+    fs::write(second.path("rules/score.toml"), "threshold = 40\n").unwrap();
     let mut rules = shared(&second, &database, &server.url("/"), &["--rules", "rules"]);
     refused(
         &mut rules,
