@@ -102,8 +102,8 @@ impl SlowLane {
         Self { shared: Arc::new(shared), addresses }
     }
 
-    /// A permit for the next request to a host that is known to be slow, or that is unproven by its answers so far; `None`
-    /// for another host.
+    /// A permit for the next request to a slow host, or to a host that is unproven by its answers so far. `None` for
+    /// another host.
     ///
     /// # Errors
     /// If no permit is free for the host.

@@ -81,8 +81,8 @@ impl Running {
         Self { paragraphs: nodes.into_iter().map(first).collect() }
     }
 
-    /// End of the box of a heading, if the article goes on behind it: the largest element around the heading without
-    /// a paragraph of the article. The article has paragraphs in like elements before the heading and behind the box.
+    /// End of the box of a heading, if the article goes on behind it. The box is the largest element around the
+    /// heading without a paragraph of the article. The article has paragraphs in like elements before the heading and behind the box.
     fn end_of_box(&self, page: &Page<'_>, heading: u32) -> Option<u32> {
         let dom = &page.dom;
         let (before, behind) =

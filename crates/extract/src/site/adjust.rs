@@ -4,8 +4,8 @@
 //!
 //! - *Missed*: the extraction without repeated text has less than a fifth of the page's own text. The
 //!   smallest element with most of that text replaces it, without repeated text.
-//! - *Added*: a block of the page's own text is added, if the extraction takes its position on other pages, and the
-//!   block repeats no text of the page.
+//! - *Added*: a block of the page's own text is added, if the extraction takes its position on other pages. The block
+//!   repeats no text of the page.
 //! - *Title*: a heading before the content is added, if its position has a heading on each page, and another
 //!   on each. It is not added if the first heading of the content has the same text.
 //! - *Dropped*: a block before the first or after the last of the page's own text is dropped. Most pages with
