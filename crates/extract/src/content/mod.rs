@@ -30,6 +30,7 @@ mod trafilatura;
 pub(crate) mod unseen;
 
 pub(crate) use begin::find_heading;
+pub(crate) use prune::BOILERPLATE_ROLES;
 
 use crate::{
     explain,

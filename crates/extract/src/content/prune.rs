@@ -19,7 +19,7 @@ use html5ever::local_name;
 use std::ops::Range;
 
 /// Names of boilerplate at any position.
-const BOILERPLATE_ROLES: Roles = Roles::NAVIGATION
+pub(crate) const BOILERPLATE_ROLES: Roles = Roles::NAVIGATION
     .and(Roles::FOOTER)
     .and(Roles::SIDEBAR)
     .and(Roles::WIDGET)

@@ -19,10 +19,17 @@ use super::{
     is_missed, template, title,
 };
 use crate::{
-    content::Chosen, dom::Tag, metadata::without_marks, page::Page, rules::Roles, selection::Selection, text,
+    content::{BOILERPLATE_ROLES, Chosen},
+    dom::Tag,
+    metadata::without_marks,
+    page::Page,
+    rules::Roles,
+    selection::Selection,
+    text,
 };
 use crawl_model::{BySite, Extractor, PageMetadata};
 use rustc_hash::FxHashSet;
+use std::cell::LazyCell;
 
 /// Minimum share of a position's words in the extractions for taking its own text on all pages. The choice of the
 /// content may miss a part on most pages of a template.
@@ -45,19 +52,10 @@ const DROPPED: f64 = HALF;
 const MIN_HELD_SHARE: f64 = 0.9;
 
 /// Roles of elements that frame the content.
-const FRAME_ROLES: Roles = Roles::NAVIGATION
-    .and(Roles::FOOTER)
-    .and(Roles::SIDEBAR)
+const FRAME_ROLES: Roles = BOILERPLATE_ROLES
     .and(Roles::COMMENTS)
-    .and(Roles::ADVERTISEMENT)
-    .and(Roles::RELATED)
-    .and(Roles::SOCIAL)
-    .and(Roles::NEWSLETTER)
-    .and(Roles::OVERLAY)
     .and(Roles::AUTHOR)
     .and(Roles::META)
-    .and(Roles::FORM)
-    .and(Roles::WIDGET)
     .and(Roles::CALL)
     .and(Roles::REVIEWS);
 
@@ -213,8 +211,8 @@ fn corrected(
     let end = blocks.iter().rev().find(is_text).map(|known| known.block.id);
     let (mut added, mut shown) = (0_u32, None);
     let mut frame: Vec<&KnownBlock> = Vec::new();
-    let said: FxHashSet<u64> =
-        blocks.iter().filter(|known| known.taken).map(|known| known.block.text).collect();
+    let said: LazyCell<FxHashSet<u64>, _> =
+        LazyCell::new(|| blocks.iter().filter(|known| known.taken).map(|known| known.block.text).collect());
     for known in blocks.iter().filter(|known| known.block.is_element) {
         let id = known.block.id;
         if known.taken {

@@ -40,26 +40,17 @@ pub(super) enum Texts {
 /// Blocks of a page, in document order.
 pub(super) fn of(page: &Page<'_>, texts: Texts) -> Vec<SiteBlock> {
     let mut out = Vec::new();
-    visit(page, page.body, texts, &|_| false, &mut |block| {
+    // nothing breaks
+    let _ = visit(page, page.body, texts, &|_| false, &mut |block| {
         out.push(block);
         ControlFlow::Continue(())
     });
     out
 }
 
-/// Visits the blocks of a subtree in document order, without subtrees for which `is_skipped` returns true.
+/// Visits the blocks of a subtree in document order, without subtrees for which `is_skipped` returns true. Ends when
+/// `found` breaks.
 pub(super) fn visit(
-    page: &Page<'_>,
-    root: u32,
-    texts: Texts,
-    is_skipped: &dyn Fn(u32) -> bool,
-    found: &mut dyn FnMut(SiteBlock) -> ControlFlow<()>,
-) {
-    // the callee ends early if the visitor does
-    let _ = visit_while(page, root, texts, is_skipped, found);
-}
-
-fn visit_while(
     page: &Page<'_>,
     root: u32,
     texts: Texts,

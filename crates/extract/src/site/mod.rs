@@ -82,11 +82,12 @@ fn is_surely_taken(page: &Page<'_>, selection: &Selection, evidence: &SiteEviden
     let words = page.amount(page.body).words;
     let mut check = evidence.position_check(words);
     for root in selection.roots.iter().take(MAX_ROOTS) {
-        blocks::visit(page, *root, Texts::Skipped, &|id| selection.drop[id as usize], &mut |block| {
+        let is_skipped = |id: u32| selection.drop[id as usize];
+        let decided = blocks::visit(page, *root, Texts::Skipped, &is_skipped, &mut |block| {
             check.add(block.path, block.amount.words, true);
             if check.is_surely_taken() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        if check.is_surely_taken() {
+        if decided.is_break() {
             return true;
         }
     }
