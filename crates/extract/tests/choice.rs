@@ -371,3 +371,22 @@ fn collection_keeps_its_sections_of_links() {
     assert!(!has_cards("WebPage", "", dated));
     assert!(!has_cards("WebPage", "ferries", dated));
 }
+
+#[test]
+fn text_beside_a_data_table_stays_if_the_table_has_most_points() {
+    let row = |n: u32| {
+        format!(
+            "<tr><td>{n}</td><td>Lecture {n}: tides, currents, winds, and how a crew reads them before the boat \
+            leaves.</td></tr>"
+        )
+    };
+    let rows = (1..=20).map(row).collect::<String>();
+    let page = format!(
+        "<body><h3>Seamanship, autumn term</h3><div>This class is about ferries.</div>\
+        <ul><li>Room 12, Monday and Thursday</li></ul><table><tr><th>Day</th><th>Lecture</th></tr>{rows}</table>"
+    );
+    let content = extract(&page).content;
+    for text in ["This class is about ferries", "Room 12", "Lecture 20"] {
+        assert!(content.contains(text), "{text}: {content}");
+    }
+}

@@ -7,6 +7,7 @@ use crate::{
     dom::{NONE, Tag},
     explain,
     page::{Amount, Page},
+    render::is_data_table,
     rules::Roles,
     selection::Selection,
 };
@@ -41,7 +42,7 @@ pub(super) fn candidate(
 ) -> Option<Selection> {
     let scores = score(page, mask, from);
     let (&top, &best) = scores.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)))?;
-    let top = climb(page, top, best, &scores);
+    let top = around_table(page, climb(page, top, best, &scores));
     let best = scores.get(&top).copied().unwrap_or(best);
     let roots = with_siblings(page, top, best, &scores, mask);
     let mut drop = mask.to_vec();
@@ -157,6 +158,16 @@ fn climb(page: &Page<'_>, top: u32, best: f32, scores: &FxHashMap<u32, f32>) -> 
         parent = dom.parent(top);
     }
     top
+}
+
+/// Leaves the innermost data table around the best container, because a table is a part of a text.
+///
+/// A page whose paragraphs stand in its table has other text beside the table.
+fn around_table(page: &Page<'_>, top: u32) -> u32 {
+    let dom = &page.dom;
+    let table = std::iter::once(top).chain(dom.ancestors(top)).find(|up| dom.tag(*up) == Tag::Table);
+    let parent = table.filter(|table| is_data_table(page, *table)).map(|table| dom.parent(table));
+    parent.filter(|parent| *parent != NONE && *parent >= page.body).unwrap_or(top)
 }
 
 fn with_siblings(
