@@ -160,9 +160,9 @@ fn climb(page: &Page<'_>, top: u32, best: f32, scores: &FxHashMap<u32, f32>) -> 
     top
 }
 
-/// Leaves the innermost data table around the best container, because a table is a part of a text.
+/// Returns the element around the innermost table that holds the best container, if it is a data table.
 ///
-/// A page whose paragraphs stand in its table has other text beside the table.
+/// A data table is a part of a text: headings and lists stand beside it. Otherwise the container stays.
 fn around_table(page: &Page<'_>, top: u32) -> u32 {
     let dom = &page.dom;
     let table = std::iter::once(top).chain(dom.ancestors(top)).find(|up| dom.tag(*up) == Tag::Table);
