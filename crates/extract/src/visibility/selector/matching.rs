@@ -6,13 +6,16 @@ use crate::{
     visibility::names,
 };
 use html5ever::local_name;
-use std::cell::{Cell, OnceCell};
+use std::{
+    borrow::Cow,
+    cell::{Cell, OnceCell},
+};
 
 /// Maximum steps to other elements for all matches of a page, besides those per node.
 const STEPS: u32 = 2_000_000;
 const STEPS_PER_NODE: u32 = 40;
 /// Bytes of an attribute that are read in one step.
-const BYTES_PER_STEP: usize = 128;
+const BYTES_PER_STEP: usize = 64;
 
 /// The tree, in the form that selectors need.
 pub(in crate::visibility) struct Tree<'a> {
@@ -353,25 +356,26 @@ fn is_of_language(own: &str, range: &str) -> bool {
 impl Test<'_> {
     fn holds(&self, value: &str, ignores_case: bool) -> bool {
         if ignores_case {
-            return self.compare(&value.to_ascii_lowercase(), &|text| text.to_ascii_lowercase());
+            return self.compare(&value.to_ascii_lowercase(), |text| Cow::Owned(text.to_ascii_lowercase()));
         }
-        self.compare(value, &str::to_owned)
+        self.compare(value, |text| Cow::Borrowed(text))
     }
 
-    fn compare(&self, value: &str, fold: &dyn Fn(&str) -> String) -> bool {
+    fn compare<'b>(&'b self, value: &str, fold: impl Fn(&'b str) -> Cow<'b, str>) -> bool {
         match self {
             Self::Present => true,
             Self::Equals(text) => value == fold(text),
             Self::Word(text) => {
                 let text = fold(text);
-                value.split_ascii_whitespace().any(|word| word == text)
+                // The search rejects most values without a split of their words.
+                value.contains(&*text) && value.split_ascii_whitespace().any(|word| word == text)
             }
             Self::Dash(text) => {
-                value.strip_prefix(&fold(text)).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+                value.strip_prefix(&*fold(text)).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
             }
-            Self::Prefix(text) => !text.is_empty() && value.starts_with(&fold(text)),
-            Self::Suffix(text) => !text.is_empty() && value.ends_with(&fold(text)),
-            Self::Contains(text) => !text.is_empty() && value.contains(&fold(text)),
+            Self::Prefix(text) => !text.is_empty() && value.starts_with(&*fold(text)),
+            Self::Suffix(text) => !text.is_empty() && value.ends_with(&*fold(text)),
+            Self::Contains(text) => !text.is_empty() && value.contains(&*fold(text)),
         }
     }
 }
