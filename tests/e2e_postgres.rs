@@ -43,9 +43,13 @@ fn harbour() -> Site {
 
 /// A crawl in a database.
 fn shared(sandbox: &Sandbox, database: &Database, seed: &str, flags: &[&str]) -> Command {
-    let store = database.text_url("crawl");
+    shared_at(&database.text_url("crawl"), sandbox, seed, flags)
+}
+
+/// A crawl in the database of this URL.
+fn shared_at(store: &str, sandbox: &Sandbox, seed: &str, flags: &[&str]) -> Command {
     let mut command = sandbox.crawl(&[seed.to_owned()], &[FLAGS.as_slice(), flags].concat());
-    command.args(["--store", &store, "--crawl", "harbour"]);
+    command.args(["--store", store, "--crawl", "harbour"]);
     command
 }
 
@@ -244,7 +248,9 @@ fn worker_with_other_settings_exits_with_2() {
     let database = Database::start();
     let server = Server::start(0, Slow(harbour())).unwrap();
     let (first, second) = (Sandbox::new(), Sandbox::new());
-    kill_after(&server, &mut shared(&first, &database, &server.url("/"), &[]), 5);
+    // The last worker waits for the hosts of the killed one.
+    let short_lease = format!("{}&lease=5", database.text_url("crawl"));
+    kill_after(&server, &mut shared_at(&short_lease, &first, &server.url("/"), &[]), 5);
     let mut other = shared(&second, &database, &server.url("/"), &["--scope", "domain"]);
     other.env("CRAWL_POLITENESS_JITTER", "0.2");
     let values = [

@@ -235,7 +235,7 @@ fn a_terminated_worker_gives_its_hosts_back_within_5_s() {
 fn joining_worker_gets_a_host_with_held_pages() {
     let crawl = Crawl::new(2, ".jsonl");
     let start = |name: &str| {
-        let mut command = crawl.changed(name, ("0s", "400ms"));
+        let mut command = crawl.changed(name, ("0s", "250ms"));
         command.env("CRAWL_DEDUP_SETTLE_PAGES", "1000").env("CRAWL_DEDUP_RELEASE", "settled");
         Run::start(&mut command)
     };

@@ -358,7 +358,7 @@ impl Test<'_> {
         if ignores_case {
             return self.compare(&value.to_ascii_lowercase(), |text| Cow::Owned(text.to_ascii_lowercase()));
         }
-        self.compare(value, |text| Cow::Borrowed(text))
+        self.compare(value, Cow::Borrowed)
     }
 
     fn compare<'b>(&'b self, value: &str, fold: impl Fn(&'b str) -> Cow<'b, str>) -> bool {
