@@ -18,7 +18,7 @@ use crate::{
     lessons::TrialGuard,
     messages::{ExtractJob, Job},
     robots_cache::Robots,
-    slow_lane::{SLOW_AFTER, SlowPermit},
+    slow_lane::{FIRST_TRIAL, SLOW_AFTER, SlowPermit},
     soft404,
     stage_error::StageError,
     strategies::{self, Next, PartialResult},
@@ -84,7 +84,7 @@ pub async fn worker(
             calls: &calls,
             on_trial: None,
         };
-        let watch = SlowWatch::new(SLOW_AFTER);
+        let watch = SlowWatch::new(FIRST_TRIAL, SLOW_AFTER);
         let answer = tokio::select! {
             biased;
             () = lease_expired(&lease_permit) => return Err(lease_over_error().into()),
@@ -159,15 +159,22 @@ async fn requeue(
     Ok(())
 }
 
-/// Waits until a request is slow and has no slot of the slow lane. A slow request with a slot continues.
+/// Waits until the first trial of the host ends, or a request is slow and has no slot of the slow lane. A slow request
+/// with a slot continues.
 async fn until_displaced(
     context: &Context,
     watch: &SlowWatch,
     host: Option<&HostKey>,
     slow: &mut Option<SlowPermit>,
 ) {
-    watch.slow().await;
     let Some(host) = host else { return pending().await };
+    watch.first().await;
+    let is_unproven = slow.as_ref().is_some_and(|slow| !slow.is_of_lane());
+    if is_unproven && context.network.slow.end_trial(host, context.network.gate.answers(host).0) {
+        tracing::debug!(%host, "the host has not answered yet, and others wait; its URL is fetched later");
+        return;
+    }
+    watch.slow().await;
     if slow.as_ref().is_some_and(SlowPermit::is_of_lane) {
         context.network.slow.was_slow(host);
     } else {

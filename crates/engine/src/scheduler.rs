@@ -55,7 +55,7 @@ enum Refusal {
     /// Its time has not come.
     Gate(GateRefusal),
     /// The host is slow, and the slow lane is full.
-    SlowLane,
+    SlowLane(Answers),
     /// The host is unproven, and the permits for such hosts are taken.
     Unproven(Answers),
 }
@@ -244,8 +244,8 @@ impl Scheduler {
         hosts.extend(self.waiting.due(Instant::now(), gate.address_pause()));
         if self.waiting.has_permit_waiters() {
             let slow = &self.context.network.slow;
-            let free = [slow.free(), slow.free_for(Answers::Files), slow.free_for(Answers::None)];
-            hosts.extend(self.waiting.take_for_permits(free));
+            let unproven = [Answers::Files, Answers::None].map(|answers| slow.free_for(answers));
+            hosts.extend(self.waiting.take_for_permits([slow.free(), slow.free_for_unproven()], unproven));
         }
         if !hosts.is_empty() {
             self.context.store.resume(&hosts)?;
@@ -264,6 +264,7 @@ impl Scheduler {
             for host in &hosts {
                 self.take_free_permits(lane, &mut permits, host.pending);
                 if permits.is_empty() {
+                    self.set_demand(lane, self.permits[lane as usize].available_permits() == 0);
                     return Ok(leased);
                 }
                 let (turns, suspended) = self.turns(host, lane, permits.len())?;
@@ -273,8 +274,16 @@ impl Scheduler {
                 leased += self.lease((&host.host, lane), turns, &mut permits, now).await?;
             }
             if !moved || hosts.len() < HOSTS_AT_A_TIME {
+                self.set_demand(lane, false);
                 return Ok(leased);
             }
+        }
+    }
+
+    /// Tells the slow lane which hosts wait for a permit after a pass.
+    fn set_demand(&self, lane: Lane, others_wait: bool) {
+        if lane == Lane::Plain {
+            self.context.network.slow.set_demand(self.waiting.demand(others_wait));
         }
     }
 
@@ -285,6 +294,7 @@ impl Scheduler {
         while turns.len() < host.pending.min(most) {
             let refused = match self.turn(&host.host, lane) {
                 Ok(turn) => {
+                    self.waiting.admitted(&host.host);
                     turns.push(turn);
                     continue;
                 }
@@ -293,8 +303,12 @@ impl Scheduler {
             self.context.store.suspend(&host.host)?;
             match refused {
                 Refusal::Gate(not_yet) => self.waiting.defer(host, not_yet),
-                Refusal::SlowLane => self.waiting.defer_slow(&host.host),
-                Refusal::Unproven(answers) => self.waiting.defer_unproven(&host.host, answers),
+                Refusal::SlowLane(answers) => self.waiting.defer_slow(&host.host, answers),
+                Refusal::Unproven(answers) => {
+                    let Network { gate, slow, .. } = &self.context.network;
+                    let rank = if slow.has_trial_ended(&host.host) { 0 } else { gate.answered(&host.host) };
+                    self.waiting.defer_unproven(&host.host, answers, rank);
+                }
             }
             return Ok((turns, true));
         }
@@ -321,7 +335,7 @@ impl Scheduler {
         match slow.admit(host, answers) {
             Ok(permit) => Ok(permit),
             Err(_) if gate.is_given_up(host) => Ok(None),
-            Err(Full::Lane) => Err(Refusal::SlowLane),
+            Err(Full::Lane) => Err(Refusal::SlowLane(answers)),
             Err(Full::Unproven) if in_flight == 0 => Err(Refusal::Unproven(answers)),
             // an answer to the request in flight ends the wait
             Err(Full::Unproven | Full::Address) => {

@@ -4,10 +4,14 @@
 //! A host is unproven until it has answered a request for a page: it may be slow, which shows only after [`SLOW_AFTER`].
 //! Unproven hosts could take all other permits in turn, so they leave some of them while there are many slow hosts of
 //! their kind. Hosts without any answer are one kind, hosts that have only answered for robots.txt the other.
+//!
+//! While other hosts wait for a permit, slow hosts that are unproven take a quarter of the lane at most. If there are
+//! many of them, an unproven host's first request that takes [`FIRST_TRIAL`] is ended and made again later, so that
+//! each host gets its first request soon.
 
 use crawl_fetch::{AddressBook, Answers};
 use crawl_model::HostKey;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::{
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -16,6 +20,9 @@ use std::{
 
 /// Time that a request may wait for its host before it counts as slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(3);
+/// Waiting time after which the first trial of an unproven host ends while many slow hosts of its kind are known. The
+/// second trial ends after [`SLOW_AFTER`].
+pub const FIRST_TRIAL: Duration = Duration::from_millis(1_500);
 /// Pause before the next check of a slow host whose address has no free permit.
 pub const SLOW_PAUSE: Duration = Duration::from_millis(250);
 /// Maximum remembered slow hosts. Beyond it those without a permit are dropped.
@@ -40,14 +47,29 @@ struct Shared {
     state: Mutex<State>,
 }
 
+/// Hosts that wait for a permit, as of the last pass of the scheduler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// True if a host waits that is not known to be slow, or that has answered a request for a page.
+    pub preferred: bool,
+    /// Unproven hosts that wait for a permit of the lane.
+    pub unproven: usize,
+    /// Those of them that have answered for robots.txt.
+    pub with_files: usize,
+}
+
 #[derive(Default)]
 struct State {
-    taken: usize,
-    /// Permits taken by hosts that have answered for robots.txt but for no page.
-    taken_with_files: usize,
+    /// Permits taken by slow hosts without answers, with answers for robots.txt only, and with answers for pages.
+    taken: [usize; 3],
+    demand: Demand,
     /// Requests to unproven hosts that are not slow yet.
     unproven: usize,
     hosts: FxHashMap<HostKey, SlowHost>,
+    /// Hosts whose first trial has ended, until they are slow.
+    tried: FxHashSet<HostKey>,
+    /// Those of them that have not waited for their second trial.
+    ended: FxHashSet<HostKey>,
     /// Permits taken by hosts at an address.
     addresses: FxHashMap<IpAddr, usize>,
 }
@@ -116,11 +138,45 @@ impl SlowLane {
         if answers == Answers::Pages {
             return Ok(None);
         }
+        // the second trial comes after the first trials of the hosts that wait
+        if state.ended.remove(host) && state.demand.preferred {
+            return Err(Full::Unproven);
+        }
         if self.shared.free_for(answers, &state) == 0 {
             return Err(Full::Unproven);
         }
         state.unproven += 1;
         Ok(Some(SlowPermit { shared: Arc::clone(&self.shared), holder: Holder::Unproven }))
+    }
+
+    /// Ends the first trial of an unproven host if other hosts wait, and if there are many slow hosts of its kind.
+    /// Returns true if it has ended.
+    pub fn end_trial(&self, host: &HostKey, answers: Answers) -> bool {
+        let mut state = self.shared.lock();
+        let ends = state.demand.preferred
+            && self.shared.has_many_slow(answers, &state)
+            && !state.hosts.contains_key(host)
+            && !state.tried.contains(host);
+        if ends {
+            if state.tried.len() >= MAX_HOSTS {
+                state.tried.clear();
+                state.ended.clear();
+            }
+            state.tried.insert(host.clone());
+            state.ended.insert(host.clone());
+        }
+        ends
+    }
+
+    /// Returns true if a first trial of an unproven host has ended.
+    #[must_use]
+    pub fn has_trial_ended(&self, host: &HostKey) -> bool {
+        self.shared.lock().tried.contains(host)
+    }
+
+    /// Sets the hosts that wait for a permit.
+    pub fn set_demand(&self, demand: Demand) {
+        self.shared.lock().demand = demand;
     }
 
     /// Marks a host as slow, and takes a permit for its current request.
@@ -150,10 +206,16 @@ impl SlowLane {
         }
     }
 
-    /// Number of free permits.
+    /// Number of free permits for hosts with answers for pages.
     #[must_use]
     pub fn free(&self) -> usize {
-        self.shared.permits.saturating_sub(self.shared.lock().taken)
+        self.shared.free(Answers::Pages, &self.shared.lock())
+    }
+
+    /// Number of free permits for slow hosts that are unproven.
+    #[must_use]
+    pub fn free_for_unproven(&self) -> usize {
+        self.shared.free(Answers::None, &self.shared.lock())
     }
 
     /// Number of free permits for unproven hosts with these answers.
@@ -172,20 +234,20 @@ impl SlowLane {
         (host, answers): (&HostKey, Answers),
         address: Option<IpAddr>,
     ) -> Result<SlowPermit, Full> {
+        let free = self.shared.free(answers, state);
         let at_address =
             address.and_then(|address| state.addresses.get(&address)).copied().unwrap_or_default();
         let Some(slow) = state.hosts.get_mut(host) else { return Err(Full::Lane) };
         // an address of one host is bounded by politeness.host_concurrency
         let shares_address = slow.permits < at_address;
-        if state.taken >= self.shared.permits {
+        if free == 0 {
             return Err(Full::Lane);
         }
         if shares_address && at_address >= self.shared.at_address {
             return Err(Full::Address);
         }
         slow.permits += 1;
-        state.taken += 1;
-        state.taken_with_files += usize::from(answers == Answers::Files);
+        state.taken[answers as usize] += 1;
         if let Some(address) = address {
             *state.addresses.entry(address).or_default() += 1;
         }
@@ -195,15 +257,31 @@ impl SlowLane {
 }
 
 impl Shared {
+    /// Permits of the lane that slow hosts with these answers may take.
+    fn free(&self, answers: Answers, state: &State) -> usize {
+        let free = self.permits.saturating_sub(state.taken());
+        if answers == Answers::Pages || !state.demand.preferred {
+            return free;
+        }
+        let share = (self.permits / 4).max(1);
+        let [none, files, _] = state.taken;
+        free.min(share.saturating_sub(none + files))
+    }
+
     fn free_for(&self, answers: Answers, state: &State) -> usize {
-        let has_many_slow = match answers {
-            Answers::None => state.taken * 2 >= self.permits,
+        let kept = if self.has_many_slow(answers, state) { self.kept } else { 0 };
+        self.concurrency.saturating_sub(kept + state.taken() + state.unproven)
+    }
+
+    /// Returns true if slow hosts of a kind take much of the lane, or would take it.
+    fn has_many_slow(&self, answers: Answers, state: &State) -> bool {
+        let Demand { unproven, with_files, .. } = state.demand;
+        match answers {
+            Answers::None => (state.taken() + unproven) * 2 >= self.permits,
             // such a host has answered in time before
-            Answers::Files => state.taken_with_files * 4 >= self.permits,
+            Answers::Files => (state.taken[Answers::Files as usize] + with_files) * 4 >= self.permits,
             Answers::Pages => false,
-        };
-        let kept = if has_many_slow { self.kept } else { 0 };
-        self.concurrency.saturating_sub(kept + state.taken + state.unproven)
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -212,7 +290,14 @@ impl Shared {
 }
 
 impl State {
+    /// Permits of the lane that are taken.
+    fn taken(&self) -> usize {
+        self.taken.iter().sum()
+    }
+
     fn count_slow_answer(&mut self, host: &HostKey) {
+        self.tried.remove(host);
+        self.ended.remove(host);
         if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(host) {
             self.hosts.retain(|_, slow| slow.permits > 0);
         }
@@ -237,10 +322,8 @@ impl Drop for SlowPermit {
             state.unproven = state.unproven.saturating_sub(1);
             return;
         };
-        state.taken = state.taken.saturating_sub(1);
-        if *answers == Answers::Files {
-            state.taken_with_files = state.taken_with_files.saturating_sub(1);
-        }
+        let taken = &mut state.taken[*answers as usize];
+        *taken = taken.saturating_sub(1);
         if let Some(slow) = state.hosts.get_mut(host) {
             slow.permits = slow.permits.saturating_sub(1);
         }
@@ -298,6 +381,44 @@ mod tests {
         assert_eq!(lane.free_for(Answers::None), 2, "the one of the slow host and the kept one");
         drop((slow, unproven));
         assert_eq!(lane.free_for(Answers::None), 16);
+    }
+
+    #[test]
+    fn unproven_slow_hosts_take_a_quarter_of_the_lane_while_others_wait() {
+        let lane = SlowLane::new(16, None);
+        lane.set_demand(Demand { preferred: true, ..Demand::default() });
+        let admit = |n: usize, answers| lane.admit_slow(&host(n), answers).ok();
+        let unproven: Vec<_> =
+            (0..9).filter_map(|n| admit(n, [Answers::None, Answers::Files][n % 2])).collect();
+        assert_eq!((unproven.len(), lane.free_for_unproven(), lane.free()), (3, 0, 9));
+        let proven: Vec<_> = (20..40).filter_map(|n| admit(n, Answers::Pages)).collect();
+        assert_eq!(proven.len(), 9, "the others take the rest");
+        drop(proven);
+        lane.set_demand(Demand::default());
+        let more: Vec<_> = (0..20).filter_map(|n| admit(n, Answers::None)).collect();
+        assert_eq!(more.len(), 9, "no other host waits: they take it all");
+    }
+
+    #[test]
+    fn first_trial_ends_once_and_the_second_waits_for_the_others() {
+        let lane = SlowLane::new(16, None);
+        assert!(!lane.end_trial(&host(0), Answers::None), "no host waits");
+        let demand = Demand { preferred: true, unproven: 6, with_files: 2 };
+        lane.set_demand(demand);
+        assert!(!lane.end_trial(&host(0), Answers::Files), "two slow hosts of this kind are not many");
+        assert!(!lane.end_trial(&host(0), Answers::Pages));
+        assert!(!lane.has_trial_ended(&host(0)));
+        assert!(lane.end_trial(&host(0), Answers::None) && lane.has_trial_ended(&host(0)));
+        assert_eq!(lane.admit(&host(0), Answers::None).err(), Some(Full::Unproven), "others go first");
+        assert!(lane.admit(&host(0), Answers::None).unwrap().is_some());
+        assert!(!lane.end_trial(&host(0), Answers::None), "the second trial is longer");
+        lane.set_demand(Demand { with_files: 3, ..demand });
+        assert!(lane.end_trial(&host(1), Answers::Files));
+        lane.set_demand(Demand::default());
+        assert!(lane.admit(&host(1), Answers::Files).unwrap().is_some(), "no other host waits");
+        lane.was_slow(&host(1));
+        let state = lane.shared.lock();
+        assert!(!state.tried.contains(&host(1)) && state.ended.is_empty());
     }
 
     #[test]

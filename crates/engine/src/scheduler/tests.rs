@@ -1,7 +1,7 @@
 //! The scheduler under simulated time, with a store in memory and requests that only take their time.
 
 use super::*;
-use crate::slow_lane::SLOW_AFTER;
+use crate::slow_lane::{FIRST_TRIAL, SLOW_AFTER};
 use crate::{config, session};
 use crawl_fetch::SlotOutcome;
 use crawl_model::{Discovery, NewUrl, Outcome, PageHistory, Settlement, UrlKey};
@@ -72,11 +72,19 @@ async fn answer_robots(context: Arc<Context>, job: Job) {
 /// Does not answer, as the fetch stage treats it.
 async fn stay_silent(context: Arc<Context>, mut job: Job) {
     let host = HostKey::of(&job.request.url).unwrap();
-    sleep(SLOW_AFTER).await;
+    let answers = context.network.gate.answers(&host).0;
+    sleep(FIRST_TRIAL).await;
+    if job.slow.as_ref().is_some_and(|slow| !slow.is_of_lane())
+        && context.network.slow.end_trial(&host, answers)
+    {
+        drop(job.slot);
+        return requeue(&context, &job.request);
+    }
+    sleep(SLOW_AFTER - FIRST_TRIAL).await;
     if job.slow.as_ref().is_some_and(SlowPermit::is_of_lane) {
         context.network.slow.was_slow(&host);
     } else {
-        let Ok(permit) = context.network.slow.admit_slow(&host, context.network.gate.answers(&host).0) else {
+        let Ok(permit) = context.network.slow.admit_slow(&host, answers) else {
             drop(job.slot);
             return requeue(&context, &job.request);
         };
@@ -89,7 +97,7 @@ async fn stay_silent(context: Arc<Context>, mut job: Job) {
 
 impl Crawl {
     /// Requests of which the first `lost` end without an answer or a trace. Hosts named `silent…` never answer, and
-    /// hosts named `stuck…` only for robots.txt.
+    /// hosts named `stuck…` only for robots.txt. Hosts named `whole…` answer for three files before a page.
     fn start(context: Arc<Context>, lost: usize) -> Self {
         let (plain, mut jobs) = mpsc::channel::<Job>(64);
         let (browser, browser_jobs) = mpsc::channel(1);
@@ -108,7 +116,8 @@ impl Crawl {
                     continue;
                 }
                 let context = Arc::clone(&asked);
-                if host.starts_with("stuck") && asked.network.gate.answers(&key).0 == Answers::None {
+                let answered = asked.network.gate.answered(&key);
+                if host.starts_with("stuck") && answered == 0 || host.starts_with("whole") && answered < 3 {
                     tokio::spawn(answer_robots(context, job));
                 } else if host.starts_with("stuck") || host.starts_with("silent") {
                     tokio::spawn(stay_silent(context, job));
@@ -293,6 +302,48 @@ async fn silent_hosts_do_not_stop_a_large_site() {
             "{asked} hosts were asked beside {kind} hosts, {host_concurrency} requests each"
         );
         crawl.end().await;
+    }
+}
+
+/// Leases of a healthy site beside 250 hosts of a kind, each with the time of its lease in seconds.
+async fn leases_beside(kind: &str, is_first: bool, seconds: u64) -> Vec<f64> {
+    let context = context(&[("fetch.concurrency", 16)]);
+    let healthy = || plant(&context, "whole.test", [198, 51, 100, 1], 1_000);
+    if is_first {
+        healthy();
+    }
+    for n in 0..250 {
+        plant(&context, &format!("{kind}{n}.test"), [203, 0, 113, n], 3);
+    }
+    if !is_first {
+        healthy();
+    }
+    let (began, crawl) = (Instant::now(), Crawl::start(Arc::clone(&context), 0));
+    let mut times = Vec::new();
+    while began.elapsed() < Duration::from_secs(seconds) {
+        sleep(Duration::from_millis(50)).await;
+        let leases = crawl.counts().get("whole.test").copied().unwrap_or_default();
+        times.resize(leases, began.elapsed().as_secs_f64());
+    }
+    context.control.cancel.cancel();
+    crawl.end().await;
+    times
+}
+
+/// The third request of a healthy site is its first one for a page.
+#[tokio::test(start_paused = true)]
+async fn healthy_site_starts_soon_beside_hosts_that_hang() {
+    for (kind, is_first, most) in
+        [("stuck", true, 8.0), ("stuck", false, 45.0), ("silent", true, 8.0), ("silent", false, 45.0)]
+    {
+        let times = leases_beside(kind, is_first, 100).await;
+        let page = times.get(3).copied().unwrap_or(f64::INFINITY);
+        assert!(page <= most, "first page beside {kind} hosts, {is_first}: {page} s, {times:?}");
+        // a page takes the pause of a second and the latency
+        for second in (page.ceil() as u32 + 2..90).step_by(10).map(f64::from) {
+            let pages = times.iter().filter(|time| (second..second + 10.0).contains(*time)).count();
+            assert!(pages >= 7, "{pages} pages after {second} s beside {kind} hosts");
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Hosts that allow no request now, with the times of their turns. They are suspended in the store, so a pass only
 //! costs the hosts that are due.
 
+use crate::slow_lane::Demand;
 use crawl_fetch::{Answers, GateRefusal};
 use crawl_model::{HostKey, ReadyHost};
 use rustc_hash::FxHashMap;
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, VecDeque},
     net::IpAddr,
     time::Duration,
@@ -14,16 +16,24 @@ use tokio::time::Instant;
 /// A time, and a number that makes it unique.
 type Timer = (Instant, u64);
 
+/// Place of an unproven host: hosts of a higher rank go first. A host makes few requests until it is proven or loses its
+/// rank, so it delays the others for a bounded time.
+type Place = (Reverse<u32>, u64);
+
 /// Hosts that wait for their turn.
 #[derive(Default)]
 pub struct WaitingHosts {
     hosts: FxHashMap<HostKey, Wait>,
     addresses: FxHashMap<IpAddr, Queue>,
     timers: BTreeMap<Timer, Waiter>,
-    /// Slow hosts that wait for a permit of the slow lane, in order.
-    slow: VecDeque<HostKey>,
-    /// Unproven hosts that wait for one of their permits, in order: those with and those without answers.
-    unproven: [VecDeque<HostKey>; 2],
+    /// Slow hosts that wait for a permit of the slow lane, in order: those with answers for pages, and the others.
+    slow: [VecDeque<(HostKey, Answers)>; 2],
+    /// Number of waiting slow hosts that have only answered for robots.txt.
+    slow_with_files: usize,
+    /// Unproven hosts that wait for one of their permits: those with and those without answers.
+    unproven: [BTreeMap<Place, HostKey>; 2],
+    /// Places of unproven hosts that are being tried.
+    tried: FxHashMap<HostKey, Place>,
     numbers: u64,
 }
 
@@ -86,15 +96,24 @@ impl WaitingHosts {
     }
 
     /// Adds a slow host for which the slow lane has no permit.
-    pub fn defer_slow(&mut self, host: &HostKey) {
+    pub fn defer_slow(&mut self, host: &HostKey, answers: Answers) {
         self.defer_for_permit(host);
-        self.slow.push_back(host.clone());
+        self.slow[usize::from(answers != Answers::Pages)].push_back((host.clone(), answers));
+        self.slow_with_files += usize::from(answers == Answers::Files);
     }
 
-    /// Adds an unproven host for which there is no permit.
-    pub fn defer_unproven(&mut self, host: &HostKey, answers: Answers) {
+    /// Adds an unproven host for which there is no permit. A host that was tried returns to its place.
+    pub fn defer_unproven(&mut self, host: &HostKey, answers: Answers, rank: u32) {
         self.defer_for_permit(host);
-        self.unproven[usize::from(answers == Answers::None)].push_back(host.clone());
+        self.numbers += 1;
+        let last = (Reverse(rank), self.numbers);
+        let place = self.tried.remove(host).filter(|place| place.0 == last.0).unwrap_or(last);
+        self.unproven[usize::from(answers == Answers::None)].insert(place, host.clone());
+    }
+
+    /// Notes that a host has got its turn.
+    pub fn admitted(&mut self, host: &HostKey) {
+        self.tried.remove(host);
     }
 
     fn defer_for_permit(&mut self, host: &HostKey) {
@@ -103,13 +122,27 @@ impl WaitingHosts {
         }
     }
 
-    /// Removes as many slow hosts, unproven hosts with answers and unproven hosts without answers as `free` says, those
-    /// with the longest wait first.
-    pub fn take_for_permits(&mut self, free: [usize; 3]) -> Vec<HostKey> {
-        let [begun, new] = &mut self.unproven;
+    /// Removes the first hosts of each queue for which there are permits: `slow` are those of slow hosts with answers for
+    /// pages and of other slow hosts, `unproven` those of unproven hosts with and without answers. Unproven hosts take
+    /// the same permits.
+    pub fn take_for_permits(&mut self, slow: [usize; 2], unproven: [usize; 2]) -> Vec<HostKey> {
         let mut hosts = Vec::new();
-        for (queue, free) in [&mut self.slow, begun, new].into_iter().zip(free) {
-            hosts.extend(queue.drain(..free.min(queue.len())));
+        for (queue, free) in self.slow.iter_mut().zip(slow) {
+            for (host, answers) in queue.drain(..free.min(queue.len())) {
+                self.slow_with_files -= usize::from(answers == Answers::Files);
+                hosts.push(host);
+            }
+        }
+        for taken in 0.. {
+            let queues = self.unproven.iter_mut().zip(unproven).filter(|(_, free)| taken < *free);
+            let firsts = queues.filter_map(|(queue, _)| queue.first_entry());
+            let Some((place, host)) =
+                firsts.min_by_key(|first| *first.key()).map(|first| first.remove_entry())
+            else {
+                break;
+            };
+            self.tried.insert(host.clone(), place);
+            hosts.push(host);
         }
         for host in &hosts {
             self.hosts.remove(host);
@@ -119,7 +152,20 @@ impl WaitingHosts {
 
     /// Returns true if a host waits for a permit.
     pub fn has_permit_waiters(&self) -> bool {
-        !self.slow.is_empty() || self.unproven.iter().any(|hosts| !hosts.is_empty())
+        self.has_preferred() || !self.slow[1].is_empty()
+    }
+
+    fn has_preferred(&self) -> bool {
+        !self.slow[0].is_empty() || self.unproven.iter().any(|hosts| !hosts.is_empty())
+    }
+
+    /// The hosts that wait for a permit. `others_wait` is true if a host found no free permit for requests.
+    pub fn demand(&self, others_wait: bool) -> Demand {
+        Demand {
+            preferred: others_wait || self.has_preferred(),
+            unproven: self.slow[1].len(),
+            with_files: self.slow_with_files,
+        }
     }
 
     fn defer_at_address(&mut self, address: IpAddr, host: &ReadyHost, asked: bool, at: Instant) {
@@ -232,21 +278,51 @@ mod tests {
     #[test]
     fn slow_and_unproven_hosts_return_in_order_when_permits_are_free() {
         let mut waiting = WaitingHosts::default();
-        for name in ["a", "b", "c"] {
-            waiting.defer_slow(&key(name));
+        for (name, answers) in
+            [("a", Answers::Pages), ("b", Answers::Files), ("c", Answers::Pages), ("d", Answers::None)]
+        {
+            waiting.defer_slow(&key(name), answers);
         }
         assert!(waiting.next().is_none(), "they have no timers");
-        waiting.defer_unproven(&key("d"), Answers::None);
-        assert!(waiting.take_for_permits([0; 3]).is_empty());
-        assert!(waiting.released(vec![key("a"), key("d")]).is_empty());
-        assert_eq!(waiting.take_for_permits([2, 1, 0]), [key("a"), key("b")]);
-        waiting.defer_slow(&key("a"));
-        waiting.defer_unproven(&key("e"), Answers::None);
-        waiting.defer_unproven(&key("f"), Answers::Files);
-        assert_eq!(waiting.take_for_permits([9, 9, 1]), [key("c"), key("a"), key("f"), key("d")]);
+        assert_eq!(waiting.demand(false), Demand { preferred: true, unproven: 2, with_files: 1 });
+        waiting.defer_unproven(&key("e"), Answers::None, 0);
+        assert!(waiting.take_for_permits([0; 2], [0; 2]).is_empty());
+        assert!(waiting.released(vec![key("a"), key("e")]).is_empty());
+        assert_eq!(waiting.take_for_permits([1, 1], [1, 0]), [key("a"), key("b")]);
+        waiting.defer_slow(&key("a"), Answers::Pages);
+        assert_eq!(waiting.take_for_permits([9, 0], [0; 2]), [key("c"), key("a")]);
+        assert_eq!(waiting.take_for_permits([0; 2], [1, 1]), [key("e")]);
         assert!(waiting.has_permit_waiters());
-        assert_eq!(waiting.take_for_permits([9; 3]), [key("e")]);
+        assert_eq!(waiting.demand(false), Demand { preferred: false, unproven: 1, with_files: 0 });
+        assert!(waiting.demand(true).preferred);
+        assert_eq!(waiting.take_for_permits([0, 9], [9; 2]), [key("d")]);
         assert!(!waiting.has_permit_waiters() && waiting.hosts.is_empty());
+    }
+
+    #[test]
+    fn unproven_hosts_of_a_higher_rank_go_first() {
+        let mut waiting = WaitingHosts::default();
+        let (none, files) = (Answers::None, Answers::Files);
+        for (name, answers, rank) in
+            [("a", none, 0), ("b", files, 1), ("c", files, 1), ("d", files, 2), ("e", none, 0)]
+        {
+            waiting.defer_unproven(&key(name), answers, rank);
+        }
+        assert_eq!(waiting.take_for_permits([0; 2], [2, 2]), [key("d"), key("b")], "they share two permits");
+        // one of them had no permit for its request
+        waiting.admitted(&key("d"));
+        waiting.defer_unproven(&key("b"), files, 1);
+        assert_eq!(
+            waiting.take_for_permits([0; 2], [1, 3]),
+            [key("b"), key("a"), key("e")],
+            "its place is kept"
+        );
+        waiting.admitted(&key("a"));
+        waiting.defer_unproven(&key("a"), none, 0);
+        waiting.admitted(&key("b"));
+        waiting.defer_unproven(&key("b"), files, 0);
+        waiting.defer_unproven(&key("e"), none, 0);
+        assert_eq!(waiting.take_for_permits([0; 2], [9, 3]), [key("c"), key("e"), key("a"), key("b")]);
     }
 
     #[test]

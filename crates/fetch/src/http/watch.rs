@@ -16,21 +16,22 @@ tokio::task_local! {
     static WATCH: Arc<SlowWatch>;
 }
 
-/// Signal for a task whose requests have waited long for their hosts in total. Local waits, for the byte
+/// Signals for a task whose requests have waited long for their hosts in total. Local waits, for the byte
 /// budget or for a turn at the host, do not count.
 #[derive(Debug)]
 pub struct SlowWatch {
-    after: Duration,
-    /// Remaining time; `None` after the signal.
-    left: Mutex<Option<Duration>>,
-    signal: Notify,
+    /// Waiting times of the signals, in order.
+    after: [Duration; 2],
+    /// Waiting time so far.
+    total: Mutex<Duration>,
+    signals: [Notify; 2],
 }
 
 impl SlowWatch {
-    /// Creates a watch that signals after this much waiting.
+    /// Creates a watch that signals after this much waiting, and a first time after `first`.
     #[must_use]
-    pub fn new(after: Duration) -> Arc<Self> {
-        Arc::new(Self { after, left: Mutex::new(Some(after)), signal: Notify::new() })
+    pub fn new(first: Duration, after: Duration) -> Arc<Self> {
+        Arc::new(Self { after: [first, after], total: Mutex::default(), signals: Default::default() })
     }
 
     /// Runs a future under the watch. Only requests in its own task count.
@@ -38,27 +39,40 @@ impl SlowWatch {
         WATCH.scope(Arc::clone(self), future).await
     }
 
-    /// Waits for the signal, which is sent once.
-    pub async fn slow(&self) {
-        self.signal.notified().await;
+    /// Waits for the first signal, which is sent once.
+    pub async fn first(&self) {
+        self.signals[0].notified().await;
     }
 
-    /// Returns true if requests were made without a signal.
+    /// Waits for the second signal, which is sent once.
+    pub async fn slow(&self) {
+        self.signals[1].notified().await;
+    }
+
+    /// Returns true if requests were made without the second signal.
     #[must_use]
     pub fn was_quick(&self) -> bool {
-        self.left().is_some_and(|left| left < self.after)
+        let total = self.total();
+        !total.is_zero() && total < self.after[1]
     }
 
+    fn total(&self) -> Duration {
+        *self.total.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Time until the next signal, if there is one.
     fn left(&self) -> Option<Duration> {
-        *self.left.lock().unwrap_or_else(PoisonError::into_inner)
+        let total = self.total();
+        self.after.iter().find(|after| total < **after).map(|after| *after - total)
     }
 
     fn waited(&self, time: Duration) {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rest) = *left {
-            *left = rest.checked_sub(time).filter(|rest| !rest.is_zero());
-            if left.is_none() {
-                self.signal.notify_one();
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = *total;
+        *total = total.saturating_add(time);
+        for (after, signal) in self.after.iter().zip(&self.signals) {
+            if before < *after && *after <= *total {
+                signal.notify_one();
             }
         }
     }
@@ -66,21 +80,20 @@ impl SlowWatch {
 
 /// Waits for a host, under the watch of the current task, if any.
 pub(super) async fn waiting<F: Future>(host: F) -> F::Output {
-    let watch = WATCH.try_with(Arc::clone).ok().and_then(|watch| Some((watch.left()?, watch)));
-    let Some((left, watch)) = watch else { return host.await };
-    let since = Instant::now();
+    let Ok(watch) = WATCH.try_with(Arc::clone) else { return host.await };
     let mut host = pin!(host);
-    tokio::select! {
-        biased;
-        output = &mut host => {
-            watch.waited(since.elapsed());
-            output
-        }
-        () = sleep(left) => {
-            watch.waited(left);
-            host.await
+    while let Some(left) = watch.left() {
+        let since = Instant::now();
+        tokio::select! {
+            biased;
+            output = &mut host => {
+                watch.waited(since.elapsed());
+                return output;
+            }
+            () = sleep(left) => watch.waited(left),
         }
     }
+    host.await
 }
 
 #[cfg(test)]
@@ -92,7 +105,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waits_of_a_task_add_up_to_one_slow_signal() {
-        let watch = SlowWatch::new(3 * SECOND);
+        let watch = SlowWatch::new(2 * SECOND, 3 * SECOND);
         let began = Instant::now();
         let requests = watch.over(async {
             for _ in 0..4 {
@@ -102,20 +115,26 @@ mod tests {
         });
         let (signalled, ()) = tokio::join!(
             async {
+                watch.first().await;
+                let first = began.elapsed();
                 watch.slow().await;
-                began.elapsed()
+                [first, began.elapsed()]
             },
             requests
         );
-        assert_eq!(signalled, 5 * SECOND, "its own second, two of waiting, its own second, one of waiting");
+        // its own second, two of waiting, its own second, one of waiting
+        assert_eq!(signalled, [3 * SECOND, 5 * SECOND]);
+        assert!(!watch.was_quick());
         assert_eq!(began.elapsed(), 12 * SECOND, "the requests go on");
-        assert!(timeout(60 * SECOND, watch.slow()).await.is_err(), "there is one signal");
+        assert!(timeout(60 * SECOND, watch.slow()).await.is_err(), "each signal is sent once");
     }
 
     #[tokio::test(start_paused = true)]
     async fn quick_answers_and_other_tasks_give_no_signal() {
-        let watch = SlowWatch::new(3 * SECOND);
+        let watch = SlowWatch::new(SECOND, 3 * SECOND);
+        assert!(!watch.was_quick(), "there was no request");
         watch.over(waiting(sleep(2 * SECOND))).await;
+        assert!(watch.was_quick() && timeout(SECOND, watch.first()).await.is_ok());
         waiting(sleep(60 * SECOND)).await;
         assert!(timeout(SECOND, watch.slow()).await.is_err());
     }

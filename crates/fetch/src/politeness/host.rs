@@ -79,6 +79,8 @@ pub(super) struct Host {
     pub(super) asked: bool,
     /// Its answers so far.
     pub(super) answers: Answers,
+    /// Number of its answers so far.
+    pub(super) answered: u32,
     /// True if a caller that was refused waits for a free slot.
     pub(super) watched: bool,
     /// Pause in place of that of the settings.
@@ -111,6 +113,7 @@ impl Host {
             in_flight: 0,
             asked: false,
             answers: Answers::None,
+            answered: 0,
             watched: false,
             delay: None,
             crawl_delay: Duration::ZERO,

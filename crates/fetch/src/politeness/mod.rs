@@ -318,6 +318,12 @@ impl Gate {
         state.hosts.get(key).map_or((Answers::None, 0), |host| (host.answers, host.in_flight))
     }
 
+    /// Number of a host's answers so far. [`Gate::evict_idle`] forgets it.
+    #[must_use]
+    pub fn answered(&self, key: &HostKey) -> u32 {
+        self.0.lock().hosts.get(key).map_or(0, |host| host.answered)
+    }
+
     /// Deadline of a host's `Retry-After`, if it exceeds `max_retry_after` and blocks the host for this run.
     #[must_use]
     pub fn blocked_until(&self, key: &HostKey) -> Option<Instant> {
@@ -392,7 +398,9 @@ impl Shared {
             let before = host.retry_after.map(|deadline| deadline.until);
             host.last_used = now;
             host.asked = true;
-            host.answers = host.answers.max(Answers::of(outcome));
+            let answers = Answers::of(outcome);
+            host.answers = host.answers.max(answers);
+            host.answered = host.answered.saturating_add(u32::from(answers != Answers::None));
             record_outcome(host, outcome, started, &self.settings, now);
             if self.settings.host_concurrency <= 1 || outcome.is_throttled() {
                 host.begin_pause(&self.settings, 0);

@@ -61,6 +61,7 @@ async fn gate_knows_the_answers_of_a_host() {
         gate.acquire(&key("a")).await.finish(outcome);
         assert_eq!(answers(), (expected, 0));
     }
+    assert_eq!((gate.answered(&key("a")), gate.answered(&key("b"))), (3, 0));
 }
 
 #[tokio::test(start_paused = true)]

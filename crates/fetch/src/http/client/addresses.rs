@@ -132,7 +132,8 @@ mod tests {
     async fn slow_resolution_of_a_name_counts_as_slow() {
         let client =
             HttpClient::over(Arc::new(SilentResolver), HttpSettings::default(), ByteBudget::new(1)).unwrap();
-        let (url, watch) = (Url::parse("http://a.test/").unwrap(), SlowWatch::new(3 * CONNECT / 10));
+        let (url, watch) =
+            (Url::parse("http://a.test/").unwrap(), SlowWatch::new(CONNECT / 10, 3 * CONNECT / 10));
         let began = Instant::now();
         let signalled = async {
             watch.slow().await;
