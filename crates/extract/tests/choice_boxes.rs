@@ -134,3 +134,20 @@ fn second_copy_of_an_article_is_removed() {
     assert_eq!(count(&text(&["Saturdays", "Fridays", "Mondays"])), [2, 1, 2, 2]);
     assert_eq!(count(&text(&["Mondays", "Sundays", "Tuesdays"])), [2, 2, 1, 1]);
 }
+
+#[test]
+fn sections_named_promo_stay_if_they_are_much_of_the_page() {
+    let offer = |n: u32| {
+        format!(
+            "<div class=promo-container><h3>Quay {n}</h3><p>Plan a berth at quay {n}.</p><a href='/quay/{n}'>Find out \
+            more</a></div>"
+        )
+    };
+    let page = |offers: u32| {
+        let offers = (1..=offers).map(offer).collect::<String>();
+        format!("<body><h1>Our services</h1><div>{}</div><div>{offers}</div>", PROSE.repeat(3))
+    };
+    let (many, few) = (extract(&page(30)).content, extract(&page(3)).content);
+    assert!(many.contains("berth at quay 1.") && many.contains("berth at quay 30."), "{many}");
+    assert!(few.contains("bicycles") && !few.contains("berth"), "{few}");
+}

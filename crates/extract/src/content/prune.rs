@@ -42,7 +42,8 @@ const MAX_META: u32 = 200;
 /// Boilerplate subtrees by node: by tag, role or names.
 ///
 /// A name that would remove much of the page's prose does not count on this page, since page builders call
-/// every paragraph a widget.
+/// every paragraph a widget. Neither does a name of advertising that would remove more than a part of the words that
+/// stay, since designers call sections of a page "promo" or "banner". With few words left the second try decides.
 pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: PruneSettings) -> Vec<bool> {
     let mut unwanted = if how.article { BOILERPLATE_ROLES.and(Roles::CALL) } else { BOILERPLATE_ROLES };
     if how.declared && !how.product {
@@ -52,8 +53,16 @@ pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: PruneSettings
         let (mut mask, taken) = mask(page, options, unwanted, how);
         let whole = page.amount(page.body).prose as f32;
         let limit = (whole * page.rules.extraction.prune.prose_share).max(WRAPPER_PROSE);
-        let believed = taken.iter().filter(|(_, prose)| *prose as f32 <= limit);
-        let next = believed.fold(Roles::NONE, |all, (role, _)| all.and(*role));
+        let left = kept(page, page.body, &mask).words;
+        let most = if left < page.rules.extraction.words.thin {
+            f32::INFINITY
+        } else {
+            left as f32 * page.rules.extraction.prune.advertisement_ratio
+        };
+        let is_believed = |taken: &&Taken| {
+            taken.prose as f32 <= limit && !(taken.role == Roles::ADVERTISEMENT && taken.words as f32 > most)
+        };
+        let next = taken.iter().filter(is_believed).fold(Roles::NONE, |all, taken| all.and(taken.role));
         if next == unwanted {
             if how.article && !options.images && options.favor != Favor::Recall {
                 captions::mask(page, &mut mask);
@@ -64,16 +73,18 @@ pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: PruneSettings
     }
 }
 
-/// Mask by tags and these names, and the prose that each name removes.
-fn mask(
-    page: &Page<'_>,
-    options: &Options,
-    unwanted: Roles,
-    how: PruneSettings,
-) -> (Vec<bool>, Vec<(Roles, u32)>) {
+/// Text that the names of one role remove.
+struct Taken {
+    role: Roles,
+    prose: u32,
+    words: u32,
+}
+
+/// Mask by tags and these names, and the text that each name removes.
+fn mask(page: &Page<'_>, options: &Options, unwanted: Roles, how: PruneSettings) -> (Vec<bool>, Vec<Taken>) {
     let dom = &page.dom;
     let mut mask = vec![false; dom.len() as usize];
-    let mut taken: Vec<(Roles, u32)> = unwanted.each().map(|role| (role, 0)).collect();
+    let mut taken: Vec<Taken> = unwanted.each().map(|role| Taken { role, prose: 0, words: 0 }).collect();
     let whole = page.amount(page.body);
     let mut id = page.body + 1;
     while id < dom.end(page.body) && !page.budget.is_over() {
@@ -92,9 +103,11 @@ fn mask(
             continue;
         }
         if !matches!(tag, Tag::Nav | Tag::Footer | Tag::Aside) && !is_behind_text(page, id, how) {
-            let prose = page.amount(id).prose;
-            let named = taken.iter_mut().filter(|(role, _)| page.roles[id as usize].has(*role));
-            named.for_each(|(_, sum)| *sum += prose);
+            let amount = page.amount(id);
+            for named in taken.iter_mut().filter(|taken| page.roles[id as usize].has(taken.role)) {
+                named.prose += amount.prose;
+                named.words += amount.words;
+            }
         }
         mask[id as usize] = true;
         id = dom.end(id);

@@ -146,6 +146,7 @@ pub(crate) struct Choice {
 pub(crate) struct Prune {
     pub(crate) wrapper_share: f32,
     pub(crate) prose_share: f32,
+    pub(crate) advertisement_ratio: f32,
     pub(crate) link_density: f32,
     pub(crate) list_share: f32,
     pub(crate) article_list_share: f32,
