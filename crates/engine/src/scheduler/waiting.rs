@@ -7,7 +7,7 @@ use crawl_model::{HostKey, ReadyHost};
 use rustc_hash::FxHashMap;
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, VecDeque, btree_map::OccupiedEntry},
     net::IpAddr,
     time::Duration,
 };
@@ -137,7 +137,7 @@ impl WaitingHosts {
             let queues = self.unproven.iter_mut().zip(unproven).filter(|(_, free)| taken < *free);
             let firsts = queues.filter_map(|(queue, _)| queue.first_entry());
             let Some((place, host)) =
-                firsts.min_by_key(|first| *first.key()).map(|first| first.remove_entry())
+                firsts.min_by_key(|first| *first.key()).map(OccupiedEntry::remove_entry)
             else {
                 break;
             };
