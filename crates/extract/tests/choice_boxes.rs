@@ -115,6 +115,32 @@ fn named_reviews_are_removed_from_a_product() {
 }
 
 #[test]
+fn sections_with_other_products_are_removed_from_a_product() {
+    // Below a title that is no heading, any heading ends the section.
+    let cards = |title: &str| {
+        let name = if title.starts_with("<h") { "h4" } else { "b" };
+        let card = |n| format!("<li><{name}>Whistle {n}</{name}><div>{n} pounds and 20 pence</div></li>");
+        (0..6).map(card).collect::<String>()
+    };
+    let page = |data: &str, title: &str, text: &str| {
+        format!("<body>{data}<main><h1>Tea urn</h1>{title}<ul>{}</ul>{text}</main>", cards(title))
+    };
+    let data = r#"<script type="application/ld+json">{"@type":"Product","name":"Tea urn"}</script>"#;
+    let text = format!("<h2>Description</h2>{PROSE}");
+    for title in ["<h2>Similar items</h2>", "<h3>Guests also viewed</h3>", "<p>Recently viewed items:</p>"] {
+        let content = extract(&page(data, title, &text)).content;
+        assert!(!content.contains("Whistle") && content.contains("bicycles"), "{title}: {content}");
+        // A paragraph of text ends the section, too.
+        let content = extract(&page(data, title, PROSE)).content;
+        assert!(content.contains("bicycles"), "{title}: {content}");
+        // A page without a product, and one with nothing else, lists products.
+        assert!(extract(&page("", title, &text)).content.contains("Whistle 5"), "{title}");
+        assert!(extract(&page(data, title, "")).content.contains("Whistle 5"), "{title}");
+    }
+    assert!(extract(&page(data, "<h2>In the box</h2>", &text)).content.contains("Whistle 5"));
+}
+
+#[test]
 fn second_copy_of_an_article_is_removed() {
     let head = "<meta property='og:type' content='article'><body><article><h1>The ferry</h1>";
     let long = PROSE.replace(

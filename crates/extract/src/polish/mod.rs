@@ -2,6 +2,7 @@
 
 mod copies;
 mod edges;
+mod offers;
 mod sections;
 
 use crate::{
@@ -113,6 +114,9 @@ fn drop_asides_and_sections(all: &mut Pieces<'_>, page: &Page<'_>, pass: Pass) {
             drop_short_edge_lines(all);
         }
         edges::drop_opening(all, rules);
+    }
+    if pass.is_product {
+        offers::cut(all, page);
     }
     sections::cut(all, page);
     let max_share = if article { MAX_LINK_LINES_ARTICLE } else { MAX_LINK_LINES };

@@ -336,6 +336,8 @@ pub(crate) struct Boilerplate {
     pub(crate) lines: HashSet<String>,
     pub(crate) end_headings: Vec<String>,
     #[serde(default)]
+    pub(crate) offer_titles: HashSet<String>,
+    #[serde(default)]
     pub(crate) aside_titles: HashSet<String>,
     #[serde(default)]
     pub(crate) comment_titles: HashSet<String>,
