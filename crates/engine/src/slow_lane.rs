@@ -6,8 +6,8 @@
 //! their kind. Hosts without any answer are one kind, hosts that have only answered for robots.txt the other.
 //!
 //! While other hosts wait for a permit, slow hosts that are unproven take a quarter of the lane at most. If there are
-//! many of them, an unproven host's first request that takes [`FIRST_TRIAL`] is ended and made again later, so that
-//! each host gets its first request soon.
+//! many of them, the first request to an unproven host ends after [`FIRST_TRIAL`] and is made again later. So each
+//! host gets its first request soon.
 
 use crawl_fetch::{AddressBook, Answers};
 use crawl_model::HostKey;

@@ -122,9 +122,9 @@ impl WaitingHosts {
         }
     }
 
-    /// Removes the first hosts of each queue for which there are permits: `slow` are those of slow hosts with answers for
-    /// pages and of other slow hosts, `unproven` those of unproven hosts with and without answers. Unproven hosts take
-    /// the same permits.
+    /// Removes and returns the first hosts of each queue for which permits are free. `slow` counts the permits of slow
+    /// hosts with answers for pages, and of other slow hosts. `unproven` counts those of unproven hosts with and without
+    /// answers, which take the same permits.
     pub fn take_for_permits(&mut self, slow: [usize; 2], unproven: [usize; 2]) -> Vec<HostKey> {
         let mut hosts = Vec::new();
         for (queue, free) in self.slow.iter_mut().zip(slow) {
