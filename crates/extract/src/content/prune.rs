@@ -42,8 +42,8 @@ const MAX_META: u32 = 200;
 /// Boilerplate subtrees by node: by tag, role or names.
 ///
 /// A name that would remove much of the page's prose does not count on this page, since page builders call
-/// every paragraph a widget. Neither does a name of advertising that would remove more than a part of the words that
-/// stay, since designers call sections of a page "promo" or "banner". With few words left the second try decides.
+/// every paragraph a widget. A name of advertising that would remove many words does not count either, since designers
+/// call sections "promo" or "banner". With few words left the second try decides.
 pub(super) fn boilerplate(page: &Page<'_>, options: &Options, how: PruneSettings) -> Vec<bool> {
     let mut unwanted = if how.article { BOILERPLATE_ROLES.and(Roles::CALL) } else { BOILERPLATE_ROLES };
     if how.declared && !how.product {
