@@ -170,7 +170,8 @@ async fn until_displaced(
     let Some(host) = host else { return pending().await };
     watch.first().await;
     let is_unproven = slow.as_ref().is_some_and(|slow| !slow.is_of_lane());
-    if is_unproven && context.network.slow.end_trial(host, context.network.gate.answers(host).0) {
+    let gate = &context.network.gate;
+    if is_unproven && context.network.slow.end_trial(host, (gate.answers(host).0, gate.answered(host))) {
         tracing::debug!(%host, "the host has not answered yet, and others wait; its URL is fetched later");
         return;
     }

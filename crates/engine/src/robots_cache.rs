@@ -169,8 +169,10 @@ impl RobotsCache {
         now_ms: i64,
     ) -> Result<RobotsLookup, StoreError> {
         let cell = self.cell(origin, now_ms);
-        if cell.robots.get().is_none()
-            && cell.is_requested.swap(true, AcqRel)
+        let is_filled = cell.robots.get().is_some();
+        let request = (!is_filled && !cell.is_requested.swap(true, AcqRel)).then(|| Requested(&cell));
+        if !is_filled
+            && request.is_none()
             && let Some(slot) = slot.take()
         {
             slot.give_back();
@@ -213,6 +215,15 @@ impl RobotsCache {
             cell.is_used.store(true, Release);
         }
         Ok(RobotsLookup { robots: Arc::clone(robots), entry: Arc::clone(&cell) })
+    }
+}
+
+/// The request of a lookup. A cancelled lookup leaves the request to the next one, which keeps its slot.
+struct Requested<'a>(&'a Entry);
+
+impl Drop for Requested<'_> {
+    fn drop(&mut self) {
+        self.0.is_requested.store(false, Release);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     messages::{Job, ShardMessage, shard_of},
     network::Network,
     quota::Limits,
-    slow_lane::{Full, SLOW_PAUSE, SlowPermit},
+    slow_lane::{Demand, Full, SLOW_PAUSE, SlowPermit},
     soft404,
     stage_error::StageError,
 };
@@ -142,6 +142,8 @@ impl Scheduler {
             let bound = || Bound::reached(limits, stats);
             if bound().is_some() {
                 drop(permits);
+                // no host gets another turn
+                context.network.slow.set_demand(Demand::default());
                 if stats.in_flight() == 0 {
                     // a fetch that was in flight at the first check may have requeued its URL
                     let Some(bound) = bound() else { continue };
@@ -294,7 +296,9 @@ impl Scheduler {
         while turns.len() < host.pending.min(most) {
             let refused = match self.turn(&host.host, lane) {
                 Ok(turn) => {
-                    self.waiting.admitted(&host.host);
+                    if lane == Lane::Plain {
+                        self.waiting.admitted(&host.host);
+                    }
                     turns.push(turn);
                     continue;
                 }
@@ -306,7 +310,7 @@ impl Scheduler {
                 Refusal::SlowLane(answers) => self.waiting.defer_slow(&host.host, answers),
                 Refusal::Unproven(answers) => {
                     let Network { gate, slow, .. } = &self.context.network;
-                    let rank = if slow.has_trial_ended(&host.host) { 0 } else { gate.answered(&host.host) };
+                    let rank = slow.rank(&host.host, gate.answered(&host.host));
                     self.waiting.defer_unproven(&host.host, answers, rank);
                 }
             }
@@ -398,8 +402,9 @@ impl Scheduler {
     }
 
     /// Drops the state of hosts that another process has taken over. Their held pages are pending there.
-    async fn forget_handed_over(&self) -> Result<(), StageError> {
+    async fn forget_handed_over(&mut self) -> Result<(), StageError> {
         for load in self.context.store.handed_over()? {
+            self.waiting.admitted(&load.host);
             let (stats, pages) = (&self.context.stats, load.pending as u64);
             stats.released.add(pages);
             stats.requeued.add(pages);

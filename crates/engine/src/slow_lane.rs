@@ -66,8 +66,8 @@ struct State {
     /// Requests to unproven hosts that are not slow yet.
     unproven: usize,
     hosts: FxHashMap<HostKey, SlowHost>,
-    /// Hosts whose first trial has ended, until they are slow.
-    tried: FxHashSet<HostKey>,
+    /// Hosts whose first trial has ended, with the number of their answers then, until they are slow or proven.
+    tried: FxHashMap<HostKey, u32>,
     /// Those of them that have not waited for their second trial.
     ended: FxHashSet<HostKey>,
     /// Permits taken by hosts at an address.
@@ -136,6 +136,7 @@ impl SlowLane {
             return self.take(&mut state, (host, answers), address).map(Some);
         }
         if answers == Answers::Pages {
+            state.forget_trial(host);
             return Ok(None);
         }
         // the second trial comes after the first trials of the hosts that wait
@@ -151,27 +152,28 @@ impl SlowLane {
 
     /// Ends the first trial of an unproven host if other hosts wait, and if there are many slow hosts of its kind.
     /// Returns true if it has ended.
-    pub fn end_trial(&self, host: &HostKey, answers: Answers) -> bool {
+    pub fn end_trial(&self, host: &HostKey, (answers, answered): (Answers, u32)) -> bool {
         let mut state = self.shared.lock();
         let ends = state.demand.preferred
             && self.shared.has_many_slow(answers, &state)
             && !state.hosts.contains_key(host)
-            && !state.tried.contains(host);
+            && !state.tried.contains_key(host);
         if ends {
             if state.tried.len() >= MAX_HOSTS {
                 state.tried.clear();
                 state.ended.clear();
             }
-            state.tried.insert(host.clone());
+            state.tried.insert(host.clone(), answered);
             state.ended.insert(host.clone());
         }
         ends
     }
 
-    /// Returns true if a first trial of an unproven host has ended.
+    /// Rank of an unproven host among those that wait: the number of its answers, or of those since its first trial has
+    /// ended.
     #[must_use]
-    pub fn has_trial_ended(&self, host: &HostKey) -> bool {
-        self.shared.lock().tried.contains(host)
+    pub fn rank(&self, host: &HostKey, answered: u32) -> u32 {
+        answered.saturating_sub(self.shared.lock().tried.get(host).copied().unwrap_or(0))
     }
 
     /// Sets the hosts that wait for a permit.
@@ -295,9 +297,13 @@ impl State {
         self.taken.iter().sum()
     }
 
-    fn count_slow_answer(&mut self, host: &HostKey) {
+    fn forget_trial(&mut self, host: &HostKey) {
         self.tried.remove(host);
         self.ended.remove(host);
+    }
+
+    fn count_slow_answer(&mut self, host: &HostKey) {
+        self.forget_trial(host);
         if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(host) {
             self.hosts.retain(|_, slow| slow.permits > 0);
         }
@@ -402,23 +408,25 @@ mod tests {
     #[test]
     fn first_trial_ends_once_and_the_second_waits_for_the_others() {
         let lane = SlowLane::new(16, None);
-        assert!(!lane.end_trial(&host(0), Answers::None), "no host waits");
+        assert!(!lane.end_trial(&host(0), (Answers::None, 1)), "no host waits");
         let demand = Demand { preferred: true, unproven: 6, with_files: 2 };
         lane.set_demand(demand);
-        assert!(!lane.end_trial(&host(0), Answers::Files), "two slow hosts of this kind are not many");
-        assert!(!lane.end_trial(&host(0), Answers::Pages));
-        assert!(!lane.has_trial_ended(&host(0)));
-        assert!(lane.end_trial(&host(0), Answers::None) && lane.has_trial_ended(&host(0)));
+        assert!(!lane.end_trial(&host(0), (Answers::Files, 1)), "two slow hosts of this kind are not many");
+        assert!(!lane.end_trial(&host(0), (Answers::Pages, 1)));
+        assert_eq!(lane.rank(&host(0), 1), 1);
+        assert!(lane.end_trial(&host(0), (Answers::None, 1)));
+        assert_eq!((lane.rank(&host(0), 1), lane.rank(&host(0), 2)), (0, 1), "answers since then count");
         assert_eq!(lane.admit(&host(0), Answers::None).err(), Some(Full::Unproven), "others go first");
         assert!(lane.admit(&host(0), Answers::None).unwrap().is_some());
-        assert!(!lane.end_trial(&host(0), Answers::None), "the second trial is longer");
+        assert!(!lane.end_trial(&host(0), (Answers::None, 1)), "the second trial is longer");
         lane.set_demand(Demand { with_files: 3, ..demand });
-        assert!(lane.end_trial(&host(1), Answers::Files));
+        assert!(lane.end_trial(&host(1), (Answers::Files, 1)));
         lane.set_demand(Demand::default());
         assert!(lane.admit(&host(1), Answers::Files).unwrap().is_some(), "no other host waits");
         lane.was_slow(&host(1));
+        assert!(lane.admit(&host(0), Answers::Pages).unwrap().is_none());
         let state = lane.shared.lock();
-        assert!(!state.tried.contains(&host(1)) && state.ended.is_empty());
+        assert!(state.tried.is_empty() && state.ended.is_empty(), "slow and proven hosts are forgotten");
     }
 
     #[test]

@@ -132,12 +132,46 @@ fn sections_with_other_products_are_removed_from_a_product() {
         assert!(!content.contains("Whistle") && content.contains("bicycles"), "{title}: {content}");
         // A paragraph of text ends the section, too.
         let content = extract(&page(data, title, PROSE)).content;
-        assert!(content.contains("bicycles"), "{title}: {content}");
+        assert!(!content.contains("Whistle") && content.contains("bicycles"), "{title}: {content}");
         // A page without a product, and one with nothing else, lists products.
         assert!(extract(&page("", title, &text)).content.contains("Whistle 5"), "{title}");
         assert!(extract(&page(data, title, "")).content.contains("Whistle 5"), "{title}");
     }
     assert!(extract(&page(data, "<h2>In the box</h2>", &text)).content.contains("Whistle 5"));
+}
+
+#[test]
+fn parts_of_the_product_behind_other_products_stay() {
+    let data = r#"<script type="application/ld+json">{"@type":"Product","name":"Tea urn"}</script>"#;
+    let long = "Tea urn of brushed steel for forty cups, with a tap that does not drip, and a lid of glass on a steel ring";
+    let features = "<ul><li>Holds forty cups</li><li>Keeps tea hot for two hours</li></ul>";
+    let specs = "<table><tr><th>Weight<td>3 kg<tr><th>Height<td>40 cm</table>";
+    let card = |name: &str, n: u32| format!("<li><{name}>Whistle {n}</{name}><div>{n} pounds</div></li>");
+    let cards = |name: &str| format!("<ul>{}</ul>", (0..6).map(|n| card(name, n)).collect::<String>());
+    let says = |body: &str| extract(&format!("<body>{data}<main><h1>{long}</h1>{body}</main>")).content;
+    // A heading above the names of the products is that of another section.
+    let about = format!("<h3>About this item</h3>{features}<h3>Specifications</h3>{specs}");
+    let content = says(&format!("{PROSE}<h2>Frequently bought together</h2>{}{about}", cards("h4")));
+    assert!(
+        !content.contains("Whistle") && content.contains("forty cups") && content.contains("3 kg"),
+        "{content}"
+    );
+    let content = says(&format!("<h2>Frequently bought together</h2>{}{about}", cards("h4")));
+    assert!(content.contains("forty cups") && content.contains("3 kg"), "a long name is no text: {content}");
+    // A section ends with its box, and at a table.
+    let boxed = format!("{PROSE}<section><h2>Similar items</h2>{}</section>{features}", cards("b"));
+    let content = says(&boxed);
+    assert!(!content.contains("Whistle") && content.contains("forty cups"), "{content}");
+    let content = says(&format!("{PROSE}<h2>Similar items</h2>{}{specs}{features}", cards("b")));
+    assert!(
+        !content.contains("Whistle") && content.contains("3 kg") && content.contains("two hours"),
+        "{content}"
+    );
+    // A link to the section, and a badge, are no titles.
+    for label in ["<p><a href='#similar'>Similar items</a></p>", "<p>Best sellers</p>"] {
+        let content = says(&format!("{label}<p>For forty guests.</p>{features}<h2>Warranty</h2>{PROSE}"));
+        assert!(content.contains("forty guests") && content.contains("two hours"), "{label}: {content}");
+    }
 }
 
 #[test]

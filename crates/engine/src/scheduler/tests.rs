@@ -72,10 +72,11 @@ async fn answer_robots(context: Arc<Context>, job: Job) {
 /// Does not answer, as the fetch stage treats it.
 async fn stay_silent(context: Arc<Context>, mut job: Job) {
     let host = HostKey::of(&job.request.url).unwrap();
-    let answers = context.network.gate.answers(&host).0;
     sleep(FIRST_TRIAL).await;
+    let gate = &context.network.gate;
+    let (answers, answered) = (gate.answers(&host).0, gate.answered(&host));
     if job.slow.as_ref().is_some_and(|slow| !slow.is_of_lane())
-        && context.network.slow.end_trial(&host, answers)
+        && context.network.slow.end_trial(&host, (answers, answered))
     {
         drop(job.slot);
         return requeue(&context, &job.request);
@@ -330,7 +331,7 @@ async fn leases_beside(kind: &str, is_first: bool, seconds: u64) -> Vec<f64> {
     times
 }
 
-/// The third request of a healthy site is its first one for a page.
+/// The fourth request of a healthy site is its first one for a page.
 #[tokio::test(start_paused = true)]
 async fn healthy_site_starts_soon_beside_hosts_that_hang() {
     for (kind, is_first, most) in

@@ -127,6 +127,9 @@ impl WaitingHosts {
     /// answers, which take the same permits.
     pub fn take_for_permits(&mut self, slow: [usize; 2], unproven: [usize; 2]) -> Vec<HostKey> {
         let mut hosts = Vec::new();
+        // Both kinds take the same permits. The others have their share first, else proven slow hosts starve them.
+        let others = slow[1].min(self.slow[1].len());
+        let slow = [slow[0].saturating_sub(others), others];
         for (queue, free) in self.slow.iter_mut().zip(slow) {
             for (host, answers) in queue.drain(..free.min(queue.len())) {
                 self.slow_with_files -= usize::from(answers == Answers::Files);
@@ -288,9 +291,8 @@ mod tests {
         waiting.defer_unproven(&key("e"), Answers::None, 0);
         assert!(waiting.take_for_permits([0; 2], [0; 2]).is_empty());
         assert!(waiting.released(vec![key("a"), key("e")]).is_empty());
-        assert_eq!(waiting.take_for_permits([1, 1], [1, 0]), [key("a"), key("b")]);
-        waiting.defer_slow(&key("a"), Answers::Pages);
-        assert_eq!(waiting.take_for_permits([9, 0], [0; 2]), [key("c"), key("a")]);
+        assert_eq!(waiting.take_for_permits([1, 1], [1, 0]), [key("b")], "they share one permit");
+        assert_eq!(waiting.take_for_permits([9, 0], [0; 2]), [key("a"), key("c")]);
         assert_eq!(waiting.take_for_permits([0; 2], [1, 1]), [key("e")]);
         assert!(waiting.has_permit_waiters());
         assert_eq!(waiting.demand(false), Demand { preferred: false, unproven: 1, with_files: 0 });

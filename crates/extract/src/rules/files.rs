@@ -338,6 +338,8 @@ pub(crate) struct Boilerplate {
     #[serde(default)]
     pub(crate) offer_titles: HashSet<String>,
     #[serde(default)]
+    pub(crate) offer_headings: HashSet<String>,
+    #[serde(default)]
     pub(crate) aside_titles: HashSet<String>,
     #[serde(default)]
     pub(crate) comment_titles: HashSet<String>,
