@@ -43,8 +43,8 @@ impl Section {
 
 /// Drops sections of other products, unless hardly any text stands outside of them.
 ///
-/// A section ends with its box, at a heading of its level or above the products' names, at a table, or at a paragraph of
-/// running text. Other products have names and prices.
+/// A section ends with its box, at a table, or at a paragraph of running text: other products have names and prices. A
+/// heading of its level, or above the names of the products, ends it as well.
 pub(super) fn cut(pieces: &mut Pieces<'_>, page: &Page<'_>) {
     let mut open = None::<Section>;
     let (mut left, mut before) = (0, 0);
