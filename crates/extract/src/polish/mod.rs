@@ -275,6 +275,8 @@ const MIN_WORDS: u32 = 3;
 
 /// Minimum characters of running text.
 const RUNNING_TEXT: u32 = 100;
+/// Minimum share of links in a paragraph that is no running text.
+const LINKED: f32 = 0.5;
 
 /// Drops lines of one or two words before an article's first paragraph and after its last one: labels of
 /// buttons, counters and names of sections. Between paragraphs such a line is an unmarked heading, so it

@@ -3,7 +3,7 @@
 //! A shop shows them anywhere: between the name and the description, or behind both. They may be longer than
 //! the text of the product.
 
-use super::{Pieces, RUNNING_TEXT, key};
+use super::{LINKED, Pieces, RUNNING_TEXT, key};
 use crate::{
     page::Page,
     render::{Kind, Piece},
@@ -12,8 +12,6 @@ use crate::{
 
 /// Minimum characters outside of the sections, without headings; a page with less lists products.
 const PRODUCT_TEXT: u32 = 80;
-/// Minimum share of links in a paragraph that is no running text, or a link to a section.
-const LINKED: f32 = 0.5;
 /// Level of a title that is no heading.
 const NO_HEADING: u8 = u8::MAX;
 

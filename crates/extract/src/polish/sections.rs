@@ -1,6 +1,6 @@
 //! Sections after the content, recognised by their headings ("Related articles").
 
-use super::{Pieces, RUNNING_TEXT, key};
+use super::{LINKED, Pieces, RUNNING_TEXT, key};
 use crate::{
     dom::Tag,
     page::Page,
@@ -14,8 +14,6 @@ use xxhash_rust::xxh3::Xxh3;
 const MAX_BEHIND: usize = 64;
 /// Ancestors of a paragraph that are compared.
 const MAX_AROUND: usize = 12;
-/// Minimum share of links in a paragraph that is no text of the article.
-const LINKED: f32 = 0.5;
 
 /// A section that is being dropped.
 #[derive(Clone, Copy)]

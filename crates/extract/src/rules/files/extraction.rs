@@ -140,12 +140,18 @@ pub(crate) struct Choice {
     pub(crate) relaxed_prose: f32,
 }
 
+const fn default_advertisement_ratio() -> f32 {
+    0.5
+}
+
 /// Parts that are removed from the content.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Prune {
     pub(crate) wrapper_share: f32,
     pub(crate) prose_share: f32,
+    /// Absent from rules directories of earlier versions.
+    #[serde(default = "default_advertisement_ratio")]
     pub(crate) advertisement_ratio: f32,
     pub(crate) link_density: f32,
     pub(crate) list_share: f32,
