@@ -70,7 +70,9 @@ pub(crate) struct PageState {
     decoded: u64,
     /// Pending document request of the page's frame.
     loading: Option<String>,
-    /// Loading scripts that scripts have requested.
+    /// Documents that have arrived.
+    documents: u32,
+    /// Loading scripts. Dynamic imports and preloaded modules do not delay the document's load event.
     scripts: HashSet<String>,
     /// Time at which one of the scripts last loaded or failed.
     last_loaded: Option<Instant>,
@@ -179,7 +181,7 @@ impl PageState {
         false
     }
 
-    /// Returns true if the page loads another document, or scripts of scripts, which our script cannot see.
+    /// Returns true if the page loads another document, or scripts, which our script cannot see.
     pub(crate) fn is_loading(&self) -> bool {
         !self.crashed && (self.loading.is_some() || !self.scripts.is_empty())
     }
@@ -187,6 +189,11 @@ impl PageState {
     /// Returns true if the page was loading when its answer was read, at `at`.
     pub(crate) fn was_loading(&self, at: Instant) -> bool {
         self.is_loading() || self.last_loaded.is_some_and(|loaded| loaded > at)
+    }
+
+    /// Number of times that the page has replaced its document.
+    pub(crate) const fn hops(&self) -> u32 {
+        self.documents.saturating_sub(1)
     }
 
     /// Returns true if the document's response makes the browser load another one.
@@ -224,10 +231,14 @@ impl PageState {
         match event {
             Event::NetworkRequestWillBeSent(event) if event.params.frame_id.as_deref() == Some(frame) => {
                 let params = event.params;
-                let of_script = params.initiator.Type == Network::InitiatorType::Script;
+                // the script of a worker has another initiator, and no event reports that it has loaded
+                let of_page = matches!(
+                    params.initiator.Type,
+                    Network::InitiatorType::Parser | Network::InitiatorType::Script
+                );
                 match params.Type {
                     Some(Network::ResourceType::Document) => self.loading = Some(params.request_id),
-                    Some(Network::ResourceType::Script) if of_script && self.scripts.len() < MAX_SCRIPTS => {
+                    Some(Network::ResourceType::Script) if of_page && self.scripts.len() < MAX_SCRIPTS => {
                         self.scripts.insert(params.request_id);
                     }
                     _ => {}
@@ -238,6 +249,7 @@ impl PageState {
                 if params.Type == Network::ResourceType::Document && params.frame_id.as_deref() == Some(frame)
                 {
                     self.document = Some(params.response);
+                    self.documents += 1;
                     // the state of the previous document ends with it
                     self.scripts.clear();
                     self.sent = None;

@@ -247,7 +247,10 @@ impl PageTab {
                     scrolls += taken.scrolls;
                     taken.scrolls = scrolls;
                     if taken.settled && !left.is_zero() && self.was_loading(at, until) {
-                        continue;
+                        match self.keeps_navigating(hops) {
+                            Some(error) => return Err(error),
+                            None => continue,
+                        }
                     }
                     if traits.inert && !taken.settled && !left.is_zero() {
                         let _ = self.event_signal.recv_timeout(LOAD_PAUSE);
@@ -259,9 +262,11 @@ impl PageTab {
             };
             hops += 1;
             let ended = guard.taken() > Step::Terminate || lock(&self.seen).crashed;
-            if !ended && hops > MAX_HOPS && leads_elsewhere(&error) {
-                lock(&self.seen).still_running = true;
-                return Err(RenderError::Navigation("its script keeps navigating".into()));
+            if !ended
+                && leads_elsewhere(&error)
+                && let Some(error) = self.keeps_navigating(hops)
+            {
+                return Err(error);
             }
             if ended || !(leads_elsewhere(&error) || was_terminated(&error, guard.taken())) {
                 return Err(self.error_of(&error, guard.taken(), tools.chrome));
@@ -275,7 +280,7 @@ impl PageTab {
         if !lock(&self.seen).was_loading(at) {
             return false;
         }
-        while lock(&self.seen).is_loading() {
+        while lock(&self.seen).is_loading() && lock(&self.seen).hops() <= MAX_HOPS {
             let left = until.saturating_duration_since(Instant::now());
             // late, or the tab has closed: either way the next call reports it
             if self.event_signal.recv_timeout(left).is_err() {
@@ -283,6 +288,17 @@ impl PageTab {
             }
         }
         true
+    }
+
+    /// Error of a page that has replaced its document too often. `failed` is the number of calls that a new
+    /// document has ended; a document without a response is in no other count.
+    fn keeps_navigating(&self, failed: u32) -> Option<RenderError> {
+        let mut seen = lock(&self.seen);
+        if failed.max(seen.hops()) <= MAX_HOPS {
+            return None;
+        }
+        seen.still_running = true;
+        Some(RenderError::Navigation("its script keeps navigating".into()))
     }
 
     /// Error of a failed call, given the steps taken to end it.

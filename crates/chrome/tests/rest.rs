@@ -39,6 +39,10 @@ fn loading() -> Vec<(&'static str, String)> {
     vec![
         ("/import", with_text("import('/slow-shows.js')")),
         ("/imports", with_text("import('/slow-first.js')")),
+        (
+            "/preloaded",
+            format!("<link rel=modulepreload href=/slow-shows.js>{}", with_text("import('/slow-shows.js')")),
+        ),
         ("/large", with_text("import('/large.js')")),
         (
             "/seen",
