@@ -6,7 +6,7 @@
 mod support;
 
 use std::time::Duration;
-use support::{Server, TEXT, block_on, pages, render, renderer, script};
+use support::{Server, TEXT, block_on, pages, patient, render, renderer, script};
 
 const JS: &str = "Content-Type: text/javascript\r\n";
 
@@ -117,7 +117,7 @@ fn working() -> Vec<(&'static str, String)> {
 #[test]
 #[ignore = "needs Chromium"]
 fn page_waits_for_pending_requests_even_with_text() {
-    let (renderer, _profiles) = renderer(|_| {});
+    let (renderer, _profiles) = renderer(patient);
     let late = [loading(), working()].concat();
     let server = Server::start("127.0.0.1", modules(pages(&late)));
     for (path, _) in late {
@@ -130,7 +130,7 @@ fn page_waits_for_pending_requests_even_with_text() {
 #[test]
 #[ignore = "needs Chromium"]
 fn page_that_redirects_by_script_gives_its_target() {
-    let (renderer, _profiles) = renderer(|_| {});
+    let (renderer, _profiles) = renderer(patient);
     let mut served = pages(&[
         ("/header", with_text("")),
         ("/script", with_text("onload = () => { location = '/slow-there' }")),

@@ -9,13 +9,14 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use crawl_chrome::{Blocked, RenderError};
 use sha2::{Digest, Sha256};
 use std::{collections::HashMap, net::UdpSocket, time::Duration};
-use support::{Server, TEXT, block_on, pages, processes_of, render, renderer, script};
+use support::{Server, TEXT, block_on, pages, patient, processes_of, render, renderer, script};
 
 #[test]
 #[ignore = "needs Chromium"]
 fn browser_cannot_reach_private_addresses() {
     let canary = Server::start("127.66.0.1", pages(&[("/canary", String::new())]));
     let (renderer, _profiles) = renderer(|settings| {
+        patient(settings);
         settings.blocked.images = false;
         settings.resolve = vec![format!("sly.test:{}:127.66.0.1", canary.port).parse().unwrap()];
     });

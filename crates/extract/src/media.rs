@@ -50,7 +50,7 @@ pub(crate) fn collect(page: &Page<'_>, selection: &Selection) -> Vec<Media> {
                 {
                     image(page, id)
                 }
-                Tag::Iframe | Tag::Video | Tag::Audio | Tag::Embed if !dropped => player(page, id),
+                tag if tag.is_player() && !dropped => player(page, id),
                 _ => None,
             };
             if let Some(mut media) = media.filter(|media| media.src.len() <= MAX_ADDRESS)
@@ -61,7 +61,7 @@ pub(crate) fn collect(page: &Page<'_>, selection: &Selection) -> Vec<Media> {
             }
             let hidden =
                 page.gone[id as usize] != HiddenReason::No && tag != Tag::Noscript && !in_noscript(page, id);
-            let skipped = dropped || hidden || matches!(tag, Tag::Video | Tag::Audio | Tag::Iframe);
+            let skipped = dropped || hidden || tag.is_player();
             id = if skipped { dom.end(id) } else { id + 1 };
         }
     }
@@ -150,7 +150,7 @@ fn linked_file(page: &Page<'_>, id: u32) -> Option<String> {
     if is_file { page.resolve(href) } else { None }
 }
 
-/// A video, a sound, or a known player in a frame.
+/// A video, a sound, or a known player in a frame or a custom element.
 pub(crate) fn player(page: &Page<'_>, id: u32) -> Option<Media> {
     let dom = &page.dom;
     let source = |node: u32| ["data-src", "src"].into_iter().find_map(|name| attribute(page, node, name));
@@ -158,14 +158,17 @@ pub(crate) fn player(page: &Page<'_>, id: u32) -> Option<Media> {
         || dom.children(id).filter(|node| dom.tag(*node) == Tag::Source).take(MAX_SOURCES).find_map(source);
     let url = source(id).or_else(inner).and_then(|url| page.resolve(url));
     let (kind, src) = match dom.tag(id) {
-        Tag::Video => (MediaKind::Video, url?),
-        Tag::Audio => (MediaKind::Audio, url?),
+        Tag::Video | Tag::AmpVideo => (MediaKind::Video, url?),
+        Tag::Audio | Tag::AmpAudio => (MediaKind::Audio, url?),
         _ => {
-            (MediaKind::Embed, url.and_then(|url| player_page(page, &url)).or_else(|| lazy_player(page, id))?)
+            let framed = || url.and_then(|url| player_page(page, &url));
+            let address = element_page(page, id).or_else(framed).or_else(|| lazy_player(page, id));
+            (MediaKind::Embed, address?)
         }
     };
     let (width, height) = dimensions(page, id);
-    let alt = said(dom.attr(id, &local_name!("title")));
+    let title = dom.attr(id, &local_name!("title")).or_else(|| own_value(page, id, "playlabel"));
+    let alt = said(title);
     let poster = attribute(page, id, "poster").and_then(|poster| page.resolve(poster));
     Some(Media { kind, src, alt, caption: None, width, height, poster })
 }
@@ -177,6 +180,15 @@ fn player_page(page: &Page<'_>, url: &str) -> Option<String> {
         let name = rest.split(['?', '&', '#']).next().filter(|name| !name.is_empty())?;
         Some(player.page.replace("{}", name))
     })
+}
+
+/// The page of the media of a custom element, which names them in an attribute.
+fn element_page(page: &Page<'_>, id: u32) -> Option<String> {
+    let name = page.dom.tag(id).name();
+    let player =
+        page.rules.extraction.markdown.player_elements.iter().find(|player| player.element == name)?;
+    let media = own_value(page, id, &player.attribute)?;
+    Some(player.page.replace("{}", media))
 }
 
 /// The page of a player that waits for a script, or for the reader's consent, in any attribute for data.

@@ -147,19 +147,9 @@ fn is_waiting(page: &Page<'_>, id: u32) -> bool {
         return false;
     }
     let shows = |node| {
-        matches!(
-            dom.tag(node),
-            Tag::Img
-                | Tag::Picture
-                | Tag::Video
-                | Tag::Audio
-                | Tag::Iframe
-                | Tag::Canvas
-                | Tag::Object
-                | Tag::Embed
-                | Tag::Input
-                | Tag::Form
-        )
+        let tag = dom.tag(node);
+        tag.is_player()
+            || matches!(tag, Tag::Img | Tag::Picture | Tag::Canvas | Tag::Object | Tag::Input | Tag::Form)
     };
     let range = id..dom.end(id);
     let words = range.clone().map(|node| page.raw_words[node as usize]).fold(0, u32::saturating_add);

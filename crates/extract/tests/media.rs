@@ -76,6 +76,29 @@ fn image_that_fades_in_is_not_a_beacon() {
 }
 
 #[test]
+fn custom_elements_of_players_are_media_without_text() {
+    let fallback =
+        "<a href='https://youtube.com/watch?v=abc'><span>Watch on YouTube: the crane in 1911</span></a>";
+    for (element, address) in [
+        ("lite-youtube videoid=abc", "https://www.youtube.com/watch?v=abc"),
+        ("lite-vimeo videoid=12", "https://vimeo.com/12"),
+        ("amp-youtube data-videoid=abc layout=responsive", "https://www.youtube.com/watch?v=abc"),
+        ("amp-vimeo data-videoid=12", "https://vimeo.com/12"),
+        ("amp-dailymotion data-videoid=x2", "https://www.dailymotion.com/video/x2"),
+        ("amp-iframe src='https://www.youtube.com/embed/abc'", "https://www.youtube.com/watch?v=abc"),
+        ("amp-video src=/crane.mp4", "https://harbour.example/crane.mp4"),
+    ] {
+        let name = element.split(' ').next().unwrap();
+        let page = extract(&format!("<div><{element} playlabel='The crane'>{fallback}</{name}></div>"));
+        let [media] = page.media.as_slice() else { panic!("{element}: {:?}", page.media) };
+        assert_eq!((media.src.as_str(), media.alt.as_deref()), (address, Some("The crane")), "{element}");
+        assert!(!page.content.contains("Watch on YouTube"), "{element}: {}", page.content);
+    }
+    let unnamed = extract(&format!("<lite-youtube>{fallback}</lite-youtube>"));
+    assert_eq!(unnamed.media, []);
+}
+
+#[test]
 fn player_that_waits_for_a_script_or_consent_is_listed() {
     for player in [
         "<iframe src='about:blank' data-lazy-src='https://www.youtube.com/embed/abc?rel=0'></iframe>",

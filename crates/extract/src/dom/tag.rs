@@ -44,7 +44,9 @@ macro_rules! tags {
 }
 
 tags! {
-    A = "a", Abbr = "abbr", Address = "address", Area = "area", Article = "article", Aside = "aside",
+    A = "a", Abbr = "abbr", Address = "address", AmpAudio = "amp-audio", AmpDailymotion = "amp-dailymotion",
+    AmpIframe = "amp-iframe", AmpVideo = "amp-video", AmpVimeo = "amp-vimeo", AmpYoutube = "amp-youtube",
+    Area = "area", Article = "article", Aside = "aside",
     Audio = "audio", B = "b", Base = "base", Blockquote = "blockquote", Body = "body", Br = "br",
     Button = "button", Canvas = "canvas", Caption = "caption", Center = "center", Cite = "cite",
     Code = "code", Col = "col", Colgroup = "colgroup", Datalist = "datalist", Dd = "dd", Del = "del",
@@ -53,7 +55,8 @@ tags! {
     Footer = "footer", Form = "form", Frame = "frame", Frameset = "frameset", H1 = "h1", H2 = "h2",
     H3 = "h3", H4 = "h4", H5 = "h5", H6 = "h6", Head = "head", Header = "header", Hgroup = "hgroup",
     Hr = "hr", Html = "html", I = "i", Iframe = "iframe", Img = "img", Input = "input", Ins = "ins",
-    Kbd = "kbd", Label = "label", Legend = "legend", Li = "li", Link = "link", Main = "main",
+    Kbd = "kbd", Label = "label", Legend = "legend", Li = "li", Link = "link", LiteVimeo = "lite-vimeo",
+    LiteYoutube = "lite-youtube", Main = "main",
     Map = "map", Mark = "mark", Math = "math", Menu = "menu", Meta = "meta", Meter = "meter",
     Nav = "nav", Noembed = "noembed", Noframes = "noframes", Noscript = "noscript", Object = "object",
     Ol = "ol", Optgroup = "optgroup", Option = "option", Output = "output", P = "p", Param = "param",
@@ -148,33 +151,50 @@ impl Tag {
         }
     }
 
-    /// Returns true if a reader sees no text inside of the element.
-    pub(crate) const fn is_silent(self) -> bool {
+    /// Returns true for an element that plays media, or shows another document: of HTML, of AMP, or a custom
+    /// element that loads the player of a site on a click.
+    pub(crate) const fn is_player(self) -> bool {
         matches!(
             self,
-            Self::Head
-                | Self::Script
-                | Self::Style
-                | Self::Template
-                | Self::Noscript
-                | Self::Svg
-                | Self::Iframe
-                | Self::Object
-                | Self::Embed
-                | Self::Canvas
-                | Self::Audio
+            Self::Iframe
                 | Self::Video
-                | Self::Noembed
-                | Self::Noframes
-                | Self::Datalist
-                | Self::Select
-                | Self::Textarea
-                | Self::Input
-                | Self::Meter
-                | Self::Progress
-                | Self::Rp
-                | Self::Title
-                | Self::Param
+                | Self::Audio
+                | Self::Embed
+                | Self::AmpAudio
+                | Self::AmpDailymotion
+                | Self::AmpIframe
+                | Self::AmpVideo
+                | Self::AmpVimeo
+                | Self::AmpYoutube
+                | Self::LiteVimeo
+                | Self::LiteYoutube
         )
+    }
+
+    /// Returns true if a reader sees no text inside of the element.
+    pub(crate) const fn is_silent(self) -> bool {
+        self.is_player()
+            || matches!(
+                self,
+                Self::Head
+                    | Self::Script
+                    | Self::Style
+                    | Self::Template
+                    | Self::Noscript
+                    | Self::Svg
+                    | Self::Object
+                    | Self::Canvas
+                    | Self::Noembed
+                    | Self::Noframes
+                    | Self::Datalist
+                    | Self::Select
+                    | Self::Textarea
+                    | Self::Input
+                    | Self::Meter
+                    | Self::Progress
+                    | Self::Rp
+                    | Self::Title
+                    | Self::Param
+            )
     }
 }

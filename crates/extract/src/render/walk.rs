@@ -174,7 +174,7 @@ impl Walk<'_> {
             Tag::Img if self.style.images => self.image(id),
             Tag::Input => self.checkbox(id),
             Tag::Noscript if self.style.images => self.noscript(id),
-            Tag::Iframe | Tag::Video | Tag::Audio | Tag::Embed if self.style.images => self.media(id),
+            tag if tag.is_player() && self.style.images => self.media(id),
             _ => {}
         }
     }

@@ -44,6 +44,8 @@ pub(crate) struct Markdown {
     pub(crate) notes: Vec<String>,
     pub(crate) sidenotes: Vec<String>,
     pub(crate) players: Vec<Player>,
+    #[serde(default)]
+    pub(crate) player_elements: Vec<PlayerElement>,
     pub(crate) avatars: Vec<String>,
     pub(crate) image_sources: Vec<String>,
     pub(crate) image_candidates: Vec<String>,
@@ -75,6 +77,16 @@ pub(crate) struct Markdown {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Player {
     pub(crate) embed: String,
+    pub(crate) page: String,
+}
+
+/// A custom element that plays media.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlayerElement {
+    pub(crate) element: String,
+    /// Attribute that names the media.
+    pub(crate) attribute: String,
     pub(crate) page: String,
 }
 
