@@ -6,7 +6,10 @@ mod run;
 mod support;
 
 use run::{Sandbox, run, url_counts};
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 use support::{
     made::{Tree, page},
     server::{Request, Response, Server},
@@ -219,6 +222,21 @@ fn failing_robots_txt_forbids_the_host() {
     run(crawl.env("CRAWL_FETCH_RETRIES", "1")).expect(4);
     assert_eq!(server.targets(), Vec::<String>::new());
     assert_eq!(sandbox.errors()[0]["stage"], "robots");
+}
+
+/// The URL that waits for a failing robots.txt requests it in each of its attempts, so a restart of the server costs no page.
+#[test]
+fn each_attempt_requests_a_failing_robots_txt() {
+    let asked = AtomicU32::new(0);
+    let handler = move |request: &Request| match request.path() {
+        "/robots.txt" if asked.fetch_add(1, Relaxed) < 3 => Response::status(503),
+        "/robots.txt" => Response::status(404),
+        path => Response::html(page(path, &[])),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl"]);
+    run(crawl.env("CRAWL_FETCH_RETRIES", "3").env("CRAWL_FETCH_BACKOFF", "50ms")).expect(0);
+    assert_eq!(paths(&sandbox), set(&[""]));
 }
 
 /// A name that resolves to this machine, in the seed and in a link, is refused unless its network is allowed.

@@ -24,7 +24,7 @@ const MAX_STALE: Duration = Duration::from_secs(86_400);
 /// Pause between requests for new rules at a host whose old rules stay effective.
 const STALE_FOR: Duration = Duration::from_secs(600);
 /// Time beyond its age for which a robots.txt stays valid that no visit has used yet. The request for it takes a turn of the host,
-/// and the page of the visit takes a later one.
+/// and the page of the visit takes a later one. An unreachable robots.txt has no such time, since it ends the visit of its request.
 const UNUSED_FOR: Duration = Duration::from_secs(600);
 
 /// The rules of an origin and when they have to be fetched anew.
@@ -52,8 +52,10 @@ struct Entry {
 impl Entry {
     /// Returns true if the rules have to be fetched anew.
     fn is_stale(&self, now_ms: i64) -> bool {
-        let unused = if self.is_used.load(Acquire) { 0 } else { millis(UNUSED_FOR) };
-        self.robots.get().is_some_and(|robots| robots.expires_ms.saturating_add(unused) <= now_ms)
+        let Some(robots) = self.robots.get() else { return false };
+        let is_used = self.is_used.load(Acquire) || robots.policy.is_unreachable();
+        let unused = if is_used { 0 } else { millis(UNUSED_FOR) };
+        robots.expires_ms.saturating_add(unused) <= now_ms
     }
 
     /// Returns true if the `Crawl-delay` of this robots.txt, or of one before it, applies.
