@@ -9,6 +9,7 @@ mod support;
 use run::{Sandbox, run};
 use serde_json::Value;
 use std::{
+    collections::BTreeSet,
     process::Command,
     time::{Duration, Instant},
 };
@@ -142,6 +143,37 @@ fn pattern_without_new_content_exhausts_its_credit() {
     assert_eq!(line[0]["url"], server.url(&format!("/same/{}", same + 1)));
     assert!(summary.contains("trap_template: 1"), "{summary}");
     assert!(summary.contains("fetches the 2 failed URLs again"), "the ends of the chapters: {summary}");
+}
+
+/// Each page of a category has the same introduction, which is all of its text, and leads to an item of its own.
+#[test]
+fn listing_pages_with_one_introduction_lead_to_all_items() {
+    let handler = |request: &Request| {
+        let (kind, n) = request.path().trim_start_matches('/').split_once('/').unwrap_or_default();
+        let n: usize = n.parse().unwrap_or_default();
+        match kind {
+            "" => Response::html(page("the start", &["/list/1".into()])),
+            "list" if n <= 30 => {
+                let links = format!("<a href='/item/{n}'>item</a> <a href='/list/{}'>more</a>", n + 1);
+                Response::html(
+                    page("the category", &[]).replace("</ul>", &format!("</ul><nav>{links}</nav>")),
+                )
+            }
+            "item" => Response::html(page(&format!("item {n}"), &[])),
+            _ => Response::status(404),
+        }
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let config = sandbox.write("crawl.toml", "[traps]\ntemplate_credit = 20\n");
+    crawl(&sandbox, &server, &["--config", config.to_str().unwrap()]);
+    let records = sandbox.records("out.jsonl");
+    let of = |folder: &str| records.iter().filter(|r| r["url"].as_str().unwrap().contains(folder)).count();
+    assert_eq!((of("/list/"), of("/item/")), (30, 30), "{:#?}", sandbox.errors());
+    let texts: BTreeSet<&str> = (records.iter())
+        .filter(|r| r["url"].as_str().unwrap().contains("/list/"))
+        .filter_map(|r| r["metadata"]["contentHash"].as_str())
+        .collect();
+    assert_eq!(texts.len(), 1, "the text of the listings is the same");
 }
 
 /// More links of one pattern than its account has, all without the slash of their pages. A redirect that adds

@@ -57,9 +57,11 @@ impl Shard {
         }
         let error_profile = &mut self.loaded(host)?.error_profile;
         error_profile.probe_if_due(&context, page)?;
+        let is_known = claim.first != UrlKey::of(page.final_url.as_str());
         let worth = match () {
             () if error_profile.recognises(page) => PageWorth::NotFound,
-            () if claim.first != UrlKey::of(page.final_url.as_str()) => PageWorth::Duplicate,
+            () if is_known && page.links_new_pattern => PageWorth::KnownListing,
+            () if is_known => PageWorth::Duplicate,
             () => traps::worth(
                 &context.admission.traps,
                 &page.final_url,

@@ -150,6 +150,9 @@ pub enum PageWorth {
     LinksNewPattern,
     /// It has hardly any text.
     Poor,
+    /// Its text was known, but it links to unknown pages of another pattern: a listing with the same introduction on
+    /// each page.
+    KnownListing,
     /// Its text was known.
     Duplicate,
     /// It reports that nothing was found, with any status.
@@ -365,12 +368,16 @@ impl Traps {
         let Some(host) = HostKey::of(url) else { return };
         let (names, numbers) = (pattern::of_names(url), pattern::of(url));
         let mut ledger = self.lock();
+        let is_listing = matches!(worth, PageWorth::LinksNewPattern | PageWorth::KnownListing)
+            && ledger.count_listing(&host, initial);
         let change = match worth {
             PageWorth::New => i64::from(self.settings.new_page_credit),
             // the fetch of a listing is refunded
-            PageWorth::LinksNewPattern => i64::from(ledger.count_listing(&host, initial)),
-            PageWorth::Poor => 0,
-            PageWorth::Duplicate | PageWorth::NotFound => -i64::from(self.settings.duplicate_cost),
+            _ if is_listing => 1,
+            PageWorth::LinksNewPattern | PageWorth::Poor => 0,
+            PageWorth::KnownListing | PageWorth::Duplicate | PageWorth::NotFound => {
+                -i64::from(self.settings.duplicate_cost)
+            }
         };
         if worth == PageWorth::New {
             ledger.listings.remove(&host);
@@ -386,7 +393,8 @@ impl Traps {
         let Some(pattern) = names else { return };
         let change = match worth {
             PageWorth::NotFound => change,
-            PageWorth::Duplicate => -1,
+            PageWorth::KnownListing if is_listing => return,
+            PageWorth::KnownListing | PageWorth::Duplicate => -1,
             PageWorth::New if ledger.credit(&host, &pattern).is_some() => change,
             _ => return,
         };

@@ -142,6 +142,26 @@ fn listing_with_new_links_keeps_its_credit() {
     assert!((10..40).contains(&fetched), "{fetched}");
 }
 
+/// A shop shows the same introduction above the products on each page of a category.
+#[test]
+fn listing_with_a_known_text_keeps_its_credit() {
+    let traps = Traps::new(TrapSettings { template_credit: Some(20), ..TrapSettings::default() }, 2026);
+    let fetched = |pages: std::ops::Range<usize>, brings_items: bool| {
+        let fetch = |n: &usize| {
+            let page = url(&format!("/list/{n}"));
+            let may = traps.charge_fetch(&page).is_ok();
+            traps.learn(&page, PageWorth::KnownListing);
+            if brings_items {
+                traps.learn(&url(&format!("/item/{n}")), PageWorth::New);
+            }
+            may
+        };
+        pages.take_while(fetch).count()
+    };
+    assert_eq!(fetched(0..500, true), 500);
+    assert_eq!(fetched(500..1_000, false), 22, "20 listings, then the cost of known texts");
+}
+
 #[test]
 fn endless_error_pages_exhaust_their_pattern_only() {
     let traps = Traps::new(TrapSettings { template_credit: Some(100), ..TrapSettings::default() }, 2026);
