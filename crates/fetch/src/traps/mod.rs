@@ -174,8 +174,13 @@ const MAX_PATTERNS: usize = if cfg!(test) { 20_000 } else { 1_000_000 };
 /// Maximum hosts counted per domain; beyond it the counts restart.
 const MAX_COUNTED_HOSTS: usize = if cfg!(test) { 5_000 } else { 500_000 };
 
-/// Credit left, by pattern.
+/// Credit left, by pattern. A pattern with the names of parameters has the credit that its pages have earned.
 type Credits = FxHashMap<u64, i64>;
+
+/// The most credit of a pattern, so that a long good history cannot pay for an endless trap.
+fn most(initial: u32) -> i64 {
+    i64::from(initial).saturating_mul(10)
+}
 
 #[derive(Default)]
 struct Ledger {
@@ -217,6 +222,27 @@ impl Ledger {
             self.patterns += 1;
             i64::from(initial)
         })
+    }
+
+    /// The credit that pages with the same parameter names as `url` have earned.
+    fn earned(&self, host: &HostKey, url: &Url) -> i64 {
+        let names = pattern::with_parameters(url);
+        names.and_then(|names| self.credit(host, &names)).unwrap_or_default()
+    }
+
+    /// Adds to the credit that pages with the same parameter names have earned, from 0 to `most`. Only a page that `opens`
+    /// an account has a new one.
+    fn add_earned(&mut self, host: &HostKey, url: &Url, change: i64, opens: bool, most: i64) {
+        let Some(names) = pattern::with_parameters(url) else { return };
+        let Some(of_host) = self.credits.get_mut(host) else { return };
+        let (key, has_room) = (pattern::hash(&names), of_host.len() < MAX_PATTERNS_PER_HOST);
+        if opens && has_room && self.patterns < MAX_PATTERNS && !of_host.contains_key(&key) {
+            of_host.insert(key, 0);
+            self.patterns += 1;
+        }
+        if let Some(earned) = of_host.get_mut(&key) {
+            *earned = (*earned + change).clamp(0, most);
+        }
     }
 
     /// Counts a listing of a host. Returns true for the first `often` since its last new text.
@@ -294,12 +320,12 @@ impl Traps {
     #[must_use]
     pub fn exhausted_pattern(&self, url: &Url) -> Option<Trap> {
         self.settings.template_credit?;
-        let (host, patterns) = (HostKey::of(url)?, [pattern::of_names(url), pattern::of(url)]);
+        let host = HostKey::of(url)?;
         let ledger = self.lock();
-        let mut used_up = patterns.into_iter().flatten();
-        used_up
-            .find(|pattern| ledger.credit(&host, pattern).is_some_and(|credit| credit <= 0))
-            .map(Trap::Pattern)
+        let is_used_up = |pattern: &String| ledger.credit(&host, pattern).is_some_and(|credit| credit <= 0);
+        let numbers = || pattern::of(url).filter(|_| ledger.earned(&host, url) <= 0);
+        let names = pattern::of_names(url).filter(is_used_up);
+        names.or_else(|| numbers().filter(is_used_up)).map(Trap::Pattern)
     }
 
     /// Charges one fetch to the credit of the URL's pattern, before the fetch. [`Traps::refund_fetch`] reverts it.
@@ -317,11 +343,13 @@ impl Traps {
             return Err(Trap::Pattern(pattern));
         }
         let Some(pattern) = numbers else { return Ok(()) };
+        let earned = ledger.earned(&host, url);
         let credit = ledger.credit_mut(&host, &pattern, initial);
-        if *credit <= 0 {
+        if *credit <= 0 && earned <= 0 {
             return Err(Trap::Pattern(pattern));
         }
         *credit -= 1;
+        ledger.add_earned(&host, url, -1, false, earned);
         Ok(())
     }
 
@@ -358,7 +386,9 @@ impl Traps {
     fn add_credit(&self, url: &Url, change: i64) {
         let (Some(initial), Some(host)) = (self.settings.template_credit, HostKey::of(url)) else { return };
         if let Some(pattern) = pattern::of(url) {
-            *self.lock().credit_mut(&host, &pattern, initial) += change;
+            let mut ledger = self.lock();
+            *ledger.credit_mut(&host, &pattern, initial) += change;
+            ledger.add_earned(&host, url, change, false, most(initial));
         }
     }
 
@@ -382,11 +412,11 @@ impl Traps {
         if worth == PageWorth::New {
             ledger.listings.remove(&host);
         }
-        // bounded, so that a long good history cannot pay for an endless trap
-        let most = i64::from(initial).saturating_mul(10);
+        let most = most(initial);
         let book = |credit: &mut i64, change: i64| *credit = (*credit + change).min(most);
         if let Some(pattern) = numbers {
             book(ledger.credit_mut(&host, &pattern, initial), change);
+            ledger.add_earned(&host, url, change, worth == PageWorth::New, most);
         }
         // patterns of names have no credit before the first error page or copy. A known text costs one fetch, since a
         // folder of copies (print versions, other versions) is no trap.

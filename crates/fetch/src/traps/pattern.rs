@@ -22,6 +22,18 @@ pub(super) fn of(url: &Url) -> Option<String> {
     varies.then_some(out)
 }
 
+/// The pattern of a URL with the names of its parameters, which tell the functions of one program apart: topics, profiles,
+/// forms. `None` without parameters.
+pub(super) fn with_parameters(url: &Url) -> Option<String> {
+    let (mut out, query) = (of(url)?, url.query().filter(|query| !query.is_empty())?);
+    let name = |parameter: &'_ str| parameter.split('=').next().unwrap_or_default().to_owned();
+    let mut names: Vec<String> = query.split(['&', ';']).map(name).collect();
+    names.sort_unstable();
+    names.dedup();
+    out.push_str(&names.join("&"));
+    Some(out)
+}
+
 /// Folder of a URL whose last segment is a name, with a slot for the name. `None` at the top, and if the
 /// segment has variable numbers. Error pages can link to endless names.
 pub(super) fn of_names(url: &Url) -> Option<String> {
@@ -110,6 +122,15 @@ mod tests {
             let url = Url::parse(&format!("http://h{path}")).unwrap();
             assert_eq!(of_names(&url).as_deref(), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn parameter_names_tell_functions_of_a_program_apart() {
+        let of = |path: &str| with_parameters(&Url::parse(&format!("http://h{path}")).unwrap());
+        assert_eq!(of("/index.php?topic=16.0").as_deref(), Some("/index.php?*topic"));
+        assert_eq!(of("/f/5?u=7;action=profile").as_deref(), Some("/f/{n}?*action&u"));
+        assert_eq!(of("/f?b=1&a=2&b=3"), of("/f?a=9&b=9"));
+        assert_eq!([of("/f/5"), of("/f?")], [None, None]);
     }
 
     #[test]

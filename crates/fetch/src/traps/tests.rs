@@ -162,6 +162,49 @@ fn listing_with_a_known_text_keeps_its_credit() {
     assert_eq!(fetched(500..1_000, false), 22, "20 listings, then the cost of known texts");
 }
 
+/// All pages of a forum may have one path. Its profiles and forms show each guest the same text.
+#[test]
+fn parameter_names_with_new_texts_keep_their_credit() {
+    let traps = traps();
+    let fetch = |query: String, worth: PageWorth| {
+        let page = url(&format!("/index.php?{query}"));
+        let may = traps.charge_fetch(&page).is_ok();
+        if may {
+            traps.learn(&page, worth);
+        }
+        may
+    };
+    let (mut topics, mut profiles) = (0, 0);
+    for n in 0..2_000 {
+        topics += u32::from(fetch(format!("topic={n}"), PageWorth::New));
+        for u in 0..10 {
+            profiles += u32::from(fetch(format!("action=profile;u={}", n * 10 + u), PageWorth::Duplicate));
+        }
+    }
+    assert_eq!(topics, 2_000);
+    assert!(profiles < 5_000, "{profiles} of 20,000");
+    assert!(traps.exhausted_pattern(&url("/index.php?action=profile;u=1")).is_some());
+    assert_eq!(traps.exhausted_pattern(&url("/index.php?topic=1")), None);
+    // topics end like any other pages
+    assert!((0..5_000).take_while(|n| fetch(format!("topic=a{n}"), PageWorth::Duplicate)).count() < 400);
+}
+
+/// Filters of a shop in every combination show the same products.
+#[test]
+fn parameter_names_without_new_texts_share_one_credit() {
+    let traps = traps();
+    let facets = (0..4_096_u32).filter(|set| {
+        let names = (0..12).filter(|bit| set & (1 << bit) != 0).map(|bit| format!("f{bit}=1"));
+        let page = url(&format!("/shop?{}", names.collect::<Vec<_>>().join("&")));
+        let may = *set > 0 && traps.charge_fetch(&page).is_ok();
+        if may {
+            traps.learn(&page, PageWorth::Duplicate);
+        }
+        may
+    });
+    assert_eq!(facets.count(), 19);
+}
+
 #[test]
 fn endless_error_pages_exhaust_their_pattern_only() {
     let traps = Traps::new(TrapSettings { template_credit: Some(100), ..TrapSettings::default() }, 2026);
