@@ -162,6 +162,9 @@ pub enum PageWorth {
 /// Minimum words of main content, outside of links, for a text of its own.
 pub const POOR_WORDS: u32 = 30;
 
+/// Refused URLs of a pattern after which one is fetched as a sample; further samples follow each time the number doubles.
+const FIRST_SAMPLE: u32 = 16;
+
 /// Maximum patterns of one host with their own credit; all others share one credit.
 const MAX_PATTERNS_PER_HOST: usize = 20_000;
 /// Maximum remembered texts; beyond it all are dropped, and each may occur once more.
@@ -195,6 +198,8 @@ struct Ledger {
     texts: FxHashSet<u64>,
     /// Listings per host since its last page with a new text.
     listings: FxHashMap<HostKey, u32>,
+    /// Refused URLs of each pattern without credit, by a hash of host and pattern.
+    refused: FxHashMap<u64, u32>,
 }
 
 impl Ledger {
@@ -243,6 +248,17 @@ impl Ledger {
         if let Some(earned) = of_host.get_mut(&key) {
             *earned = (*earned + change).clamp(0, most);
         }
+    }
+
+    /// Counts a refused URL of a pattern without credit. Returns true if it is a sample, which is fetched nevertheless: the
+    /// dead pages of a list may come first.
+    fn is_sample(&mut self, pattern: u64) -> bool {
+        if self.refused.len() >= MAX_PATTERNS && !self.refused.contains_key(&pattern) {
+            self.refused.clear();
+        }
+        let refused = self.refused.entry(pattern).or_default();
+        *refused = refused.saturating_add(1);
+        *refused >= FIRST_SAMPLE && refused.is_power_of_two()
     }
 
     /// Counts a listing of a host. Returns true for the first `often` since its last new text.
@@ -339,16 +355,17 @@ impl Traps {
         let mut ledger = self.lock();
         if let Some(pattern) = names
             && ledger.credit(&host, &pattern).is_some_and(|credit| credit <= 0)
+            && !ledger.is_sample(self.keys.hash_one((&host, &pattern)))
         {
             return Err(Trap::Pattern(pattern));
         }
         let Some(pattern) = numbers else { return Ok(()) };
         let earned = ledger.earned(&host, url);
-        let credit = ledger.credit_mut(&host, &pattern, initial);
-        if *credit <= 0 && earned <= 0 {
+        let is_used_up = *ledger.credit_mut(&host, &pattern, initial) <= 0 && earned <= 0;
+        if is_used_up && !ledger.is_sample(self.keys.hash_one((&host, &pattern))) {
             return Err(Trap::Pattern(pattern));
         }
-        *credit -= 1;
+        *ledger.credit_mut(&host, &pattern, initial) -= 1;
         ledger.add_earned(&host, url, -1, false, earned);
         Ok(())
     }
@@ -413,7 +430,9 @@ impl Traps {
             ledger.listings.remove(&host);
         }
         let most = most(initial);
-        let book = |credit: &mut i64, change: i64| *credit = (*credit + change).min(most);
+        // a cost leaves no debt, so that one new text among the samples gives credit again
+        let book =
+            |credit: &mut i64, change: i64| *credit = (*credit + change).max((*credit).min(0)).min(most);
         if let Some(pattern) = numbers {
             book(ledger.credit_mut(&host, &pattern, initial), change);
             ledger.add_earned(&host, url, change, worth == PageWorth::New, most);

@@ -162,6 +162,25 @@ fn listing_with_a_known_text_keeps_its_credit() {
     assert_eq!(fetched(500..1_000, false), 22, "20 listings, then the cost of known texts");
 }
 
+/// The oldest entries of a sitemap come first, and their pages may be gone with status 200.
+#[test]
+fn samples_find_the_pages_after_a_run_of_dead_ones() {
+    let fetched = |folder: &str, dead: usize, all: usize| {
+        let traps = traps();
+        let fetch = |n: &usize| {
+            let page = url(&format!("/{folder}{n}"));
+            let may = traps.charge_fetch(&page).is_ok();
+            let worth = if *n < dead { PageWorth::NotFound } else { PageWorth::New };
+            may.then(|| traps.learn(&page, worth));
+            may
+        };
+        ((0..dead).filter(fetch).count(), (dead..all).filter(fetch).count())
+    };
+    assert_eq!(fetched("item/", 60, 360), (21, 278), "two samples among the dead pages");
+    assert_eq!(fetched("item/", 100_000, 100_000), (32, 0), "an endless list");
+    assert_eq!(fetched("item/?id=", 60, 360), (21, 278));
+}
+
 /// All pages of a forum may have one path. Its profiles and forms show each guest the same text.
 #[test]
 fn parameter_names_with_new_texts_keep_their_credit() {
@@ -202,7 +221,7 @@ fn parameter_names_without_new_texts_share_one_credit() {
         }
         may
     });
-    assert_eq!(facets.count(), 19);
+    assert_eq!(facets.count(), 19 + 8, "and eight samples");
 }
 
 #[test]
