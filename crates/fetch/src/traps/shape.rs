@@ -53,12 +53,32 @@ fn repeated(path: &str, most: usize) -> Option<&str> {
 /// Year of a calendar page.
 fn calendar_year(path: &str, query: &str) -> Option<i32> {
     let pairs = || query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let names = path.split('/').chain(pairs().map(|(name, _)| name));
-    let values = path.split('/').chain(pairs().map(|(_, value)| value));
+    let mut names = path.split('/').chain(pairs().map(|(name, _)| name));
+    let mut from_year = path.split('/').skip_while(|segment| leading_year(segment).is_none()).peekable();
     // the words cost a look-up each, and a year is rarer, so it is searched first
-    let year = values.filter_map(leading_year).next()?;
-    let mut names = names;
+    let year = match from_year.peek() {
+        Some(segment) => leading_year(segment),
+        None => pairs().find_map(|(_, value)| leading_year(value)),
+    }?;
+    if from_year.any(names_one_page) {
+        return None;
+    }
     names.any(|name| CALENDAR.contains(name.to_ascii_lowercase().as_str())).then_some(year)
+}
+
+/// Returns true for a segment of two words or more, or with a long number: the page of an event or a press release. A
+/// calendar can only generate dates and views.
+fn names_one_page(segment: &str) -> bool {
+    /// File extensions have fewer letters.
+    const LONGEST_EXTENSION: usize = 5;
+    let stem = match segment.rsplit_once('.') {
+        Some((stem, extension)) if extension.len() <= LONGEST_EXTENSION => stem,
+        _ => segment,
+    };
+    let words = stem.split(['-', '_', '.']).filter(|word| word.contains(|c: char| c.is_alphabetic()));
+    // months and days have two digits, dates begin with a year
+    let is_number = stem.len() > 4 && stem.bytes().all(|b| b.is_ascii_digit());
+    words.count() > 1 || (is_number && !stem.starts_with("19") && !stem.starts_with("20"))
 }
 
 /// Four digits that stand alone or begin a date: `2024`, `2024-05`, `20240501`.
