@@ -264,6 +264,9 @@ fn newer_lastmod_makes_pages_due() {
     }
     let all = nights.next(&["--recrawl", "all"]);
     assert_eq!(all.changes(&server), of("changed", &["/3.html"]));
+    // such a round is complete, though it has read a sitemap only
+    let none = nights.next(&["--recrawl", "none"]);
+    assert_eq!((none.targets(), none.records.len()), (vec!["/sitemap.xml"], 0));
 }
 
 #[test]

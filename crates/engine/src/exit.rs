@@ -259,8 +259,9 @@ impl From<StageError> for Failure {
 pub fn exit_code(ending: Ending, counts: &FrontierCounts, stats: &Stats) -> Exit {
     let fetched = counts.records + counts.unchanged + counts.held + stats.pages.get();
     match ending {
-        // no request of the round brought a page: the seeds are unreachable, gone, disallowed, or no pages
-        Ending::Drained if fetched == 0 && stats.leased.get() > 0 => Exit::NoSeed,
+        // no request of the round brought a page: the seeds are unreachable, gone, disallowed, or no pages. A round that
+        // visits no known page may have only sitemaps to read
+        Ending::Drained if fetched == 0 && stats.page_leases.get() > 0 => Exit::NoSeed,
         ending => ending.into(),
     }
 }

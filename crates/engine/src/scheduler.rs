@@ -20,7 +20,7 @@ use crate::{
 };
 use crawl_chrome::{CONSENT_TIME, SCROLL_TIME};
 use crawl_fetch::{Answers, GateRefusal, HostSlot};
-use crawl_model::{CrawlRequest, HostKey, Lane, ReadyHost, now_ms};
+use crawl_model::{CrawlRequest, Discovery, HostKey, Lane, ReadyHost, now_ms};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, futures::Notified, mpsc::Sender},
@@ -390,6 +390,8 @@ impl Scheduler {
         }
         let leased = requests.len();
         context.stats.leased.add(leased as u64);
+        let pages = requests.iter().filter(|request| request.discovery != Discovery::SitemapFile).count();
+        context.stats.page_leases.add(pages as u64);
         let mut turns = turns.into_iter();
         for request in requests {
             let (Some(permit), Some(Turn { slot, slow })) = (permits.pop(), turns.next()) else { break };

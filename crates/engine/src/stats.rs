@@ -77,6 +77,8 @@ pub struct Stats {
     pub run_age: Duration,
     /// Leases handed to the fetch stage.
     pub leased: Count,
+    /// Number of them that are no sitemaps.
+    pub page_leases: Count,
     /// Leases returned to the frontier for another try.
     pub requeued: Count,
     /// Records written.
@@ -207,6 +209,7 @@ impl Default for Stats {
             earlier: Earlier::default(),
             run_age: Duration::ZERO,
             leased: Count::default(),
+            page_leases: Count::default(),
             requeued: Count::default(),
             records: Count::default(),
             held: Count::default(),
