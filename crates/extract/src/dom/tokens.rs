@@ -18,10 +18,10 @@ use html5ever::{
     tendril::StrTendril,
     tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
 };
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr_iter, memmem};
 use names::Names;
-use parts::{after_comment, attribute, markup};
-use std::{borrow::Cow, cell::Cell};
+use parts::{MAX_WINDOW, Window, after_comment, attribute, markup};
+use std::{borrow::Cow, cell::Cell, ops::Range};
 
 /// Sends the tokens of a page to a sink, with the end of the file at last. Drops attributes of a tag after
 /// the first `max_attributes`, since the search for duplicates is quadratic; returns true if there were any.
@@ -37,7 +37,7 @@ pub(super) fn run<S: TokenSink>(
     let html = one_line_end(head(html, MAX_PAGE));
     let mut scan = Scan {
         html: &html,
-        source: (html.len() <= MAX_SHARED).then(|| StrTendril::from_slice(&html)),
+        window: Window::default(),
         has_nulls: memchr(0, html.as_bytes()).is_some(),
         at: 0,
         sink,
@@ -58,15 +58,18 @@ pub(super) fn run<S: TokenSink>(
 
 /// Converts carriage returns, alone or with a line feed, to line feeds (§13.2.3.5).
 fn one_line_end(html: &str) -> Cow<'_, str> {
-    if memchr(b'\r', html.as_bytes()).is_none() {
-        return Cow::Borrowed(html);
-    }
+    let mut returns = memchr_iter(b'\r', html.as_bytes());
+    let Some(first) = returns.next() else { return Cow::Borrowed(html) };
     let mut out = String::with_capacity(html.len());
-    let mut parts = html.split('\r');
-    out.push_str(parts.next().unwrap_or_default());
-    for part in parts {
-        out.push('\n');
-        out.push_str(part.strip_prefix('\n').unwrap_or(part));
+    out.push_str(&html[..first]);
+    let mut from = first + 1;
+    for at in returns.chain([html.len()]) {
+        // The line feed behind a carriage return is that of both.
+        if html.as_bytes().get(from) != Some(&b'\n') {
+            out.push('\n');
+        }
+        out.push_str(&html[from..at]);
+        from = at + 1;
     }
     Cow::Owned(out)
 }
@@ -74,16 +77,13 @@ fn one_line_end(html: &str) -> Cow<'_, str> {
 /// Maximum bytes of a page: positions in its tree have 32 bits. The rest is left out.
 const MAX_PAGE: usize = 1 << 31;
 
-/// Maximum bytes of a page of which all tokens share one copy.
-const MAX_SHARED: usize = 1 << 20;
-
 /// Bytes of text in one token.
 const MAX_RUN: usize = 64 * 1024;
 
 struct Scan<'a, S> {
     html: &'a str,
-    /// The same text, unless it is large. Tokens share its memory.
-    source: Option<StrTendril>,
+    /// Tokens share the memory of this part of the page.
+    window: Window,
     /// Hardly a page has any.
     has_nulls: bool,
     at: usize,
@@ -106,9 +106,7 @@ impl<'a, S: TokenSink> Scan<'a, S> {
         if open > self.at {
             let at = std::mem::replace(&mut self.at, open);
             match self.replaced(&(at..open), references::in_text) {
-                Cow::Borrowed(_) if !self.has_nulls && self.source.is_some() => {
-                    self.send(Token::CharacterTokens(self.shared(&(at..open))));
-                }
+                Cow::Borrowed(_) if !self.has_nulls => self.text(&(at..open)),
                 text => self.nulls(&text),
             }
             return;
@@ -139,6 +137,15 @@ impl<'a, S: TokenSink> Scan<'a, S> {
     /// Sends a token that does not change the tokenizer's state.
     fn send(&self, token: Token) {
         let _ = self.sink.process_token(token, 1);
+    }
+
+    /// Sends a part of the page as text.
+    fn text(&mut self, part: &Range<usize>) {
+        if part.len() > MAX_WINDOW {
+            return self.chars(&self.html[part.clone()]);
+        }
+        let text = self.shared(part);
+        self.send(Token::CharacterTokens(text));
     }
 
     /// Sends text as tokens, which are copies: a run of megabytes is sent in parts.

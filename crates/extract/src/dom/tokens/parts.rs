@@ -1,6 +1,7 @@
 //! Parts of a page as tokens use them.
 
 use super::{Scan, is_space, position};
+use crate::text::head;
 use html5ever::{tendril::StrTendril, tokenizer::TokenSink};
 use memchr::{memchr, memmem};
 use std::{borrow::Cow, ops::Range};
@@ -21,12 +22,44 @@ impl<'a, S: TokenSink> Scan<'a, S> {
         if self.reference.get() < part.end { replace(text) } else { Cow::Borrowed(text) }
     }
 
-    /// A part of the page; without a copy if the page is not large.
-    pub(super) fn shared(&self, part: &Range<usize>) -> StrTendril {
-        match &self.source {
-            Some(source) => source.subtendril(part.start as u32, part.len() as u32),
-            None => StrTendril::from_slice(&self.html[part.clone()]),
+    /// A part of the page, which shares the memory of the window. A token holds a short text itself.
+    pub(super) fn shared(&mut self, part: &Range<usize>) -> StrTendril {
+        if part.len() <= MAX_INLINE || part.len() > MAX_WINDOW {
+            return StrTendril::from_slice(&self.html[part.clone()]);
         }
+        if !self.window.holds(part) {
+            self.window = Window::at(self.html, part.start);
+        }
+        self.window.part(part)
+    }
+}
+
+/// Maximum bytes of a text without memory of its own.
+const MAX_INLINE: usize = 8;
+
+/// Maximum bytes of a window: a copy of a large page would double its memory.
+pub(super) const MAX_WINDOW: usize = 1 << 20;
+
+/// Copy of a part of the page.
+#[derive(Default)]
+pub(super) struct Window {
+    start: usize,
+    text: StrTendril,
+}
+
+impl Window {
+    /// The part of the page from a position on.
+    fn at(html: &str, start: usize) -> Self {
+        Self { start, text: StrTendril::from_slice(head(&html[start..], MAX_WINDOW)) }
+    }
+
+    fn holds(&self, part: &Range<usize>) -> bool {
+        part.start >= self.start && part.end <= self.start + self.text.len()
+    }
+
+    /// A part of the page that the window holds.
+    fn part(&self, part: &Range<usize>) -> StrTendril {
+        self.text.subtendril((part.start - self.start) as u32, part.len() as u32)
     }
 }
 

@@ -15,9 +15,12 @@ impl<S: TokenSink> Scan<'_, S> {
         let outer: &[u8] = if outer { b"noscript" } else { name.as_bytes() };
         let end = raw_end(rest.as_bytes(), name.as_bytes(), outer, kind == RawKind::ScriptData);
         let text = &rest[..end];
+        let at = self.at;
         match kind {
             RawKind::Rcdata => self.chars(&no_nulls(&references::in_text(text))),
-            _ => self.chars(&no_nulls(text)),
+            _ if self.has_nulls => self.chars(&no_nulls(text)),
+            _ if end > 0 => self.text(&(at..at + end)),
+            _ => {}
         }
         self.at += end;
         let own = rest.get(end + 2..end + 2 + name.len());
