@@ -108,13 +108,13 @@ impl<'a> Sink<'a> {
     pub(super) fn new(html: &str, limits: &Limits, arena: &'a Arena<Name>, spare: &'a Spare) -> Self {
         let input_bytes = html.len();
         let mut inner = Inner::new(arena, spare);
-        // Start and end tag of an element, each with a run of text: about a node per bracket. Growing the
-        // nodes of a large page would need twice their memory.
+        // Start and end tag of an element, each with a run of text: about a node per bracket. Growing a buffer of a
+        // large page would copy it, and need twice its memory. Memory that stays empty costs nothing.
         let tags = memchr::memchr_iter(b'<', html.as_bytes()).count();
-        inner.nodes.reserve(tags.min(limits.max_nodes as usize) + 16);
-        inner.text.reserve(input_bytes / 2);
-        inner.attr_text.reserve(input_bytes / 4);
-        inner.attrs.reserve(input_bytes / 60);
+        inner.nodes.reserve((tags + tags / 4).min(limits.max_nodes as usize) + 16);
+        inner.text.reserve(input_bytes);
+        inner.attr_text.reserve(input_bytes / 2);
+        inner.attrs.reserve(input_bytes / 40);
         let name = inner.add_name(ns!(), LocalName::from(""), Tag::Document);
         let document = Handle { id: inner.node(Link::new(Tag::Document, 0)), name };
         Self {
