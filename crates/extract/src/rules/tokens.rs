@@ -130,47 +130,48 @@ impl TokenTable {
     }
 
     fn found(&self, names: &str, memo: &mut memo::Words) -> Roles {
-        let split = Split::of(names);
-        let words = self.words_of(&split, memo);
+        let Spare { mut split, mut words } = std::mem::take(&mut memo.spare);
+        split.read(names);
+        words.clear();
+        self.add_words(&split, memo, &mut words);
         let mut roles = Roles::NONE;
         for (at, word) in words.iter().enumerate() {
             roles = roles.and(word.begun);
-            let Some(entry) = word.entry else { continue };
+            let Some(entry) = word.entry.map(|at| &self.entries[at as usize]) else { continue };
             roles = roles.and(entry.roles);
             for (tail, found) in &entry.phrases {
-                let mut after = words[at + 1..].iter();
-                if tail.iter().all(|word| after.next().is_some_and(|next| next.text == word)) {
+                let mut after = words[at + 1..].iter().map(|word| split.part(word.start, word.end));
+                if tail.iter().all(|word| after.next().is_some_and(|next| next == word)) {
                     roles = roles.and(*found);
                 }
             }
         }
+        if names.len() <= MAX_SPARE {
+            memo.spare = Spare { split, words };
+        }
         roles
     }
 
-    /// Words of names for the table: compounds in parts, without the parts after a qualifier.
-    fn words_of<'a>(&'a self, split: &'a Split, memo: &mut memo::Words) -> Vec<Word<'a>> {
-        let mut words: Vec<Word<'_>> = Vec::with_capacity(8);
+    /// Adds the words of names for the table: compounds in parts, without the parts after a qualifier.
+    fn add_words(&self, split: &Split, memo: &mut memo::Words, words: &mut Vec<Word>) {
         let mut qualified = None;
-        for (text, name) in split.words() {
+        for (text, start, name) in split.words() {
             if qualified == Some(name) {
                 continue;
             }
             let known = memo.get(text, || self.look_up(text));
-            let word = self.word(text, known);
-            if word.entry.is_some_and(|entry| entry.is_qualifier) {
+            if known.entry.is_some_and(|at| self.entries[at as usize].is_qualifier) {
                 qualified = Some(name);
             } else if known.cuts == 0 {
-                words.push(word);
+                words.push(Word::new(start, text, known));
             } else {
-                let parts = compounds::parts(text, known.cuts);
-                words.extend(parts.map(|part| self.word(part, memo.get(part, || self.look_up(part)))));
+                let mut start = start;
+                for part in compounds::parts(text, known.cuts) {
+                    words.push(Word::new(start, part, memo.get(part, || self.look_up(part))));
+                    start += part.len() as u32;
+                }
             }
         }
-        words
-    }
-
-    fn word<'a>(&'a self, text: &'a str, known: Known) -> Word<'a> {
-        Word { text, entry: known.entry.map(|at| &self.entries[at as usize]), begun: known.begun }
     }
 
     fn look_up(&self, word: &str) -> Known {
@@ -206,12 +207,31 @@ impl<'a> KnownNames<'a> {
 }
 
 /// A word of a name with its entry.
-struct Word<'a> {
-    text: &'a str,
-    entry: Option<&'a Entry>,
+struct Word {
+    /// Start and end in the split names.
+    start: u32,
+    end: u32,
+    /// The place of its entry.
+    entry: Option<u32>,
     /// Roles of the entries with a star that begin it.
     begun: Roles,
 }
+
+impl Word {
+    fn new(start: u32, text: &str, known: Known) -> Self {
+        Self { start, end: start + text.len() as u32, entry: known.entry, begun: known.begun }
+    }
+}
+
+/// Memory for the words of names, which each page has some hundred of.
+#[derive(Default)]
+struct Spare {
+    split: Split,
+    words: Vec<Word>,
+}
+
+/// Maximum bytes of names whose memory is kept.
+const MAX_SPARE: usize = 4096;
 
 /// Result of looking up a word in a table.
 #[derive(Clone, Copy, Debug)]

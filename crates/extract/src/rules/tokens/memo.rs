@@ -1,6 +1,6 @@
 //! Cache of looked-up words and of the roles of whole names: a site uses the same few thousand on all of its pages.
 
-use super::{Known, Roles};
+use super::{Known, Roles, Spare};
 use rustc_hash::FxHashMap;
 use std::{
     cell::RefCell,
@@ -26,6 +26,8 @@ thread_local! {
 pub(super) struct Words {
     words: FxHashMap<Box<str>, Known>,
     names: FxHashMap<Box<str>, Roles>,
+    /// Memory for the words of the next names.
+    pub(super) spare: Spare,
 }
 
 impl Words {

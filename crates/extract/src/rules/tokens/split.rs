@@ -26,6 +26,7 @@ const KINDS: [Byte; 256] = {
 };
 
 /// Names in lower case, split into words.
+#[derive(Default)]
 pub(super) struct Split {
     text: String,
     /// Start of its name, start and end of each word.
@@ -33,11 +34,11 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Words of names between white space.
-    pub(super) fn of(names: &str) -> Self {
-        let mut split = Self { text: String::with_capacity(names.len()), ends: Vec::with_capacity(8) };
-        names.split_ascii_whitespace().for_each(|name| split.name(name));
-        split
+    /// Reads the words of names between white space, in place of those before.
+    pub(super) fn read(&mut self, names: &str) {
+        self.text.clear();
+        self.ends.clear();
+        names.split_ascii_whitespace().for_each(|name| self.name(name));
     }
 
     /// Adds the words of a name: split at characters other than letters and digits, and before a capital that
@@ -79,8 +80,13 @@ impl Split {
         }
     }
 
-    /// Words, each with the start of its name.
-    pub(super) fn words(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.ends.iter().map(|(name, start, end)| (&self.text[*start as usize..*end as usize], *name))
+    /// Words, each with its start and the start of its name.
+    pub(super) fn words(&self) -> impl Iterator<Item = (&str, u32, u32)> {
+        self.ends.iter().map(|(name, start, end)| (self.part(*start, *end), *start, *name))
+    }
+
+    /// A part of a word.
+    pub(super) fn part(&self, start: u32, end: u32) -> &str {
+        &self.text[start as usize..end as usize]
     }
 }
