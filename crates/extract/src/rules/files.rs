@@ -12,8 +12,9 @@ use super::{
     tokens::TokenTable,
 };
 pub(crate) use extraction::{Extraction, LastPass, Markdown, Prune};
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, de::DeserializeOwned};
-use std::{collections::HashSet, path::Path};
+use std::path::Path;
 
 macro_rules! file {
     ($name:literal) => {
@@ -333,19 +334,19 @@ pub(crate) struct Boilerplate {
     content: Vec<String>,
     compound_words: Vec<String>,
     qualifiers: Vec<String>,
-    pub(crate) lines: HashSet<String>,
+    pub(crate) lines: FxHashSet<String>,
     pub(crate) end_headings: Vec<String>,
     #[serde(default)]
-    pub(crate) offer_titles: HashSet<String>,
+    pub(crate) offer_titles: FxHashSet<String>,
     #[serde(default)]
-    pub(crate) offer_headings: HashSet<String>,
+    pub(crate) offer_headings: FxHashSet<String>,
     #[serde(default)]
-    pub(crate) aside_titles: HashSet<String>,
+    pub(crate) aside_titles: FxHashSet<String>,
     #[serde(default)]
-    pub(crate) comment_titles: HashSet<String>,
+    pub(crate) comment_titles: FxHashSet<String>,
     /// First and last letters of these titles.
     #[serde(skip)]
-    title_ends: HashSet<(char, char)>,
+    title_ends: FxHashSet<(char, char)>,
     pub(crate) line_starts: Starts,
     pub(crate) credits: Starts,
     pub(crate) leads: Starts,

@@ -4,16 +4,18 @@ mod parse;
 
 use crate::dom::{Dom, NONE, Tag};
 use html5ever::LocalName;
+use memchr::memmem::Finder;
 use parse::split_chains;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::{fmt, hash::Hasher, ops::Range};
 
 /// Comparison of an attribute's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Test {
     Present,
     Equals(String),
-    Contains(String),
+    /// Prepared, since most values are too short for the search of the standard library.
+    Contains(Box<Finder<'static>>),
     StartsWith(String),
     EndsWith(String),
     HasWord(String),
@@ -24,7 +26,7 @@ impl Test {
         match self {
             Self::Present => true,
             Self::Equals(v) => value == v,
-            Self::Contains(v) => value.contains(v.as_str()),
+            Self::Contains(v) => v.find(value.as_bytes()).is_some(),
             Self::StartsWith(v) => value.starts_with(v.as_str()),
             Self::EndsWith(v) => value.ends_with(v.as_str()),
             Self::HasWord(v) => value.split_ascii_whitespace().any(|word| word == v),

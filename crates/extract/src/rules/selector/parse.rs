@@ -2,6 +2,7 @@
 
 use super::{Chain, Compound, Name, Refusal, Test, wrong};
 use html5ever::LocalName;
+use memchr::memmem::Finder;
 
 /// Chains in written order, each innermost first.
 pub(super) fn split_chains(text: &str) -> Result<Vec<Chain>, Refusal> {
@@ -138,7 +139,7 @@ fn attribute(text: &str) -> Result<(LocalName, Test), Refusal> {
     }
     let value = inner.to_owned();
     let (name, test) = match name.as_bytes().last() {
-        Some(b'*') => (&name[..name.len() - 1], Test::Contains(value)),
+        Some(b'*') => (&name[..name.len() - 1], Test::Contains(Box::new(Finder::new(inner).into_owned()))),
         Some(b'^') => (&name[..name.len() - 1], Test::StartsWith(value)),
         Some(b'$') => (&name[..name.len() - 1], Test::EndsWith(value)),
         Some(b'~') => (&name[..name.len() - 1], Test::HasWord(value)),
