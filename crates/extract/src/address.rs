@@ -26,7 +26,7 @@ pub(crate) fn resolve(base: Option<&Url>, address: &str) -> Option<String> {
     if address.starts_with('/') && !address.starts_with("//") && is_plain(address) {
         let origin = &base[..url::Position::BeforePath];
         if matches!(base.scheme(), "http" | "https") {
-            return Some(format!("{origin}{address}"));
+            return Some([origin, address].concat());
         }
     }
     relative(base, address).or_else(|| http(base.join(address).ok()?))
@@ -80,7 +80,7 @@ fn is_plain_absolute(address: &str) -> bool {
         && host.bytes().all(|b| matches!(b, b'a'..=b'z' | b'-' | b'.' | b'0'..=b'9'))
         // A host that ends with a digit may be an address that parsing rewrites.
         && host.bytes().last().is_some_and(|b| b.is_ascii_lowercase())
-        && !host.contains("xn--")
+        && !host.as_bytes().windows(4).any(|part| part == b"xn--")
         && is_plain(&rest[slash..])
 }
 

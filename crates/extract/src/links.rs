@@ -52,7 +52,8 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
     let mut links: Vec<Link> = Vec::new();
     let mut urls = LinkUrls::default();
     // With a hash that is known in advance, a page could let all of its URLs collide.
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let anchors = dom.find_all(0..dom.len(), Tag::A).count();
+    let mut seen: HashMap<String, usize> = HashMap::with_capacity(anchors);
     for id in 0..dom.len() {
         if page.budget.is_over() {
             break;

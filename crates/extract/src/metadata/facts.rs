@@ -103,13 +103,15 @@ pub(super) fn author_urls(s: &Sources<'_>, authors: &[String]) -> Vec<AuthorUrl>
     let links = || {
         links.get_or_init(|| {
             let links = dom.find_all(s.page.within_body(), Tag::A).filter(is_short);
-            links.map(|id| (id, words(&s.page.visible_text(id)))).collect::<Vec<(u32, Vec<String>)>>()
+            // Few links are marked, and splitting a text into words takes longer than looking for a mark.
+            links
+                .filter(|id| is_marked_link(s, *id))
+                .map(|id| (id, words(&s.page.visible_text(id))))
+                .collect::<Vec<(u32, Vec<String>)>>()
         })
     };
-    let in_links = |author: &String| {
-        let address = |id: u32| s.page.resolve(dom.attr(id, &local_name!("href"))?);
-        best(links(), author, &|id| if is_marked_link(s, id) { address(id) } else { None })
-    };
+    let in_links =
+        |author: &String| best(links(), author, &|id| s.page.resolve(dom.attr(id, &local_name!("href"))?));
     let found = authors.iter().filter_map(|author| {
         let url = in_json(author).or_else(|| in_links(author))?;
         Some(AuthorUrl { name: author.clone(), url })

@@ -106,17 +106,19 @@ impl Controlled {
 /// Ids of elements that buttons, tabs, labels and links in the page open.
 fn controlled_ids(dom: &Dom) -> HashSet<&str> {
     let mut ids = HashSet::new();
-    for id in (0..dom.len()).filter(|id| dom.tag(*id) != Tag::Text) {
-        // an invisible control opens nothing
-        if by_attributes(dom, id).0 == HiddenReason::Hidden {
-            continue;
-        }
+    for id in dom.of_kind(|tag| tag != Tag::Text) {
+        // An invisible control opens nothing. Few elements are controls, so the other ones are not examined.
+        let is_visible = || by_attributes(dom, id).0 != HiddenReason::Hidden;
         for (name, value) in dom.attrs(id) {
             match *name {
-                local_name!("aria-controls") => ids.extend(value.split_ascii_whitespace()),
-                local_name!("for") => drop(ids.insert(value)),
-                local_name!("href") => ids.extend(value.strip_prefix('#').filter(|id| !id.is_empty())),
-                _ if OPENERS.contains(&&**name) => drop(ids.insert(value.trim_start_matches('#'))),
+                local_name!("aria-controls") if is_visible() => ids.extend(value.split_ascii_whitespace()),
+                local_name!("for") if is_visible() => drop(ids.insert(value)),
+                local_name!("href") => {
+                    ids.extend(value.strip_prefix('#').filter(|id| !id.is_empty() && is_visible()));
+                }
+                _ if OPENERS.contains(&&**name) && is_visible() => {
+                    ids.insert(value.trim_start_matches('#'));
+                }
                 _ => {}
             }
         }
