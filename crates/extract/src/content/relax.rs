@@ -55,8 +55,9 @@ pub(super) fn frame(page: &Page<'_>, root: u32) -> Vec<bool> {
     let mut drop = vec![false; dom.len() as usize];
     let mut id = root + 1;
     while id < dom.end(root) && !page.budget.is_over() {
-        let names = if wraps_heading(page, id) { FRAME.without(Roles::FOOTER) } else { FRAME };
-        let by_name = root == page.body && page.roles[id as usize].has(names);
+        let roles = page.roles[id as usize];
+        let names = || if wraps_heading(page, id) { FRAME.without(Roles::FOOTER) } else { FRAME };
+        let by_name = root == page.body && roles.has(FRAME) && roles.has(names());
         if by_name || is_frame(page, id, root) {
             drop[id as usize] = true;
             id = dom.end(id);

@@ -1,7 +1,7 @@
 //! Teasers: boxes that lead to other pages of the site, recognised by a heading that is a link.
 
 use crate::{
-    dom::{NONE, Tag},
+    dom::Tag,
     page::Page,
     selection::{kept, kept_in},
 };
@@ -69,41 +69,34 @@ fn end_of_text(page: &Page<'_>, teaser: u32, mask: &[bool]) -> Option<u32> {
 /// The largest box around each linked heading that holds no other heading.
 pub(super) fn cards(page: &Page<'_>, mask: &[bool]) -> Vec<u32> {
     let dom = &page.dom;
-    // Headings up to each node.
-    let mut headings = vec![0u32; dom.len() as usize + 1];
-    for id in 0..dom.len() {
-        let is_heading = dom.tag(id).heading_level().is_some() && page.is_visible(id);
-        headings[id as usize + 1] = headings[id as usize] + u32::from(is_heading);
-    }
-    let in_range = |id: u32| headings[dom.end(id) as usize] - headings[id as usize];
+    let headings = dom.of_kind(|tag| tag.heading_level().is_some());
+    let headings: Vec<u32> = headings.filter(|id| page.is_visible(*id)).collect();
+    let is_only = |id: u32| {
+        let behind = &headings[headings.partition_point(|heading| *heading < id)..];
+        behind.first().is_some_and(|first| *first < dom.end(id))
+            && behind.get(1).is_none_or(|second| *second >= dom.end(id))
+    };
+    let is_left_out = |id: u32| mask[id as usize] || !page.is_visible(id);
     let mut cards: Vec<u32> = Vec::new();
-    let mut id = page.body;
-    while id < dom.end(page.body) && !page.budget.is_over() {
-        if mask[id as usize] || !page.is_visible(id) {
-            id = dom.end(id);
+    let mut from = page.body;
+    for &id in headings.iter().take_while(|_| !page.budget.is_over()) {
+        let is_outside = id < from || id >= dom.end(page.body);
+        if is_outside || parts_around(page, id).any(is_left_out) || !is_linked_heading(page, id) {
             continue;
         }
-        if !is_linked_heading(page, id) {
-            id += 1;
-            continue;
-        }
-        let mut card = id;
-        for up in dom.ancestors(id) {
-            let boxed = up > page.body
-                && up != NONE
-                && in_range(up) == 1
-                && page.amount(up).words <= MAX_WORDS
-                && !matches!(dom.tag(up), Tag::Main);
-            if !boxed {
-                break;
-            }
-            card = up;
-        }
-        let end = dom.end(card);
+        let is_box =
+            |up: &u32| is_only(*up) && page.amount(*up).words <= MAX_WORDS && dom.tag(*up) != Tag::Main;
+        let around = dom.ancestors(id).take_while(|up| *up > page.body && is_box(up));
+        let card = around.last().unwrap_or(id);
         cards.push(card);
-        id = end;
+        from = dom.end(card);
     }
     cards
+}
+
+/// An element and those around it within the body.
+fn parts_around(page: &Page<'_>, id: u32) -> impl Iterator<Item = u32> {
+    std::iter::once(id).chain(page.dom.ancestors(id)).take_while(|up| *up >= page.body)
 }
 
 /// Returns true for the URL of the page itself, to which many programs link the heading of an article.

@@ -25,14 +25,11 @@ pub(super) fn container(page: &Page<'_>, mask: &[bool]) -> Option<u32> {
     if let Some((_, id)) = named.first() {
         return Some(*id);
     }
-    let find = |test: &dyn Fn(u32) -> bool| -> Vec<u32> {
-        (page.body..dom.end(page.body)).filter(|id| test(*id) && usable(*id)).collect()
-    };
-    let articles = find(&|id| dom.tag(id) == Tag::Article);
-    if let [article] = articles.as_slice() {
-        return Some(*article);
+    let body = page.within_body();
+    let mut articles = dom.find_all(body.clone(), Tag::Article).filter(|id| usable(*id));
+    if let (Some(article), None) = (articles.next(), articles.next()) {
+        return Some(article);
     }
-    find(&|id| dom.tag(id) == Tag::Main || dom.attr(id, &local_name!("role")) == Some("main"))
-        .first()
-        .copied()
+    let is_main = |id: u32| dom.tag(id) == Tag::Main || dom.attr(id, &local_name!("role")) == Some("main");
+    body.into_iter().find(|id| is_main(*id) && usable(*id))
 }
