@@ -88,7 +88,9 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
     }
     let header = content_type.and_then(header_charset);
     let declared = header.map(|e| (e, Source::Header)).or_else(|| Some((prescan(bytes)?, Source::Meta)));
-    let valid_utf8 = std::str::from_utf8(bytes).is_ok();
+    // Most pages are UTF-8, and checking that decodes them.
+    let utf8 = UTF_8.decode_without_bom_handling_and_without_replacement(bytes);
+    let valid_utf8 = utf8.is_some();
     let credible = declared.filter(|(encoding, _)| is_credible(encoding, bytes, valid_utf8));
     let (encoding, source, overridden) = match credible {
         Some((encoding, source)) => (encoding, source, false),
@@ -97,7 +99,10 @@ pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
             (encoding, source, declared.is_some_and(|(other, _)| other != encoding))
         }
     };
-    let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
+    let (text, had_errors) = match utf8 {
+        Some(text) if encoding == UTF_8 => (text, false),
+        _ => encoding.decode_without_bom_handling(bytes),
+    };
     Decoded { text, charset: encoding.name(), source, had_errors, overridden }
 }
 

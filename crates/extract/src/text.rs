@@ -28,7 +28,7 @@ pub(crate) fn measure(text: &str) -> Measured {
     if trimmed.is_ascii() {
         return measure_ascii(trimmed.as_bytes());
     }
-    let (mut chars, mut marks, mut space) = (0, 0, false);
+    let (mut chars, mut marks, mut space, mut may_mark) = (0, 0, false, false);
     for byte in trimmed.bytes() {
         let class = words::CLASSES[byte as usize];
         let is_space = class & words::SPACE != 0;
@@ -36,11 +36,14 @@ pub(crate) fn measure(text: &str) -> Measured {
         chars += u32::from(byte & 0xC0 != 0x80 && !(is_space && space));
         space = is_space;
         marks += u32::from(class & words::MARK != 0);
+        may_mark |= class & words::BEGINS_MARK != 0;
         if matches!(byte, 0xE3..=0xED) {
             chars += LETTERS_PER_CJK - 1;
         }
     }
-    marks += trimmed.chars().filter(|c| is_mark(*c)).count() as u32;
+    if may_mark {
+        marks += trimmed.chars().filter(|c| is_mark(*c)).count() as u32;
+    }
     Measured { chars, words: words::count_words(trimmed), marks }
 }
 
@@ -150,11 +153,21 @@ pub(crate) fn fold_lower(text: &str) -> String {
             return fold(text).to_lowercase();
         }
         let mut out = String::with_capacity(text.len());
-        let mut push = |c: char| match c {
-            ' ' if out.is_empty() || out.ends_with(' ') => {}
-            c => out.push(c),
+        // True at the start, and behind a space.
+        let mut spaced = true;
+        let mut push = |c: char| {
+            if c != ' ' || !spaced {
+                out.push(c);
+            }
+            spaced = c == ' ';
         };
-        text.chars().for_each(|c| for_each_lower(c, &mut push));
+        for c in text.chars() {
+            match c {
+                // most characters of any text with a sign beyond ASCII
+                'a'..='z' => push(c),
+                c => for_each_lower(c, &mut push),
+            }
+        }
         out.truncate(out.trim_end_matches(' ').len());
         out
     })
@@ -292,6 +305,13 @@ mod tests {
                 })
                 .collect();
             assert_eq!(measure_many(&text), measure_each(&text), "{:?}", String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
+    fn marks_of_every_script_are_counted() {
+        for c in ('\u{80}'..='\u{ffff}').filter(|c| is_mark(*c)) {
+            assert_eq!(measure(&format!("a{c}")).marks, 1, "{c:?}");
         }
     }
 

@@ -39,10 +39,17 @@ pub(crate) const INNER: u8 = 2;
 pub(crate) const SPACE: u8 = 4;
 /// ASCII comma, semicolon or sentence end.
 pub(crate) const MARK: u8 = 8;
+/// First byte of commas and sentence ends beyond ASCII. Quotation marks and dashes begin with other bytes.
+pub(crate) const BEGINS_MARK: u8 = 16;
 
-/// Classes of each ASCII byte; none for the others.
+/// Classes of each byte.
 pub(crate) const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
+    let mut at = 0;
+    while at < MARK_STARTS.len() {
+        classes[MARK_STARTS[at] as usize] = BEGINS_MARK;
+        at += 1;
+    }
     let mut byte = 0u8;
     while byte < 0x80 {
         let mut class = 0;
@@ -63,6 +70,9 @@ pub(crate) const CLASSES: [u8; 256] = {
     }
     classes
 };
+
+/// First bytes of the marks that [`crate::text::is_mark`] names.
+const MARK_STARTS: [u8; 8] = [0xc2, 0xd6, 0xd8, 0xdb, 0xe0, 0xe1, 0xe3, 0xef];
 
 #[derive(Default)]
 struct Counter {
