@@ -271,11 +271,14 @@ mod tests {
             let first = c.encode_utf8(&mut bytes).as_bytes()[0];
             assert!(!is_suspect(c) || BEGINS_SUSPECT[usize::from(first)], "{c:?}");
         }
+        assert!((0..=u8::MAX).all(|byte| !BEGINS_SUSPECT[usize::from(byte)] || is_unusual(byte)));
         // a character across the border of two chunks
-        for n in 0..CHUNK {
-            assert!(has_suspect(&format!("{}\u{200b}x", "a".repeat(n))), "{n}");
-            assert!(has_suspect(&format!("{}\u{1b}x", "a".repeat(n))), "{n}");
-            assert!(!has_suspect(&format!("{}\u{2019}\u{e9}\t\n", "a".repeat(n))), "{n}");
+        for n in 0..2 * CHUNK {
+            let around = |c: &str| format!("{}{c}{}", "a".repeat(n), "b".repeat(CHUNK));
+            for c in ["\u{200b}", "\u{1b}", "\u{7f}"] {
+                assert_eq!(next_suspect(&around(c), 0), Some(n), "{n}");
+            }
+            assert!(!has_suspect(&around("\u{2019}\u{e9}\t\n")), "{n}");
         }
     }
 

@@ -358,6 +358,8 @@ mod tests {
             "&amp &ampx &notit; &notin; &#65 &#x41;B &#128; &#0; &#xD800; &#; &#x; &#99999999999; &AMP; &x",
             "<a b='&amp &ampx &amp=1 &notit; &notin; &copy' c=&lt;&lt d=&copy= e='&#65' a a=1 =x \"='y' <=z>",
             "a\r\nb\rc<p a='\r\n'\r>\0<p\0q r\0='\0'>",
+            "\r\n\r\ra\n\rb\r",
+            "<p title='a value as long as a window'>text that shares its memory<script>and a longer text than it has</script>é",
             "<p a='x",
             "<p a",
             "<p a=",
