@@ -79,7 +79,7 @@ pub(crate) fn has_suspect(text: &str) -> bool {
 }
 
 /// Position of the first possibly invisible character at or after `from`.
-fn next_suspect(text: &str, from: usize) -> Option<usize> {
+pub(crate) fn next_suspect(text: &str, from: usize) -> Option<usize> {
     let is_at = |at: usize| text.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_suspect);
     let begins = |(at, byte): (usize, &u8)| BEGINS_SUSPECT[usize::from(*byte)] && is_at(at);
     let first_in = |start: usize, part: &[u8]| {
@@ -99,8 +99,8 @@ fn next_suspect(text: &str, from: usize) -> Option<usize> {
     first_in(start, rest)
 }
 
-/// Returns true for a byte that is neither printable ASCII, a tab nor a line feed. As signed numbers, bytes beyond ASCII are
-/// below zero, so one comparison finds them and most controls.
+/// Returns true for a byte that is neither printable ASCII, a tab nor a line feed. As signed numbers, bytes
+/// beyond ASCII are below zero, so one comparison finds them and most controls.
 const fn is_unusual(byte: u8) -> bool {
     (byte.cast_signed() < b' '.cast_signed()) & (byte != b'\t') & (byte != b'\n') | (byte == b'\x7f')
 }

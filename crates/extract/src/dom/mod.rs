@@ -111,8 +111,13 @@ pub(crate) struct Dom {
 impl Dom {
     /// Removes invisible characters from the texts, and from the attributes that hold texts.
     fn remove_invisible(&mut self) {
-        if invisible::has_suspect(&self.text) {
+        if let Some(first) = invisible::next_suspect(&self.text, 0) {
             for id in 0..self.len() {
+                let node = &self.nodes[id as usize];
+                // A page mostly has such characters in its article, behind the scripts of its head.
+                if (node.start + node.len) as usize <= first {
+                    continue;
+                }
                 let Some(cleaned) = invisible::clean(self.text(id)) else { continue };
                 let node = &mut self.nodes[id as usize];
                 (node.start, node.len) = (self.text.len() as u32, cleaned.text.len() as u32);

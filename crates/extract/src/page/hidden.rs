@@ -99,26 +99,29 @@ pub(crate) struct Controlled(OnceCell<HashSet<String>>);
 
 impl Controlled {
     fn has(&self, dom: &Dom, id: &str) -> bool {
-        self.0.get_or_init(|| controlled_ids(dom).into_iter().map(str::to_owned).collect()).contains(id)
+        self.0.get_or_init(|| controlled_ids(dom)).contains(id)
     }
 }
 
 /// Ids of elements that buttons, tabs, labels and links in the page open.
-fn controlled_ids(dom: &Dom) -> HashSet<&str> {
+fn controlled_ids(dom: &Dom) -> HashSet<String> {
     let mut ids = HashSet::new();
+    let mut add = |id: &str| {
+        ids.insert(id.to_owned());
+    };
     for id in dom.of_kind(|tag| tag != Tag::Text) {
         // An invisible control opens nothing. Few elements are controls, so the other ones are not examined.
         let is_visible = || by_attributes(dom, id).0 != HiddenReason::Hidden;
         for (name, value) in dom.attrs(id) {
             match *name {
-                local_name!("aria-controls") if is_visible() => ids.extend(value.split_ascii_whitespace()),
-                local_name!("for") if is_visible() => drop(ids.insert(value)),
-                local_name!("href") => {
-                    ids.extend(value.strip_prefix('#').filter(|id| !id.is_empty() && is_visible()));
+                local_name!("aria-controls") if is_visible() => {
+                    value.split_ascii_whitespace().for_each(&mut add);
                 }
-                _ if OPENERS.contains(&&**name) && is_visible() => {
-                    ids.insert(value.trim_start_matches('#'));
+                local_name!("for") if is_visible() => add(value),
+                local_name!("href") if value.len() > 1 && value.starts_with('#') && is_visible() => {
+                    add(&value[1..]);
                 }
+                _ if OPENERS.contains(&&**name) && is_visible() => add(value.trim_start_matches('#')),
                 _ => {}
             }
         }
