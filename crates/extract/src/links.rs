@@ -31,6 +31,9 @@ pub(crate) struct Links {
     pub(crate) urls: LinkUrls,
 }
 
+/// Maximum links for which memory is reserved. A page of megabytes may have empty `a` elements only.
+const MAX_RESERVED: usize = 8192;
+
 /// Links of a page, including those in consent banners and templates, since they are URLs of the site. A
 /// page's own URL is no link.
 pub(crate) fn collect(page: &Page<'_>) -> Links {
@@ -53,7 +56,7 @@ pub(crate) fn collect(page: &Page<'_>) -> Links {
     let mut urls = LinkUrls::default();
     // With a hash that is known in advance, a page could let all of its URLs collide.
     let anchors = dom.find_all(0..dom.len(), Tag::A).count();
-    let mut seen: HashMap<String, usize> = HashMap::with_capacity(anchors);
+    let mut seen: HashMap<String, usize> = HashMap::with_capacity(anchors.min(MAX_RESERVED));
     for id in 0..dom.len() {
         if page.budget.is_over() {
             break;
