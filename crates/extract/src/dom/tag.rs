@@ -151,8 +151,8 @@ impl Tag {
         }
     }
 
-    /// Returns true for an element that plays media, or shows another document: of HTML, of AMP, or a custom
-    /// element that loads the player of a site on a click.
+    /// Returns true for an element of HTML or AMP that plays media or shows another document. Custom elements that
+    /// load a player on a click count as well.
     pub(crate) const fn is_player(self) -> bool {
         matches!(
             self,
