@@ -6,8 +6,8 @@
 mod chunks;
 mod cleaner;
 mod defaults;
-#[path = "../support/mcp.rs"]
-mod mcp;
+#[path = "../support/mcp_client.rs"]
+mod mcp_client;
 mod projects;
 #[path = "../support/run.rs"]
 mod run;

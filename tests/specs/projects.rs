@@ -2,7 +2,7 @@
 //! served text.
 
 use crate::{
-    mcp::Client,
+    mcp_client::Client,
     run::{Sandbox, run},
 };
 use crawl_model::{ContentHash, NewSource, ProjectId, ProjectStore, Source, SourceQuery};

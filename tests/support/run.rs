@@ -57,7 +57,7 @@ impl Sandbox {
         command.arg("--seed").arg(seeds).arg("--state-dir").arg(self.path("state"));
         command.args(["--delay", "0s", "--allow-address", "127.0.0.0/8"]).args(flags);
         command.env("CRAWL_FETCH_BACKOFF", "20ms");
-        // these make further requests, which each count would have to exclude; tests/e2e_web.rs enables them
+        // these make further requests, which each count would have to exclude; tests/e2e/web.rs enables them
         command.env("CRAWL_CRAWL_SOFT404", "false").env("CRAWL_CRAWL_AI_OPTOUT_FILES", "false");
         command
     }
