@@ -121,6 +121,29 @@ fn join_date_of_a_member_is_not_the_publication() {
 }
 
 #[test]
+fn upload_of_a_video_does_not_date_an_article() {
+    let video = r#"<script type=application/ld+json>{"@type":"VideoObject","name":"How ferries are built","uploadDate":"2026-02-01"}</script>"#;
+    assert_eq!(published(video, ""), pair("2026-02-01", "json_ld"), "there is no other date");
+    let article = format!("{video}<meta property=article:published_time content='2026-03-05'>");
+    assert_eq!(published(&article, ""), pair("2026-03-05", "meta"));
+    let page_of_video = format!("<title>How ferries are built - Holm</title>{article}");
+    assert_eq!(published(&page_of_video, ""), pair("2026-02-01", "json_ld"));
+}
+
+#[test]
+fn folder_of_the_share_image_dates_a_page_without_another_date() {
+    let image = |path: &str| format!("<meta property=og:image content='/files/{path}/cover.png'>");
+    assert_eq!(published(&image("2026/03/05"), ""), pair("2026-03-05", "meta"));
+    for other in ["2026/03", "2026/03/7.jpg", "IMG-20260305.jpg"] {
+        let head = format!("<meta property=og:image content='/files/{other}'>");
+        assert_eq!(published(&head, ""), pair("", ""), "{other}");
+    }
+    assert_eq!(published(&image("2026/03/05"), "<p>9 March 2026</p>").0, "2026-03-09");
+    let start = metadata("http://holm.example/", &image("2026/03/05"), "<h1>Ferry in winter</h1>");
+    assert_eq!(start.published, None);
+}
+
+#[test]
 fn months_are_recognised_in_twelve_more_languages() {
     for (language, months) in MONTHS {
         assert_eq!(months.split(' ').count(), 12, "{language}");

@@ -104,7 +104,7 @@ pub(super) fn agreeing<'a>(headings: &'a [String], named: &[String], declared: b
 /// Minimum share of a heading's words in a name of the page for an agreement.
 const MIN_AGREEMENT: f32 = 0.5;
 /// Share from which a heading agrees, however little of the name it covers.
-const CLEAR_AGREEMENT: f32 = 0.6;
+pub(super) const CLEAR_AGREEMENT: f32 = 0.6;
 /// Below that, minimum share of a declared name's words in the heading.
 const MIN_COVERAGE: f32 = 0.4;
 

@@ -1,12 +1,15 @@
 //! Date of a page's publication.
 
 use super::{
-    Order, Sources, changed, clock, dates, jsonld, scripts, shown,
+    Order, Sources, changed, clock, dates,
+    headings::{CLEAR_AGREEMENT, shared},
+    image, jsonld, scripts, shown,
     sources::{Field, Rule},
-    stamped,
+    stamped, title,
 };
 use crate::text;
 use html5ever::local_name;
+use url::Url;
 
 /// Order of numeric dates by language: US English and few others write the month first.
 pub(super) fn order_of(language: Option<&str>) -> Order {
@@ -28,7 +31,7 @@ pub(super) fn is_declared(s: &Sources<'_>, order: Order) -> bool {
 }
 
 /// Date of publication: from JSON-LD, meta elements, `time`, elements named like dates, the URL, lines of
-/// text, data in scripts.
+/// text, data in scripts, the share image.
 pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
     let rules = &s.page.rules.dates;
     let in_data = || in_json(s, order).or_else(|| in_meta(s, order));
@@ -41,6 +44,7 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
         (Rule::JsonLd, &|| in_json(s, order)),
         (Rule::Meta, &|| in_meta(s, order)),
         (Rule::Rdfa, &|| in_rdfa(s, order)),
+        (Rule::JsonLd, &|| uploaded(s, order)),
         (Rule::ThreadDate, &|| shown::posted(s, true, order)),
         (Rule::MarkedDate, &|| Some(shown::visible(s, order)?.1)),
         (Rule::Url, &in_url),
@@ -53,6 +57,7 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
         (Rule::ScriptDate, &|| scripts::published(s, order)),
         (Rule::OnlyTime, &|| shown::only_time(s, order)),
         (Rule::OnlyChange, &|| changed::only_change(s, order)),
+        (Rule::ShareImage, &|| of_share_image(s)),
     ])?;
     let places = [in_json(s, order), in_meta(s, order), in_url()];
     let same = places.iter().flatten().filter(|date| day(date) == day(&found)).count();
@@ -63,9 +68,32 @@ pub(super) fn published(s: &Sources<'_>, order: Order) -> Option<String> {
 
 /// Date of publication in the page's JSON-LD.
 pub(super) fn in_json(s: &Sources<'_>, order: Order) -> Option<String> {
-    let keys = ["datePublished", "dateCreated", "uploadDate"];
+    let keys = ["datePublished", "dateCreated"];
     let parse = |text: &str| dates::parse(&s.page.rules.dates, text, order);
-    s.main.and_then(|main| keys.iter().find_map(|key| jsonld::text(main.get(*key)?).and_then(parse)))
+    let of_page = keys.iter().find_map(|key| jsonld::text(s.main?.get(*key)?).and_then(parse));
+    of_page.or_else(|| uploaded(s, order).filter(|_| is_page_of_video(s)))
+}
+
+/// Date on which the video of the page's JSON-LD was uploaded.
+fn uploaded(s: &Sources<'_>, order: Order) -> Option<String> {
+    dates::parse(&s.page.rules.dates, jsonld::text(s.main?.get("uploadDate")?)?, order)
+}
+
+/// Returns true if the page has the title of its video. Another page may embed a video of another day.
+fn is_page_of_video(s: &Sources<'_>) -> bool {
+    let named = s.main.and_then(|main| jsonld::text(main.get("name")?));
+    let titles = title::title_element(s).into_iter().chain(s.metas.get("og:title").map(str::to_owned));
+    named.is_some_and(|name| titles.into_iter().any(|title| shared(name, &title) >= CLEAR_AGREEMENT))
+}
+
+/// Day in the folder of the image that the page shares (`/files/2016/05/04/cover.png`): content systems store an
+/// upload in a folder of its day. A day in the name of a file may be that of a photograph or of a template. The image of
+/// a start page is no evidence.
+fn of_share_image(s: &Sources<'_>) -> Option<String> {
+    s.page.url.filter(|url| url.path() != "/")?;
+    let image = Url::parse(&image(s)?).ok()?;
+    let (folder, _) = image.path().rsplit_once('/')?;
+    dates::from_path(folder)
 }
 
 /// Date of publication in the first meta element that holds one; last, in one whose name has a prefix of the

@@ -54,6 +54,7 @@ pub(super) enum Rule {
     ScriptDate,
     OnlyTime,
     OnlyChange,
+    ShareImage,
     ShownChange,
 }
 
@@ -116,6 +117,7 @@ impl Rule {
             Self::ScriptDate => ("the only day of publication in scripts", IN_SCRIPT),
             Self::OnlyTime => ("the only day in the page's time elements", "element"),
             Self::OnlyChange => ("the only date there is, of the last change", "text"),
+            Self::ShareImage => ("the folder of the image that the page shares", "meta"),
             Self::ShownChange => ("a date that calls itself one of a change", "text"),
         }
     }
@@ -148,7 +150,8 @@ impl Rule {
             | Self::PostAuthor
             | Self::PostDate
             | Self::BeforeChange
-            | Self::OnlyChange => Strength::Weak,
+            | Self::OnlyChange
+            | Self::ShareImage => Strength::Weak,
             _ => Strength::Plain,
         }
     }

@@ -289,7 +289,7 @@ pub(super) fn plain(text: &str) -> Option<String> {
     non_empty(text)
 }
 
-fn title_element(s: &Sources<'_>) -> Option<String> {
+pub(super) fn title_element(s: &Sources<'_>) -> Option<String> {
     let dom = &s.page.dom;
     let id = dom.find(0..dom.len(), Tag::Title)?;
     non_empty(&dom.raw_text(id))
