@@ -221,16 +221,30 @@ fn sitemap_urls_per_host_in_the_frontier_are_limited() {
     }
 }
 
-/// Sitemaps of a generator: once its pages have had no new content, its entries are not stored.
+/// Of a sitemap that is read after its pattern has lost its credit, the first URLs are stored for samples. A sample with a new
+/// text gives the pattern credit again.
 #[test]
-fn sitemap_urls_of_an_exhausted_pattern_are_not_stored() {
-    let handler = |request: &Request| match request.path() {
+fn sitemap_urls_of_an_exhausted_pattern_are_sampled() {
+    let dead = pages_of_a_late_sitemap(1_300, false);
+    assert!(dead <= 12, "{dead} of 1,300");
+    let live = pages_of_a_late_sitemap(120, true);
+    assert!(live >= 100, "{live} of 120");
+}
+
+/// Words that no other path has.
+fn words(path: &str) -> String {
+    (0..40).map(|n| format!("{} ", path.replace('/', "w").replace('t', &format!("t{n}x")))).collect()
+}
+
+/// Number of fetched pages of a sitemap whose pattern has lost its credit to the pages that the start page links to.
+fn pages_of_a_late_sitemap(entries: usize, is_live: bool) -> usize {
+    let handler = move |request: &Request| match request.path() {
         "/robots.txt" => Response::new(200, "text/plain", "Sitemap: /a.xml\n"),
         // two levels deeper than the links of the start page
         "/a.xml" => index(&["/b.xml"]),
         "/b.xml" => index(&["/c.xml"]),
         "/c.xml" => {
-            let all: Vec<String> = (100..400).map(|n| format!("/t/{n}")).collect();
+            let all: Vec<String> = (1_000..1_000 + entries).map(|n| format!("/t/{n}")).collect();
             let all: Vec<&str> = all.iter().map(String::as_str).collect();
             xml(urls(&all))
         }
@@ -238,21 +252,24 @@ fn sitemap_urls_of_an_exhausted_pattern_are_not_stored() {
             let links: Vec<String> = (0..12).map(|n| format!("/t/{n}")).collect();
             Response::html(page("start", &links))
         }
+        path if is_live && path.len() == "/t/1000".len() => Response::html(page(&words(path), &[])),
         _ => Response::html("<html><body><p>Nothing here.</p></body></html>"),
     };
     let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
     let config = sandbox.write("crawl.toml", "[traps]\ntemplate_credit = 6\n");
     crawled(&server, &sandbox, &["--config", config.to_str().unwrap(), "--depth", "9"]);
     assert_eq!(asked(&server, "/c.xml"), 1);
-    assert_eq!(
-        server.targets().iter().filter(|target| target.starts_with("/t/1") && target.len() > 5).count(),
-        0
-    );
+    let known = SqliteStore::open_read_only(&sandbox.path("state")).unwrap();
+    let is_stored = |n: usize| known.history(UrlKey::of(&server.url(&format!("/t/{n}")))).unwrap().is_some();
+    assert!(is_stored(1_110) && !is_stored(2_299), "the first 1,000 are in the state");
     let lines = sandbox.errors();
     let of_file = |n: usize| lines.iter().any(|line| line["url"] == server.url(&format!("/t/{n}")));
-    assert!(of_file(100) && !of_file(399), "the file has lines for some");
-    let known = SqliteStore::open_read_only(&sandbox.path("state")).unwrap();
-    assert!(known.history(UrlKey::of(&server.url("/t/399"))).unwrap().is_none(), "it is not in the state");
+    assert!(!of_file(2_299), "the file has lines for some");
+    server
+        .targets()
+        .iter()
+        .filter(|target| target.starts_with("/t/") && target.len() == "/t/1000".len())
+        .count()
 }
 
 #[test]

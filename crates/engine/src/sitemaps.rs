@@ -21,6 +21,8 @@ use url::Url;
 const MAX_INDEX_DEPTH: u32 = 3;
 /// Number of entries per transaction.
 const BATCH: usize = 1_000;
+/// Maximum number of stored entries of a file whose pattern has no credit. Samples of them may give it credit again.
+const MAX_WITHOUT_CREDIT: usize = 1_000;
 
 /// Kind that counts sitemaps beyond the limit.
 const TOO_MANY: &str = "trap_sitemaps";
@@ -219,6 +221,7 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
         _ => 1,
     };
     let mut found = Discovered::default();
+    let mut without_credit = 0;
     for entry in sitemap.entries {
         if context.control.requests.is_cancelled() {
             break;
@@ -228,10 +231,13 @@ fn pages(context: &Context, request: &CrawlRequest, sitemap: Sitemap) -> (Vec<Ne
             context.stats.sitemap_urls_left_out.add(1);
             continue;
         };
-        // URLs of a pattern without credit would fill the frontier and never be fetched
-        let trap =
-            context.admission.links.trap(&url).or_else(|| context.admission.traps.exhausted_pattern(&url));
-        match trap {
+        // most URLs of a pattern without credit would fill the frontier and never be fetched
+        let exhausted = || {
+            let trap = context.admission.traps.exhausted_pattern(&url)?;
+            without_credit += 1;
+            (without_credit > MAX_WITHOUT_CREDIT).then_some(trap)
+        };
+        match context.admission.links.trap(&url).or_else(exhausted) {
             None => {
                 let page = new_url(url, host, depth, Discovery::Sitemap);
                 found.candidates.push(NewUrl { sitemap_lastmod: entry.lastmod, ..page });
