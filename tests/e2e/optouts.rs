@@ -189,3 +189,30 @@ fn opt_out_requests_release_their_slot_while_waiting() {
     // a host whose opt-out files hold their slot lets one other host be fetched in its pause
     assert!(between > HOSTS * HOSTS / 2, "{between} requests in the pauses of {HOSTS} hosts: {log:?}");
 }
+
+/// The latest record of each page is not that of a page that its owner has withdrawn.
+#[test]
+fn latest_records_exclude_withdrawn_pages() {
+    let withdrawn = Arc::new(Mutex::new(false));
+    let is_withdrawn = Arc::clone(&withdrawn);
+    let handler = move |request: &Request| match request.path() {
+        "/.well-known/tdmrep.json" if *is_withdrawn.lock().unwrap() => {
+            Response::new(200, "application/json", r#"[{"location":"/art/*","tdm-reservation":1}]"#)
+        }
+        "/" => Response::html(page("the start", &["/art/1".into(), "/open".into()])),
+        path @ ("/art/1" | "/open") if request.header("if-none-match").is_some() => {
+            Response { body: Vec::new(), ..Response::status(304) }.header("ETag", path)
+        }
+        path @ ("/art/1" | "/open") => Response::html(page(path, &[])).header("ETag", path),
+        _ => Response::status(404),
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let mut told = Vec::new();
+    for is_withdrawn in [false, true] {
+        *withdrawn.lock().unwrap() = is_withdrawn;
+        let mut command = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--recrawl", "all"]);
+        run(command.env("CRAWL_CRAWL_AI_OPTOUT_FILES", "true")).expect(0);
+        told.push(paths(&sandbox.records("out.jsonl")));
+    }
+    assert_eq!(told, [vec!["/", "/art/1", "/open"], vec!["/", "/open"]]);
+}

@@ -168,6 +168,47 @@ fn page_is_gone_after_two_such_answers() {
     assert_eq!(third.changes(&server), of("new", &["/2.html"]), "gone is told once; what is back is new");
 }
 
+/// A page that now asks to be left out is gone, and new if it is allowed again.
+#[test]
+fn withdrawn_page_is_gone() {
+    let site = Changing::of(6);
+    site.tag_all();
+    let server = site.serve();
+    let mut nights = Nights::new(&server, &["--recrawl", "all"]);
+    nights.next(&[]);
+    let marked = |target: &str, word: &str| {
+        let meta = format!("<head><meta name=\"robots\" content=\"{word}\">");
+        site.set(target, |page| {
+            page.html = page.html.replace("<head>", &meta);
+            page.etag = Some(format!("\"{word}\""));
+        });
+    };
+    marked("/2.html", "noindex");
+    marked("/3.html", "noai");
+    let second = nights.next(&[]);
+    assert_eq!(second.changes(&server), of("gone", &["/2.html", "/3.html"]));
+    let gone = record(&second.records, &server.url("/2.html"));
+    assert_eq!((gone["metadata"]["statusCode"].as_u64(), gone["text"].as_str()), (Some(200), Some("")));
+    assert!(nights.sandbox.errors().is_empty());
+
+    let changed_start = |title: &str| {
+        site.set("/", |page| {
+            page.html = page.html.replacen("<p>", &format!("<p>{title} "), 1);
+            page.etag = Some(format!("\"{title}\""));
+        });
+    };
+    changed_start("This is the second start page.");
+    let third = nights.next(&[]);
+    assert_eq!(third.changes(&server), of("changed", &["/"]), "gone is told once");
+    site.set("/2.html", |page| page.html = page.html.replace("noindex", "all"));
+    site.set("/2.html", |page| page.etag = None);
+    changed_start("This is the third start page.");
+    let fourth = nights.next(&[]);
+    let mut told = [of("changed", &["/"]), of("new", &["/2.html"])].concat();
+    told.sort();
+    assert_eq!(fourth.changes(&server), told);
+}
+
 #[test]
 fn briefly_missing_page_is_not_gone() {
     let site = Changing::of(6);

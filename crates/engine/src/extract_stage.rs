@@ -10,7 +10,7 @@ use crate::{
     context::Context,
     failed_page::failed_page,
     feeds,
-    finished::{Finished, Share, seed_of},
+    finished::{Finished, KnownPageEnd, Share, seed_of},
     links::Discovered,
     memory::{self, LargePagePermit},
     messages::{ExtractJob, ShardMessage, shard_of},
@@ -113,6 +113,7 @@ pub async fn run(
         let work = async move {
             let outcome = one(&shared, page).await?;
             drop(usual);
+            archive_withdrawal(&shared, &outcome.end).await?;
             send_onward(outcome, share, &shards, &finished).await?;
             drop(permit);
             Ok(())
@@ -126,6 +127,16 @@ pub async fn run(
         outcome_of_task(done)?;
     }
     Ok(())
+}
+
+/// Writes to the archive that a page of an earlier round is withdrawn.
+async fn archive_withdrawal(context: &Context, end: &End) -> Result<(), StageError> {
+    match (end, &context.records.archive) {
+        (End::Finished(Finished::Known(known)), Some(archive)) if known.outcome == Outcome::Gone => {
+            archive.gone(&known.request.url).await
+        }
+        _ => Ok(()),
+    }
 }
 
 fn outcome_of_task(done: Result<Result<(), StageError>, tokio::task::JoinError>) -> Result<(), StageError> {
@@ -238,9 +249,15 @@ fn unwanted(context: &Context, directives: Directives, ai_opt_out: &[String]) ->
     }
 }
 
-/// Returns the end of a page that is not written. An unknown opt-out is a failure; the other kinds are skipped pages.
+/// Returns the end of a page that is not written. An unknown opt-out is a failure. The other kinds are skipped pages; such
+/// a page with a record of an earlier round is withdrawn, so its record is gone.
 fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
     let (history, lease) = (history_of(page), LeaseRef::from(&page.request));
+    if kind != opt_outs::UNKNOWN_KIND && page.request.before.is_some() {
+        tracing::info!(url = %page.request.url, kind, "the page is withdrawn");
+        let (request, outcome) = (page.request.clone(), Outcome::Gone);
+        return Finished::Known(Box::new(KnownPageEnd { request, outcome, history: *history }));
+    }
     if kind != opt_outs::UNKNOWN_KIND {
         let seed = seed_of(&page.request);
         let left_out = Some(page.request.url.as_str().into());

@@ -344,7 +344,7 @@ impl Visit<'_> {
                     return Ok(Answer::Page(Self::on_trial(self.on_trial, page)));
                 }
                 Fetched::Skipped { kind: SkipKind::NotModified, status, .. } if self.is_conditional() => {
-                    return Ok(self.not_modified(status));
+                    return self.not_modified(status).await;
                 }
                 Fetched::Skipped { kind, status, wire_bytes, content_type, refresh, .. } => {
                     self.context.stats.wire_bytes.add(wire_bytes);

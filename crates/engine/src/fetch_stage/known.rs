@@ -1,4 +1,5 @@
-//! Answers for pages of an earlier round: unchanged (304) or gone (404, 410).
+//! Answers for pages of an earlier round: unchanged (304), gone (404, 410) or withdrawn (304, and its site has opted
+//! out).
 
 use super::{Answer, Visit};
 use crate::{
@@ -8,9 +9,6 @@ use crate::{
 };
 use crawl_fetch::OptOut;
 use crawl_model::{Outcome, PageHistory, Strategy, now_ms};
-
-/// The name that pages are counted by whose site has opted out since the last visit.
-const OPTED_OUT: &str = "ai_optout";
 
 impl Visit<'_> {
     /// Leaves the request conditional only if its validators fit the present rules. The page must have been
@@ -31,18 +29,19 @@ impl Visit<'_> {
         self.request.etag.is_some() || self.request.last_modified.is_some()
     }
 
-    /// Ends a page that its server has not modified. The reservations of its site may be new.
-    pub(super) fn not_modified(&self, status: u16) -> Answer {
+    /// Ends a page that its server has not modified. The reservations of its site may be new: then the page is withdrawn.
+    pub(super) async fn not_modified(&self, status: u16) -> Result<Answer, StageError> {
         let reserved = self.opt_outs.as_ref().and_then(|files| files.reserves(&self.request.url, None));
         let obeyed = self.context.config.crawl.respect_ai_optout;
         if obeyed && reserved.is_some_and(|reserved| reserved != OptOut::Unknown) {
-            return self.end(Outcome::Skipped, OPTED_OUT, Some(status));
+            tracing::info!(url = %self.request.url, kind = "ai_optout", "the page is withdrawn");
+            return self.gone(status).await;
         }
         let history = PageHistory {
             sitemap_lastmod: self.request.sitemap_lastmod.clone(),
             ..*self.history(Some(status))
         };
-        Answer::Finished(revisit::unchanged(self.context, self.request.clone(), history))
+        Ok(Answer::Finished(revisit::unchanged(self.context, self.request.clone(), history)))
     }
 
     /// Handles a page of an earlier round that answers 404 or 410. This run or the next requests it again after a
@@ -65,12 +64,17 @@ impl Visit<'_> {
             self.context.stats.requeued.add(u64::from(given_back));
             return Ok(Some(Answer::Requeued));
         }
+        self.gone(status).await.map(Some)
+    }
+
+    /// Ends a page of an earlier round whose record is to go.
+    async fn gone(&self, status: u16) -> Result<Answer, StageError> {
         if let Some(archive) = &self.context.records.archive {
             let _call = self.calls.begin();
             archive.gone(&self.request.url).await?;
         }
         let (request, history) = (self.request.clone(), *self.history(Some(status)));
         let end = KnownPageEnd { request, outcome: Outcome::Gone, history };
-        Ok(Some(Answer::Finished(Finished::Known(Box::new(end)))))
+        Ok(Answer::Finished(Finished::Known(Box::new(end))))
     }
 }
