@@ -231,7 +231,74 @@ fn only_new_records_replace_earlier_records() {
     assert_eq!(sandbox.records("out.jsonl").len(), 5);
     STATUS.store(200, SeqCst);
     assert_eq!(round(0), 5, "the run that goes on replaces them");
-    // pages that are left out or fail keep their records
+    // a page that is withdrawn loses its record, and pages that fail keep theirs
     STATUS.store(204, SeqCst);
-    assert_eq!(round(0), 5);
+    assert_eq!(round(0), 4);
+}
+
+/// Keeps the first lines of a file.
+fn shorten(sandbox: &Sandbox, name: &str, lines: usize) {
+    let kept: String = sandbox.read(name).split_inclusive('\n').take(lines).collect();
+    sandbox.write(name, kept);
+}
+
+#[test]
+fn shortened_output_of_an_unfinished_round_exits_with_7() {
+    for flag in ["-o", "-O"] {
+        let (server, sandbox) = (Server::start(0, Tree::of(12).handler()).unwrap(), Sandbox::new());
+        let crawl =
+            |flags: &[&str]| sandbox.crawl(&[server.url("/")], &[&[flag, "out.jsonl"], flags].concat());
+        run(&mut crawl(&["--limit", "5"])).expect(5);
+        shorten(&sandbox, "out.jsonl", 2);
+        let done = run(&mut crawl(&[])).expect(7);
+        assert!(
+            done.stderr.contains("bytes of records that were written are not there any more"),
+            "{}",
+            done.stderr
+        );
+        // the damage is reported once
+        run(&mut crawl(&["--emit", "changes"])).expect(0);
+    }
+}
+
+/// Removed and emptied files of `-o` have been taken away by their user.
+#[test]
+fn shortened_file_of_a_finished_round_is_a_warning() {
+    let (server, sandbox) = (Server::start(0, Tree::of(12).handler()).unwrap(), Sandbox::new());
+    let mut warned = Vec::new();
+    for lines in [12, 2, 0] {
+        shorten_if_there(&sandbox, lines);
+        let done = run(&mut sandbox.crawl(&[server.url("/")], &["-o", "out.jsonl"])).expect(0);
+        warned.push(done.stderr.contains("bytes of records that were written are not there any more"));
+    }
+    assert_eq!(warned, [false, true, false]);
+}
+
+fn shorten_if_there(sandbox: &Sandbox, lines: usize) {
+    if sandbox.path("out.jsonl").exists() {
+        shorten(sandbox, "out.jsonl", lines);
+    }
+}
+
+/// The records of unchanged pages would be missing.
+#[test]
+fn shortened_file_of_latest_records_is_refused() {
+    let (server, sandbox) = (Server::start(0, Tree::of(12).handler()).unwrap(), Sandbox::new());
+    let crawl = |flags: &[&str]| sandbox.crawl(&[server.url("/")], &[&["-O", "out.jsonl"], flags].concat());
+    run(&mut crawl(&[])).expect(0);
+    let whole = ["--recrawl", "all", "--emit", "all"];
+    for lines in [0, 2] {
+        shorten(&sandbox, "out.jsonl", lines);
+        let refused = run(&mut crawl(&[])).expect(2);
+        assert!(refused.stderr.contains("lacks records now"), "{}", refused.stderr);
+        run(&mut crawl(&whole)).expect(0);
+        run(&mut crawl(&[])).expect(0);
+        assert_eq!(sandbox.records("out.jsonl").len(), 12);
+    }
+    run(&mut crawl(&["--emit", "changes", "--recrawl", "all"])).expect(0);
+    let refused = run(&mut crawl(&[])).expect(2);
+    assert!(refused.stderr.contains("only the changes of a round"), "{}", refused.stderr);
+    run(&mut crawl(&whole)).expect(0);
+    run(&mut crawl(&[])).expect(0);
+    assert_eq!(sandbox.records("out.jsonl").len(), 12);
 }

@@ -88,6 +88,10 @@ fn replay_of_many_rounds_gives_the_last_state() {
                 });
                 site.put("/added", page("what was added", &[]));
                 site.set("/3.html", |page| page.status = Some(404));
+                site.set("/7.html", |page| {
+                    page.html = page.html.replace("<head>", "<head><meta name=robots content=noindex>");
+                    page.etag = None;
+                });
                 // other bytes, the same text
                 site.set("/8.html", |page| page.html = page.html.replace("<main>", "<main id=m>"));
             }
@@ -112,7 +116,7 @@ fn replay_of_many_rounds_gives_the_last_state() {
         assert_eq!(contents_by_url(&again), state, "night {night}");
         assert!(again.iter().all(|record| record["metadata"]["change"] == "new"));
     }
-    assert_eq!(told, [11, 3, 2, 1, 0]);
+    assert_eq!(told, [11, 4, 2, 1, 0]);
     assert!(kinds(&nights.sandbox.path("warc"))["revisit"] > 20, "what was not modified");
 }
 
@@ -267,4 +271,19 @@ fn session_id_redirects_replay_as_one_page() {
     assert_eq!(nights.next(&[]).changes(&server), [("gone".to_owned(), "/p".to_owned())]);
     let left = BTreeSet::from(["/".to_owned(), "/q".to_owned()]);
     assert_eq!(paths(&replay(&nights.sandbox, "warc", &[])), left);
+}
+
+/// The crawl would continue with the records of the replay.
+#[test]
+fn output_of_a_crawl_is_refused() {
+    let (server, sandbox) = (Server::start(0, Tree::of(3).handler()).unwrap(), Sandbox::new());
+    let flags = ["-O", "own.jsonl", "--warc", "warc"];
+    run(&mut sandbox.crawl(&[server.url("/")], &flags)).expect(0);
+    let before = sandbox.read("own.jsonl");
+    for flag in ["-O", "-o"] {
+        let mut replay = sandbox.bare();
+        let refused = run(replay.args(["replay", "warc", flag, "own.jsonl"])).expect(2);
+        assert!(refused.stderr.contains("own.jsonl is the output of a crawl"), "{}", refused.stderr);
+        assert_eq!(sandbox.read("own.jsonl"), before);
+    }
 }

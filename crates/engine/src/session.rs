@@ -8,7 +8,9 @@ mod parts;
 pub use crate::browser::check as check_browser;
 pub use build::{context, context_on};
 pub use files::check as check_files;
-pub use outputs::{check as check_outputs, check_owner, check_settings, close as close_outputs};
+pub use outputs::{
+    check as check_outputs, check_no_owner, check_owner, check_settings, close as close_outputs,
+};
 pub use parts::MANIFEST;
 
 use crate::{

@@ -47,7 +47,8 @@ pub(super) fn bytes_of(ranges: &[Range<u64>]) -> u64 {
 }
 
 /// The message that settled records are missing from a file.
-pub(crate) fn missing_words(name: &str, missing: u64) -> String {
+#[must_use]
+pub fn missing_words(name: &str, missing: u64) -> String {
     format!(
         "{name}: {missing} bytes of records that were written are not there any more: the file was removed, shortened or \
          replaced; --fresh fetches them again"

@@ -26,6 +26,7 @@ pub mod shown;
 mod stdout;
 mod whole;
 
+pub use damaged::missing_words;
 pub use datasets::datasets_features;
 pub use error::{OutputError, WRITE_ADVICE};
 pub use fields::{Fields, UnknownField};

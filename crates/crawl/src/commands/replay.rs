@@ -6,6 +6,7 @@ use crawl_engine::{
     captures, config,
     exit::{Exit, Failure},
     replay,
+    session::check_no_owner,
 };
 use std::{
     path::{Path, PathBuf},
@@ -20,6 +21,7 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     crawl_engine::memory::check_address_space(config.extract.threads)?;
     let inputs: Vec<&Path> = args.inputs.iter().chain(&args.config).map(PathBuf::as_path).collect();
     distinct_files::check(&inputs, &[("-o", config.output.path())])?;
+    check_no_owner(&config)?;
     let began = Instant::now();
     let inputs = kept::inputs(&args.inputs)?;
     let archive = replay::open(&inputs, args.url.as_ref(), &config)?;

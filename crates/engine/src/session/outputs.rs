@@ -113,27 +113,53 @@ pub fn check(config: &Config) -> Result<(), Failure> {
 /// When it does (exit 2).
 pub fn check_owner(config: &Config, dir: &Path) -> Result<(), Failure> {
     let Some(place) = config.output.path().map(Place::of) else { return Ok(()) };
-    let (name, note) = (place.path.display(), place.owner_file());
-    let owner = match place.owner() {
-        Owner::None => return Ok(()),
+    let note = place.owner_file();
+    match other_owner(&place, Some(dir)) {
+        None => Ok(()),
+        Some(owner) => Err(Failure::usage(format!(
+            "{} belongs to {owner}; or name another output; or delete {} to give the file to this crawl",
+            place.path.display(),
+            note.display()
+        ))),
+    }
+}
+
+/// Fails if the output belongs to a crawl. A command without a state cannot continue that crawl's file.
+///
+/// # Errors
+/// When it does (exit 2).
+pub fn check_no_owner(config: &Config) -> Result<(), Failure> {
+    let Some(place) = config.output.path().map(Place::of) else { return Ok(()) };
+    match other_owner(&place, None) {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(format!(
+            "{} is the output of a crawl, which would lose its records: name another output; or delete {} to give the file up",
+            place.path.display(),
+            place.owner_file().display()
+        ))),
+    }
+}
+
+/// The owner of an output in words, and the way to continue it; `None` if it has none but the state in `own`.
+fn other_owner(place: &Place, own: Option<&Path>) -> Option<String> {
+    match place.owner() {
+        Owner::None => None,
         // a state that is gone leaves its outputs to others
-        Owner::Crawl(state) if state == owner_name(dir) || !crawl_store::state::exists(&state) => {
-            return Ok(());
+        Owner::Crawl(state)
+            if own.is_some_and(|dir| state == owner_name(dir)) || !crawl_store::state::exists(&state) =>
+        {
+            None
         }
         // a crawl without a page, such as one whose seeds could not be fetched, has nothing to lose
-        Owner::Crawl(state) if is_without_pages(&state) => return Ok(()),
+        Owner::Crawl(state) if is_without_pages(&state) => None,
         Owner::Crawl(state) => {
             let state = state.display();
-            format!(
+            Some(format!(
                 "the crawl in {state}: continue that crawl with --state-dir {state}, which may have other seeds now"
-            )
+            ))
         }
-        Owner::Unreadable(kind) => format!("a crawl of another user ({kind}): continue as that user"),
-    };
-    Err(Failure::usage(format!(
-        "{name} belongs to {owner}; or name another output; or delete {} to give the file to this crawl",
-        note.display()
-    )))
+        Owner::Unreadable(kind) => Some(format!("a crawl of another user ({kind}): continue as that user")),
+    }
 }
 
 /// Returns true if no round of a state has brought a page, and no process uses it. A state that cannot be read counts as one with pages.
@@ -221,6 +247,8 @@ pub(super) fn open(context: &Context, state: &State) -> Result<Outputs, Failure>
             let keeps = keeps && !state.replaces_records && is_there && !state.is_stale(&place)?;
             let keeps = keeps && state.knows(&place, &path)?;
             let before = state.before(&place, &path, replace && !keeps)?;
+            state.note_kind_of_output(&place, replace && !output.holds_state())?;
+            state.note_shortened(&place, before, replace)?;
             let opened = place.open(before, fields.clone())?;
             state.note_damage(&opened)?;
             state.output_opened(&place, opened.offset, opened.stale)?;

@@ -26,6 +26,8 @@ const REPLACES_KEY: &str = "replaces_records";
 const WHOLE_ROUND_SETTINGS_KEY: &str = "writes_all_as";
 /// The setting of the fields of records.
 const FIELDS: &str = "output.fields";
+/// The flag for records of new, changed and gone pages alone.
+const ONLY_CHANGES: &str = "--emit changes";
 /// Name of the setting that records have six fields.
 const LEAN: &str = "output.lean";
 
@@ -234,15 +236,22 @@ impl Wanted {
         Ok((!other.is_empty()).then(|| (mismatch(), way)))
     }
 
-    /// The difference that an output of `-O` was removed: its records of unchanged pages would be missing.
+    /// The difference that an output of `-O` was removed or shortened, or has only the changes of a round. Its records of
+    /// unchanged pages would be missing.
     fn missing_output(&self, store: &dyn StateStore, dir: &Path) -> Result<Option<Mismatch>, StoreError> {
         let Some(path) = self.output.as_ref().filter(|_| self.replaces) else { return Ok(None) };
         let place = Place::of(path);
-        if place.marked().exists() || outputs::known_name(store, &place, path)?.is_none() {
+        let Some((name, settled)) = outputs::known_name(store, &place, path)? else { return Ok(None) };
+        let (shown, dir) = (path.display(), dir.display());
+        if outputs::is_partial(store, &name)? {
+            let mismatch = format!("\"{shown}\" has only the changes of a round of the crawl in {dir}");
+            return Ok(Some((mismatch, ONLY_CHANGES.to_owned())));
+        }
+        if !outputs::is_shortened(&place, settled) {
             return Ok(None);
         }
-        let shown = path.display();
-        let mismatch = format!("the crawl in {} has written to \"{shown}\", which is missing", dir.display());
+        let what = if place.marked().exists() { "lacks records now" } else { "is missing" };
+        let mismatch = format!("the crawl in {dir} has written to \"{shown}\", which {what}");
         Ok(Some((mismatch, format!("{shown} back in its place"))))
     }
 
@@ -294,7 +303,9 @@ impl Wanted {
         if unfinished.is_none() {
             ways.push("write all pages again: --recrawl all --emit all".to_owned());
         }
-        ways.push("write only new and changed pages: --emit changes".to_owned());
+        if !ways[0].ends_with(ONLY_CHANGES) {
+            ways.push(format!("write only new and changed pages: {ONLY_CHANGES}"));
+        }
         match &self.shared {
             Some(_) => ways.push("begin a separate crawl: another --crawl".to_owned()),
             None => ways.extend(
