@@ -197,11 +197,16 @@ fn extract_keeps_ids_and_order_of_lines() {
     let raw = "PGh0bWw+PGhlYWQ+PG1ldGEgY2hhcnNldD0iaXNvLTg4NTktMSI+PC9oZWFkPjxib2R5PjxwPk38bGwsIEFsdPZsIHVuZCBHcvzfZSBuaW1tdCBkaWUgV2FjaGUgZW50Z2VnZW4uPC9wPjwvYm9keT48L2h0bWw+";
     input += &json!({"id": "raw", "url": "https://h.example/raw", "html_base64": raw}).to_string();
     input.push('\n');
+    let html = "<main><p>The ferry leaves at seven and at nine from the new pier.</p></main>";
+    input += &format!("{}\n{}\n", json!({"url": "https://h.example/p", "html": html}), json!({"html": html}));
     sandbox.write("in.jsonl", input);
     let done = run(sandbox.bare().args(["extract", "--jsonl", "in.jsonl", "--format", "text"])).expect(0);
     let records = lines(&done.stdout);
-    let ids: Vec<&str> = records.iter().map(|r| r["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["page-0", "page-1", "page-2", "page-3", "raw"]);
+    let ids: Vec<Option<&str>> = records.iter().map(|r| r["id"].as_str()).collect();
+    let own = ["page-0", "page-1", "page-2", "page-3", "raw"].map(Some);
+    assert_eq!(ids[..5], own);
+    // the first half of the SHA-256 of the URL; none without a URL
+    assert_eq!(ids[5..], [Some("56e60b68e8d752d0dfa512debbcbdcee"), None]);
     assert!(records[0]["text"].as_str().unwrap().contains("cream and a very bright green"));
     assert!(records[4]["text"].as_str().unwrap().contains("Grüße"), "{}", records[4]);
 }

@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use tracing::Level;
 use url::Url;
 
-/// A record whose id is the caller's.
+/// A record as a line.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Line {
@@ -202,6 +202,8 @@ fn line(
             record.id = id;
             None
         }
+        // the record has the id of its URL
+        Value::Null if page.url.is_some() => None,
         id => Some(id),
     };
     shaped(record, id, fields)
