@@ -202,7 +202,7 @@ fn flipped_bit_loses_one_record_and_is_reported() {
         (done.stderr, url_counts(&sandbox.records("again.jsonl")).len())
     };
     let (told, again) = replay(7);
-    assert!(told.contains("1 files of damaged bytes") && (59..=60).contains(&again), "{again}: {told}");
+    assert!(told.contains("1 file of damaged bytes") && (59..=60).contains(&again), "{again}: {told}");
     // the user removes it; every reader finds the rest whole
     let aside = files(&sandbox).into_iter().find(|file| file.to_string_lossy().ends_with(".damaged"));
     fs::remove_file(aside.unwrap()).unwrap();
@@ -212,7 +212,7 @@ fn flipped_bit_loses_one_record_and_is_reported() {
     let largest = files(&sandbox).into_iter().max_by_key(|file| fs::metadata(file).unwrap().len()).unwrap();
     flip_a_bit(&largest);
     let (told, now) = replay(7);
-    assert!(told.contains("unreadable parts") && (again - 1..=again).contains(&now), "{now}: {told}");
+    assert!(told.contains("unreadable part") && (again - 1..=again).contains(&now), "{now}: {told}");
 }
 
 /// A replay's folder never stays: after a signal the replay removes it, after a kill the next one.

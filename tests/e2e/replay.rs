@@ -182,6 +182,61 @@ fn torn_archive_end_loses_only_the_torn_record() {
     assert!(last == 12 && damaged >= 2, "{last} {damaged}");
 }
 
+/// A page that lacks a browser has the same warnings in a replay, also if it has no text.
+#[test]
+fn page_without_a_browser_replays_alike() {
+    let server = Server::start(0, |request: &Request| match request.path() {
+        "/" => Response::html(page("the start", &["/wall".into()])),
+        "/wall" => Response::html(
+            "<title>Wall</title><div id=CybotCookiebotDialog class=cookie-wall><h2>We value your privacy</h2>\
+             <p>We and our partners store and access information on a device, such as cookies.</p></div>",
+        ),
+        _ => Response::status(404),
+    })
+    .unwrap();
+    let sandbox = Sandbox::new();
+    let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"]);
+    run(crawl.env(SETTLED.0, SETTLED.1)).expect(0);
+    let crawled = sandbox.records("out.jsonl");
+    assert_eq!(by_url(&replay(&sandbox, "warc", &[])), by_url(&crawled));
+    let wall = &by_url(&crawled)[&server.url("/wall")]["warnings"];
+    assert_eq!(*wall, serde_json::json!(["needs_browser", "partial_content"]));
+}
+
+/// A damaged note loses its page. The replay names the page, whose response is intact, and the place of the damage.
+#[test]
+fn replay_names_a_page_whose_note_is_damaged() {
+    let server = Server::start(0, Tree::of(6).handler()).unwrap();
+    let sandbox = Sandbox::new();
+    run(&mut sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"])).expect(0);
+    let [file] = files(&sandbox.path("warc")).try_into().unwrap();
+    let mut reader = WarcReader::new(File::open(&file).unwrap(), 1 << 26).unwrap();
+    let note = loop {
+        let record = reader.next().unwrap().unwrap();
+        let note: Value = serde_json::from_slice(&record.block).unwrap_or_default();
+        if note["event"] == "page" && note["finalUrl"] != server.url("/") {
+            break note;
+        }
+    };
+    let offset = reader.offset();
+    reader.next().unwrap().unwrap();
+    let mut bytes = fs::read(&file).unwrap();
+    // the checksum of the member
+    bytes[usize::try_from(reader.offset()).unwrap() - 6] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let done = run(sandbox.bare().args(["replay", "warc", "-O", "again.jsonl"])).expect(7);
+    assert_eq!(sandbox.records("again.jsonl").len(), 5);
+    let url = note["finalUrl"].as_str().unwrap();
+    let place = format!("in the compressed member at byte {offset}");
+    for words in
+        [url, "without a readable note", &place, "1 unreadable part, 1 page without a note of the crawl;"]
+    {
+        assert!(done.stderr.contains(words), "{words}: {}", done.stderr);
+    }
+    let extracted = run(sandbox.bare().args(["extract", file.to_str().unwrap()])).expect(7);
+    assert!(extracted.stdout.contains(url), "the response is intact");
+}
+
 /// Returns true if this user may mount a file system in memory.
 fn may_mount() -> bool {
     let tried = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();

@@ -98,6 +98,16 @@ impl WarcRecord {
         !named.starts_with("sha256:") || named == digest(&[&self.block])
     }
 
+    /// Returns true for a rendered page, a successful response with a page, and one that refers to an earlier payload.
+    #[must_use]
+    pub fn is_page(&self) -> bool {
+        match self.record_type() {
+            "resource" => true,
+            "response" | "revisit" => !self.http_field("content-type").is_empty() && !is_no_page(self),
+            _ => false,
+        }
+    }
+
     fn is_http(&self) -> bool {
         let declared = self.header("Content-Type").to_ascii_lowercase();
         declared.starts_with("application/http")
@@ -144,7 +154,8 @@ impl<R: Read + Seek> WarcReader<R> {
     }
 
     /// Place of the last record or damage, for messages.
-    pub(crate) fn place(&self) -> String {
+    #[must_use]
+    pub fn place(&self) -> String {
         match (self.stream.is_plain(), self.offset) {
             (true, offset) => format!("at byte {offset}"),
             (false, 0) => "in the compressed data that begins at byte 0".to_owned(),

@@ -16,6 +16,6 @@ mod signals;
 mod terminal;
 mod upkeep;
 pub mod usage_error;
-mod words;
 
 pub use commands::dispatch;
+use crawl_engine::words;

@@ -112,5 +112,6 @@ mod text_file;
 pub mod threads;
 pub mod traps;
 pub mod visit;
+pub mod words;
 
 pub use crawl::Crawl;

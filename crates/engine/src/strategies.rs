@@ -250,10 +250,6 @@ fn add_warnings(page: &mut ExtractedPage, browser_failed: bool, auto: bool) {
     if browser_failed || (auto && page.strategy == Strategy::Static) {
         add(Warning::PartialContent);
     }
-    if browser_failed {
-        // the text is missing because no script has run, not because all of it is boilerplate
-        warnings.retain(|warning| *warning != Warning::AllBoilerplate);
-    }
     if page.strategy == Strategy::Static && warnings.contains(&Warning::PartialContent) {
         page.strategy = Strategy::StaticBestEffort;
     }
@@ -342,10 +338,6 @@ mod tests {
         }
         let failed = warned(page(Static, 20, Chrome), true, true).0;
         assert_eq!(failed, [Warning::NeedsBrowser, Warning::PartialContent]);
-        let mut shell = page(Static, 0, Chrome);
-        shell.extraction.warnings.push(Warning::AllBoilerplate);
-        assert_eq!(warned(shell.clone(), true, true).0, [Warning::NeedsBrowser, Warning::PartialContent]);
-        assert!(warned(shell, false, true).0.contains(&Warning::AllBoilerplate));
         assert_eq!(warned(page(Static, 20, Static), true, true), (vec![], Static));
         assert_eq!(warned(page(Chrome, 20, Chrome), false, true), (vec![], Chrome));
         assert_eq!(warned(page(Static, 20, Chrome), false, false), (vec![], Static), "asked for");

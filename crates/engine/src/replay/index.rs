@@ -6,6 +6,7 @@ use crate::{
     config::Config,
     exit::{Exit, Failure},
     scratch::Scratch,
+    words::counted,
 };
 use crawl_archive::{RecordError, WarcReader, WarcRecord, parse_record_id};
 use crawl_fetch::{Canonicalizer, MAX_SITEMAP_BYTES};
@@ -43,6 +44,7 @@ pub fn open(inputs: &[CaptureInput], base: Option<&Url>, config: &Config) -> Res
         let mut index = Index::of(input, most)?;
         if index.is_ours {
             index.note_foreign(input)?;
+            index.note_unnoted().map_err(|e| Failure::input(input, &e))?;
             return index.checked(&name);
         }
     }
@@ -64,6 +66,8 @@ struct CapturePosition {
     offset: u64,
     /// The capture that has its body, if it is a revisit.
     original: Option<Uuid>,
+    /// A readable note of the crawl names it.
+    is_noted: bool,
 }
 
 /// Missing parts of an archive.
@@ -73,6 +77,8 @@ pub(super) struct Damage {
     unreadable: usize,
     /// Pages whose bytes are not in the archive.
     lost: usize,
+    /// Pages with a readable response and no readable note of the crawl.
+    unnoted: usize,
     /// Files with damaged bytes that a crawl has put aside.
     put_aside: usize,
 }
@@ -80,12 +86,14 @@ pub(super) struct Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = [
-            (self.unreadable, "unreadable parts"),
-            (self.lost, "pages without their bytes"),
-            (self.put_aside, "files of damaged bytes that a crawl has put aside"),
+            (self.unreadable, "unreadable part", ""),
+            (self.lost, "page", " without bytes"),
+            (self.unnoted, "page", " without a note of the crawl"),
+            (self.put_aside, "file", " of damaged bytes that a crawl has put aside"),
         ];
-        let counts = counts.iter().filter(|(count, _)| *count > 0);
-        let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+        let counts = counts.iter().filter(|(count, ..)| *count > 0);
+        let counts: Vec<String> =
+            counts.map(|(count, noun, what)| counted(*count as u64, noun) + what).collect();
         write!(f, "the archive is damaged: {}", counts.join(", "))
     }
 }
@@ -102,6 +110,8 @@ pub struct Index {
     pub(super) most: usize,
     /// Parts of files that cannot be read.
     unreadable: usize,
+    /// Pages with a readable response and no readable note of the crawl.
+    unnoted: usize,
     /// Files with damaged bytes that a crawl has put aside.
     put_aside: usize,
     /// A crawl has written it, so it contains decisions.
@@ -141,12 +151,15 @@ impl Index {
             for (offset, record) in records(file, most, report).map_err(|e| Failure::input(file, &e))? {
                 let Some(id) = parse_record_id(record.header("WARC-Record-ID")) else { continue };
                 if matches!(record.record_type(), "response" | "resource" | "revisit") {
-                    captures
-                        .insert(id, CapturePosition { file: number, offset, original: original_of(&record) });
+                    let original = original_of(&record);
+                    captures.insert(id, CapturePosition { file: number, offset, original, is_noted: false });
                     continue;
                 }
                 match decision(&record) {
                     Some(Decision::Page(page)) => {
+                        if let Some(capture) = captures.get_mut(&page.capture) {
+                            capture.is_noted = true;
+                        }
                         pages.insert(key_of(&canonicalizer, &page.request.url), page.capture);
                     }
                     Some(Decision::Gone { url }) => {
@@ -161,7 +174,7 @@ impl Index {
             }
         }
         let is_ours = !pages.is_empty() || runs + put_aside > 0;
-        let (bodiless, foreign, converted) = (0, 0, None);
+        let (bodiless, foreign, unnoted, converted) = (0, 0, 0, None);
         Ok(Self {
             files,
             captures,
@@ -170,6 +183,7 @@ impl Index {
             earlier_runs,
             most,
             unreadable,
+            unnoted,
             put_aside,
             is_ours,
             bodiless,
@@ -209,6 +223,33 @@ impl Index {
         Ok(())
     }
 
+    /// Names and counts pages of a damaged archive whose response is readable, but not the crawl's note.
+    fn note_unnoted(&mut self) -> io::Result<()> {
+        if self.unreadable == 0 {
+            return Ok(());
+        }
+        let without = self.captures.iter().filter(|(_, position)| !position.is_noted);
+        let mut without: Vec<(CapturePosition, Uuid)> = without.map(|(id, at)| (*at, *id)).collect();
+        without.sort_by_key(|(position, _)| (position.file, position.offset));
+        let mut named = FxHashSet::default();
+        for (_, id) in without {
+            let Some(url) = self.capture(id)?.filter(WarcRecord::is_page).map(|record| record.target_uri())
+            else {
+                continue;
+            };
+            let Some(url) = Url::parse(&url).ok().filter(|url| !is_for_robots(url)) else { continue };
+            let key = key_of(&self.canonicalizer, &url);
+            if !self.pages.contains_key(&key) && named.insert(key) {
+                tracing::warn!(
+                    %url,
+                    "the archive has this page without a readable note of the crawl: the page is skipped; `crawl extract` reads it"
+                );
+            }
+        }
+        self.unnoted = named.len();
+        Ok(())
+    }
+
     /// The index, if it has a page; `input` is the name of the archive.
     fn checked(self, input: &str) -> Result<Self, Failure> {
         if !self.pages.is_empty() {
@@ -229,7 +270,8 @@ impl Index {
             place.is_some_and(|place| place.original.is_none_or(|first| self.captures.contains_key(&first)))
         };
         let lost = self.pages.values().filter(|capture| !has_bytes(capture)).count();
-        let damage = Damage { unreadable: self.unreadable, lost, put_aside: self.put_aside };
+        let Self { unreadable, unnoted, put_aside, .. } = *self;
+        let damage = Damage { unreadable, lost, unnoted, put_aside };
         (damage.unreadable + damage.lost + damage.put_aside > 0).then_some(damage)
     }
 
@@ -263,6 +305,11 @@ impl Index {
 
 /// Endings of archives and pages that no crawl writes.
 const FOREIGN: [&str; 5] = [".wacz", ".warc.zst", ".html", ".htm", ".xhtml"];
+
+/// Returns true for files of a site that address crawlers.
+fn is_for_robots(url: &Url) -> bool {
+    matches!(url.path(), "/robots.txt" | "/ai.txt")
+}
 
 /// Returns true if the first record of a file names this program.
 fn is_of_crawl(file: &Path, most: usize) -> io::Result<bool> {
@@ -298,9 +345,16 @@ pub(super) fn records(
             }
             match next {
                 Ok(record) if record.is_intact() => return Some((reader.offset(), record)),
-                Ok(_) => report(true, &"its digest does not match its bytes"),
-                Err(error @ RecordError::Truncated) if is_open => unfinished = Some(error),
-                Err(error) => report(!matches!(error, RecordError::TooLarge(_)), &error),
+                Ok(_) => {
+                    report(true, &format_args!("{}: its digest does not match its bytes", reader.place()))
+                }
+                Err(error @ RecordError::Truncated) if is_open => {
+                    unfinished = Some(format!("{}: {error}", reader.place()));
+                }
+                Err(error) => {
+                    let is_damage = !matches!(error, RecordError::TooLarge(_));
+                    report(is_damage, &format_args!("{}: {error}", reader.place()));
+                }
             }
         }
     }))

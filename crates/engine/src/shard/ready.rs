@@ -115,9 +115,10 @@ impl Shard {
         let key = UrlKey::of(page.final_url.as_str());
         let canonical = self.canonical_page(&page)?;
         let warnings = &mut page.extraction.warnings;
-        let has_reason =
-            [Warning::AllBoilerplate, Warning::NeedsBrowser].iter().any(|why| warnings.contains(why));
-        if page.extraction.content.is_empty() && !has_reason {
+        if warnings.contains(&Warning::NeedsBrowser) {
+            // the text is missing because no browser has shown it, not because all of it is boilerplate
+            warnings.retain(|warning| *warning != Warning::AllBoilerplate);
+        } else if page.extraction.content.is_empty() && !warnings.contains(&Warning::AllBoilerplate) {
             warnings.push(Warning::AllBoilerplate);
         }
         let name = HostKey::of(&page.final_url);
