@@ -7,7 +7,10 @@ mod saved;
 pub use converted::convert;
 pub use saved::{MHTML, is_mhtml};
 
-use crate::exit::{Exit, Failure};
+use crate::{
+    exit::{Exit, Failure},
+    words::counted,
+};
 use crawl_archive::{ArchiveKind, Archived, RecordError, Revisits, read_pages, resolve_revisits};
 use crawl_fetch::{OptOut, tdm_header, x_robots_tag};
 use crawl_model::Headers;
@@ -60,6 +63,8 @@ pub struct Tally {
     pub unreadable: u64,
     /// Revisits whose page is not in the input.
     pub bodiless: u64,
+    /// Pages that were left out, since their http URL is unknown.
+    pub unaddressed: u64,
     /// Files and links of folders that are neither page nor archive.
     pub others: u64,
     /// Folders in which a browser has saved the files of a page.
@@ -70,7 +75,7 @@ impl Tally {
     /// Damage in words; none if all was readable.
     #[must_use]
     pub fn damage(&self) -> Option<String> {
-        (self.unreadable > 0).then(|| format!("{} parts cannot be read", self.unreadable))
+        (self.unreadable > 0).then(|| format!("{} cannot be read", counted(self.unreadable, "part")))
     }
 }
 

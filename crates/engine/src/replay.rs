@@ -50,6 +50,8 @@ pub struct Replayed {
     pub damage: Option<String>,
     /// Revisits of archives of other makers that were left out, since their pages are not there.
     pub bodiless: usize,
+    /// Pages without a known URL, which were left out.
+    pub unaddressed: u64,
     /// Files of other makers in a folder of this program, which were left out.
     pub foreign: usize,
     /// The replay was stopped before its end: the output is not complete.
@@ -77,6 +79,7 @@ impl Index {
         store.begin_round().map_err(|e| in_scratch(e.into()))?;
         let records = output_of(&config, &stop)?;
         let (pages, bodiless, foreign) = (self.pages.len(), self.bodiless, self.foreign);
+        let unaddressed = self.unaddressed;
         let damage = self.damage().map(|damage| damage.to_string());
         let mut context = session::context(config, store).map_err(in_store)?;
         context.control.cancel = stop;
@@ -90,7 +93,7 @@ impl Index {
             Err(error) => return Err(in_store(error.into())),
         }
         let (records, stopped) = (context.stats.records.get(), context.control.cancel.is_cancelled());
-        Ok(Replayed { records, pages, damage, bodiless, foreign, stopped })
+        Ok(Replayed { records, pages, damage, bodiless, unaddressed, foreign, stopped })
     }
 }
 

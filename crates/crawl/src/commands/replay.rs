@@ -1,7 +1,7 @@
 //! `crawl replay`: extraction and cleaning again, from an archive.
 
 use super::kept;
-use crate::{cli::ReplayArgs, distinct_files, logging::say, signals::stop_on_signals};
+use crate::{cli::ReplayArgs, distinct_files, logging::say, signals::stop_on_signals, words::counted};
 use crawl_engine::{
     captures, config,
     exit::{Exit, Failure},
@@ -42,15 +42,24 @@ pub fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     if !args.quiet {
         let seconds = began.elapsed().as_secs_f64();
         say(&format!(
-            "replayed: {} records from {} pages in {seconds:.1} s",
-            replayed.records, replayed.pages
+            "replayed: {} from {} in {seconds:.1} s",
+            counted(replayed.records, "record"),
+            counted(replayed.pages as u64, "page")
         ));
+        if replayed.unaddressed > 0 {
+            let pages = counted(replayed.unaddressed, "page");
+            say(&format!(
+                "{pages} without a known URL skipped: give the URL of the folder or file with --url"
+            ));
+        }
         if replayed.bodiless > 0 {
-            say(&format!("{} revisits skipped: the archive lacks their pages", replayed.bodiless));
+            let revisits = counted(replayed.bodiless as u64, "revisit");
+            say(&format!("{revisits} skipped: the archive lacks their pages"));
         }
         if replayed.foreign > 0 {
+            let paths = if replayed.foreign == 1 { "file or folder" } else { "files or folders" };
             say(&format!(
-                "{} files or folders of other programs skipped: use a separate crawl replay for them",
+                "{} {paths} of other programs skipped: use a separate crawl replay",
                 replayed.foreign
             ));
         }

@@ -1,6 +1,6 @@
 //! Captures as an archive of this program, which a replay reads.
 
-use super::{Capture, CaptureInput, CaptureReader, Tally, names};
+use super::{Capture, CaptureInput, CaptureReader, Tally};
 use crate::{
     archive::{Decided, Decision},
     exit::{Exit, Failure},
@@ -64,8 +64,7 @@ pub fn convert(
         tracing::warn!("{message}");
     }
     if unaddressed > 0 {
-        tracing::warn!("{}: {unaddressed} pages have no http URL; skipped", names(inputs));
-        tally.unreadable += unaddressed;
+        tally.unaddressed = unaddressed;
         tally.pages -= unaddressed;
     }
     out.flush().map_err(|e| full(&e))?;

@@ -55,6 +55,7 @@ pub fn open(inputs: &[CaptureInput], base: Option<&Url>, config: &Config) -> Res
     let mut index = Index::of(scratch.path(), most)?;
     index.unreadable += usize::try_from(tally.unreadable).unwrap_or(usize::MAX);
     index.bodiless = usize::try_from(tally.bodiless).unwrap_or(usize::MAX);
+    index.unaddressed = tally.unaddressed;
     index.converted = Some(scratch);
     index.checked(&name)
 }
@@ -118,6 +119,8 @@ pub struct Index {
     is_ours: bool,
     /// Revisits in archives of other makers, whose pages are not there.
     pub(super) bodiless: usize,
+    /// Pages without a known URL, which are left out.
+    pub(super) unaddressed: u64,
     /// Files of other makers in a folder of this program, which are left out.
     pub(super) foreign: usize,
     /// The folder of a converted archive, for the time of the replay.
@@ -174,7 +177,7 @@ impl Index {
             }
         }
         let is_ours = !pages.is_empty() || runs + put_aside > 0;
-        let (bodiless, foreign, unnoted, converted) = (0, 0, 0, None);
+        let (bodiless, unaddressed, foreign, unnoted, converted) = (0, 0, 0, 0, None);
         Ok(Self {
             files,
             captures,
@@ -187,6 +190,7 @@ impl Index {
             put_aside,
             is_ours,
             bodiless,
+            unaddressed,
             foreign,
             converted,
         })

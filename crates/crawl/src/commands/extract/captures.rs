@@ -96,7 +96,10 @@ pub(super) fn run(
     let name = captures::names(inputs);
     batch.write()?;
     if tally.bodiless > 0 {
-        say(&format!("{name}: {} revisits skipped, since their page is in no input", tally.bodiless));
+        say(&format!(
+            "{name}: {} skipped, since their page is in no input",
+            counted(tally.bodiless, "revisit")
+        ));
     }
     // without a page the error says the same
     let others = tally.others.saturating_sub(named);
@@ -110,7 +113,7 @@ pub(super) fn run(
     match tally.damage() {
         Some(damage) => Err(Failure::new(
             Exit::Damaged,
-            format!("{name}: {damage}; the output has the {} readable pages", tally.pages),
+            format!("{name}: {damage}; the output has {}", counted(tally.pages, "readable page")),
         )),
         None if tally.pages == 0 => Err(Failure::usage(format!("{name}: contains no page of HTML or text"))),
         None => Ok(Exit::Done),
