@@ -134,6 +134,24 @@ fn page_of_a_site_says_how_many_templates_it_leaves_out() {
     assert!(page.contains("3 smaller templates not shown; --json has all"), "{page}");
 }
 
+/// Twin pages, which differ in numbers, leave no place at which most text is own. The row does not say that nothing differs.
+#[test]
+fn site_without_a_known_place_of_content_says_so() {
+    let sandbox = Sandbox::new();
+    let words = ["boat", "quay", "lamp", "rope", "tide", "boat", "quay", "lamp"];
+    let mut lines = String::new();
+    for (n, word) in words.iter().enumerate() {
+        let html = format!(
+            "<main><p>The {word} number {n} was seen at the pier in the week {n} of the year.</p></main>"
+        );
+        writeln!(lines, "{}", serde_json::json!({"url": format!("http://a.test/{n}"), "html": html}))
+            .unwrap();
+    }
+    sandbox.write("pages.jsonl", lines);
+    let told = run(sandbox.bare().args(["site", "pages.jsonl"])).expect(0).stdout;
+    assert!(told.contains("8       0    0 %      0  pages whose content has no known place"), "{told}");
+}
+
 #[test]
 fn emptied_index_of_a_folder_is_restored() {
     let links = ["/a".to_owned(), "/b".to_owned()];

@@ -37,7 +37,7 @@ struct SiteView {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TemplateView {
-    /// Path of tags and first classes; empty for pages without text of their own.
+    /// Path of tags and first classes; empty for pages without text at a known place of content.
     template: String,
     selector: String,
     pages: u64,
@@ -133,7 +133,7 @@ fn percent(part: u64, whole: u64) -> u64 {
 
 impl TemplateView {
     fn name(&self) -> &str {
-        if self.template.is_empty() { "pages without text that differs" } else { &self.template }
+        if self.template.is_empty() { "pages whose content has no known place" } else { &self.template }
     }
 
     /// The rule that takes the content of the template, for `sites.toml`.
