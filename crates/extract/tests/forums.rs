@@ -105,3 +105,21 @@ fn quote_in_any_element_is_removed() {
     let content = thread([&post, &reply, "<p>I take my bicycle along.</p>"]);
     assert!(content.contains("fifty bicycles"), "another text: {content}");
 }
+
+/// Dates of posts recur behind the second post. The date of an article does not.
+#[test]
+fn dates_of_the_first_posts_stay() {
+    let post = |n: u32, class: &str| {
+        format!(
+            "<div class=zz-msg><div class=zz-user>User{n}</div><div class={class}>{n} March 2026</div><div class=zz-body>Post \
+            {n}: the rope of my dinghy lasted {n} years in salt water, so take the same if you can get it in your town.</div></div>"
+        )
+    };
+    let page = |class: &str| {
+        let posts: String = (1..6).map(|n| post(n, if n < 3 { class } else { "zz-date" })).collect();
+        content(&format!("<body><main><h1>Which rope for a dinghy?</h1>{posts}</main>"))
+    };
+    let dates = |text: &str| (1..6).filter(|n| text.contains(&format!("{n} March 2026"))).count();
+    assert_eq!(dates(&page("zz-date")), 5);
+    assert_eq!(dates(&page("zz-posted")), 3, "{}", page("zz-posted"));
+}

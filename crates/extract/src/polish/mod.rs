@@ -113,7 +113,7 @@ fn drop_asides_and_sections(all: &mut Pieces<'_>, page: &Page<'_>, pass: Pass) {
         if pass.status == ArticleStatus::Declared {
             drop_short_edge_lines(all);
         }
-        edges::drop_opening(all, rules);
+        edges::drop_opening(all, page);
     }
     if pass.is_product {
         offers::cut(all, page);
