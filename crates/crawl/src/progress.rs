@@ -47,7 +47,8 @@ pub async fn show(context: Arc<Context>, done: tokio_util::sync::CancellationTok
             context.in_storage(|context| Ok((context.store.counts()?, context.store.next_due()?))).await;
         let Ok((frontier, next_due)) = known else { continue };
         let counts = Counts::of(&context, &frontier, next_due);
-        let line = progress.line(&context.config, &counts, Instant::now());
+        let width = if bar.is_some() { terminal::width_of_line() } else { usize::MAX };
+        let line = progress.line(&context.config, &counts, Instant::now(), width);
         match &bar {
             Some(bar) => {
                 bar.set_message(line);

@@ -16,6 +16,44 @@ const NAMED_PAUSES: usize = 3;
 /// Time over which the rate is measured.
 const WINDOW: Duration = Duration::from_secs(10);
 
+/// Text between two parts.
+const SEPARATOR: &str = ", ";
+
+/// Kind of a part of the line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Always shown.
+    Counts,
+    Written,
+    Queue,
+    NoFailure,
+    Hosts,
+    Rate,
+    Bytes,
+    /// Time until the end or the next request; always shown.
+    Time,
+    /// The event that held pages wait for.
+    Release,
+}
+
+/// Step that makes the line shorter.
+enum Shorten {
+    Drop(Part),
+    Release,
+}
+
+/// Steps for a narrow terminal, in their order.
+const SHORTENING: [Shorten; 8] = [
+    Shorten::Drop(Part::Bytes),
+    Shorten::Drop(Part::NoFailure),
+    Shorten::Drop(Part::Hosts),
+    Shorten::Release,
+    Shorten::Drop(Part::Rate),
+    Shorten::Drop(Part::Written),
+    Shorten::Drop(Part::Queue),
+    Shorten::Drop(Part::Release),
+];
+
 /// Counts of a run at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
@@ -101,17 +139,36 @@ impl ProgressLine {
         Self { started, samples: VecDeque::from([(started, 0, 0)]) }
     }
 
-    /// The line for these counts.
-    pub(crate) fn line(&mut self, config: &Config, counts: &Counts, now: Instant) -> String {
+    /// The line for these counts, with at most `width` characters if it can be shortened that far.
+    pub(crate) fn line(&mut self, config: &Config, counts: &Counts, now: Instant, width: usize) -> String {
+        let mut parts = self.parts(config, counts, now);
+        for step in SHORTENING {
+            let length: usize = parts.iter().map(|(_, text)| text.len() + SEPARATOR.len()).sum();
+            if length <= width.saturating_add(SEPARATOR.len()) {
+                break;
+            }
+            match step {
+                Shorten::Drop(part) => parts.retain(|(found, _)| *found != part),
+                Shorten::Release => {
+                    let released = parts.iter_mut().find(|(part, _)| *part == Part::Release);
+                    released.into_iter().for_each(|(_, text)| *text = short_release_of_held(config));
+                }
+            }
+        }
+        parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(SEPARATOR)
+    }
+
+    /// The parts of the line in their order.
+    fn parts(&mut self, config: &Config, counts: &Counts, now: Instant) -> Vec<(Part, String)> {
         let (pages, bytes) = self.rates(counts, now);
         let mut parts = vec![
-            format!("fetched {}", grouped(counts.fetched)),
-            format!("written {}", grouped(counts.written)),
+            (Part::Counts, format!("fetched {}", grouped(counts.fetched))),
+            (Part::Written, format!("written {}", grouped(counts.written))),
         ];
         if counts.held > 0 {
-            parts.push(format!("held {}", grouped(counts.held)));
+            parts.push((Part::Counts, format!("held {}", grouped(counts.held))));
         }
-        parts.push(format!("queue {}", grouped(counts.queued)));
+        parts.push((Part::Queue, format!("queue {}", grouped(counts.queued))));
         if let Some(wait) = counts.next_retry {
             let pauses = counts.pauses.map(|(hosts, left)| {
                 format!(
@@ -120,19 +177,20 @@ impl ProgressLine {
                     clock(left)
                 )
             });
-            parts.push(pauses.unwrap_or_else(|| format!("next retry in {}", clock(wait))));
+            parts.push((Part::Time, pauses.unwrap_or_else(|| format!("next retry in {}", clock(wait)))));
         }
-        parts.push(format!("failed {}", grouped(counts.errors)));
-        parts.push(format!("hosts {}", counts.hosts));
-        parts.push(format!("{pages:.1} pages/s, {}", ByteSize(counts.bytes)));
+        let failed = if counts.errors > 0 { Part::Counts } else { Part::NoFailure };
+        parts.push((failed, format!("failed {}", grouped(counts.errors))));
+        parts.push((Part::Hosts, format!("hosts {}", counts.hosts)));
+        parts.push((Part::Rate, format!("{pages:.1} pages/s")));
+        parts.push((Part::Bytes, ByteSize(counts.bytes).to_string()));
         if let Some(left) = time_left(&config.crawl, counts, (pages, bytes)) {
-            parts.push(format!("about {} left", clock(left)));
+            parts.push((Part::Time, format!("about {} left", clock(left))));
         }
         if counts.held > 0 {
-            // last, since a terminal cuts off the end
-            parts.push(release_of_held(config));
+            parts.push((Part::Release, release_of_held(config)));
         }
-        parts.join(", ")
+        parts
     }
 
     /// Pages and bytes a second over the last seconds.
@@ -151,6 +209,12 @@ impl ProgressLine {
 fn release_of_held(config: &Config) -> String {
     let (least, most) = (config.dedup.min_pages, config.dedup.settle_pages);
     format!("held until their host has {least} to {most} pages or ends")
+}
+
+/// The same in fewer words.
+fn short_release_of_held(config: &Config) -> String {
+    let (least, most) = (config.dedup.min_pages, config.dedup.settle_pages);
+    format!("held for {least} to {most} pages a host")
 }
 
 /// Time until the first limit of the settings, at the present rates.
@@ -208,7 +272,7 @@ mod tests {
         let (mut progress, config) = (ProgressLine::new(start), config(&[]));
         let mut at = |second: u64, fetched: u64| {
             let counts = Counts { fetched, ..Counts::default() };
-            progress.line(&config, &counts, start + Duration::from_secs(second))
+            progress.line(&config, &counts, start + Duration::from_secs(second), usize::MAX)
         };
         assert!(at(5, 500).contains("100.0 pages/s"));
         // the first five seconds are outside of the window
@@ -235,15 +299,31 @@ mod tests {
             next_retry: Some(Duration::from_secs(12)),
             pauses: None,
         };
-        let line = ProgressLine::new(start).line(&settings, &counts, start + Duration::from_secs(10));
+        let within =
+            |width| ProgressLine::new(start).line(&settings, &counts, start + Duration::from_secs(10), width);
         assert_eq!(
-            line,
+            within(usize::MAX),
             "fetched 100, written 60, held 40, queue 12,345, next retry in 12 s, failed 3, hosts 2, 10.0 pages/s, 3.0 MiB, \
              about 2 min left, held until their host has 5 to 200 pages or ends"
         );
+        for (width, line) in [
+            (
+                120,
+                "fetched 100, held 40, queue 12,345, next retry in 12 s, failed 3, about 2 min left, \
+                 held for 5 to 200 pages a host",
+            ),
+            (
+                100,
+                "fetched 100, held 40, next retry in 12 s, failed 3, about 2 min left, held for 5 to 200 pages a host",
+            ),
+            (69, "fetched 100, held 40, next retry in 12 s, failed 3, about 2 min left"),
+        ] {
+            assert_eq!(within(width), line);
+        }
         let only_time = config(&[("crawl.max_time", "2h".into())]);
         let counts = Counts { age_of_run: Duration::from_secs(60), ..Counts::default() };
-        let line = ProgressLine::new(start).line(&only_time, &counts, start + Duration::from_secs(60));
+        let now = start + Duration::from_secs(60);
+        let line = ProgressLine::new(start).line(&only_time, &counts, now, usize::MAX);
         assert!(line.ends_with("about 119 min left"), "{line}");
     }
 
@@ -267,8 +347,8 @@ mod tests {
             ("crawl.max_time", "100s".into()),
         ] {
             let now = Instant::now();
-            let line =
-                ProgressLine::new(now - Duration::from_secs(95)).line(&config(&[(key, value)]), &counts, now);
+            let mut progress = ProgressLine::new(now - Duration::from_secs(95));
+            let line = progress.line(&config(&[(key, value)]), &counts, now, usize::MAX);
             assert!(line.ends_with("about 5 s left"), "{key}: {line}");
         }
     }

@@ -31,6 +31,18 @@ pub fn start_bar() -> ProgressBar {
     bar
 }
 
+/// Columns before the text of the line: the spinner and the elapsed time.
+const BEFORE_TEXT: usize = 11;
+
+/// Columns of the terminal for the text of the line.
+#[must_use]
+pub fn width_of_line() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr());
+    let columns = size.map_or(0, |size| usize::from(size.ws_col));
+    // a terminal that does not know its width has 0
+    if columns == 0 { usize::MAX } else { columns.saturating_sub(BEFORE_TEXT) }
+}
+
 /// Clears the line of progress for good.
 pub fn end_bar() {
     let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).take();
