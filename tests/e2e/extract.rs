@@ -161,7 +161,7 @@ fn extract_names_pages_of_boilerplate_only() {
     let url = "https://harbour.example/empty";
     for (arguments, name) in [(vec!["bare.html", "--url", url], url), (vec!["bare.html"], "bare.html")] {
         let done = run(sandbox.bare().arg("extract").args(&arguments)).expect(0);
-        assert_eq!(done.stderr, format!("{name}: the whole page is boilerplate: its text is empty\n"));
+        assert_eq!(done.stderr, format!("{name}: the page has no main content: its text is empty\n"));
         assert!(done.stdout.contains("all_boilerplate"), "{}", done.stdout);
     }
     let row =
@@ -175,7 +175,7 @@ fn extract_names_pages_of_boilerplate_only() {
     let done = run(sandbox.bare().args(["extract", "--jsonl", "rows.jsonl"])).expect(0);
     let mut told: Vec<&str> = done.stderr.lines().collect();
     told.sort_unstable();
-    let says = |name: &str| format!("{name}: the whole page is boilerplate: its text is empty");
+    let says = |name: &str| format!("{name}: the page has no main content: its text is empty");
     assert_eq!(told, [says("3"), says(url)]);
 }
 

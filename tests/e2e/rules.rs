@@ -81,8 +81,7 @@ fn page_of_boilerplate_only_is_logged() {
     let server = Server::start(0, answer).unwrap();
     let sandbox = Sandbox::new();
     let done = run(&mut sandbox.crawl(&[server.url("/empty")], &["--depth", "0", "--no-sitemaps"])).expect(0);
-    let line =
-        done.stderr.lines().find(|line| line.contains("whole page is boilerplate")).unwrap_or_default();
+    let line = done.stderr.lines().find(|line| line.contains("page has no main content")).unwrap_or_default();
     assert!(line.contains(&server.url("/empty")), "{}", done.stderr);
 }
 

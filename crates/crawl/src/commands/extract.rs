@@ -168,7 +168,7 @@ fn warn_if_empty(extractor: &PageExtractor, record: &Record, name: impl FnOnce()
         let name = name().unwrap_or_else(|| "standard input".to_owned());
         let cause = match extractor.is_selecting() {
             true => "no text matches --select",
-            false => "the whole page is boilerplate: its text is empty",
+            false => "the page has no main content: its text is empty",
         };
         say_as(Level::WARN, &format!("{name}: {cause}"));
     }

@@ -136,9 +136,9 @@ impl Shard {
             return Ok(self.unchanged_end(&page, claim, Some(text_hash)));
         }
         if page.extraction.warnings.contains(&Warning::AllBoilerplate) {
-            tracing::warn!(url = %page.final_url, "the whole page is boilerplate: its text is empty");
+            tracing::warn!(url = %page.final_url, "the page has no main content: its text is empty");
         } else if page.extraction.content.is_empty() {
-            tracing::warn!(url = %page.final_url, "scripts build the page, and no browser has rendered it: its text is empty");
+            tracing::warn!(url = %page.final_url, "only a browser may show the text of this page, and none has rendered it: its text is empty");
         }
         // most copies need no sketch
         let sketch = (first == key).then(|| duplicates::sketch(&self.context, exact, &text));
