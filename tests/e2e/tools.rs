@@ -213,6 +213,9 @@ fn wrong_command_lines_are_refused_with_advice() {
     for (words, expected) in [
         (&["extarct", "page.html"][..], "did you mean the command extract?"),
         (&["harbour"], "crawl -h lists the commands"),
+        (&["user:pw@127.0.0.1:9/"], "name the site and the user in fetch.auth"),
+        (&["ftp://x.example/"], "the scheme ftp is not fetched"),
+        (&["extract", "docs.example.org"], "for a page of the web write https://docs.example.org"),
         (&["--depth", "-1", "http://127.0.0.1:9/"], "crawl.depth: must not be negative"),
         (&["--concurrency", "-1", "http://127.0.0.1:9/"], "-1 is not in 0.."),
         (&["status", "--seed", "typo.txt"], "typo.txt: No such file or directory"),

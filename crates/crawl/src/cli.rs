@@ -118,11 +118,11 @@ pub enum Command {
     /// It lists the frontier by host, held pages, the last errors and the time of the next visits. It may be used during a run.
     /// Held pages are fetched, but wait until enough pages of their host show its boilerplate.
     Status(StatusArgs),
-    /// List the output files of all workers of a crawl, with their valid length in bytes.
+    /// List the output files of a crawl in a PostgreSQL database, with their valid length in bytes.
     ///
-    /// The crawl is in a database: `crawl outputs --store postgres://user@host/database --crawl NAME`.
+    /// Each worker has its own: `crawl outputs --store postgres://user@host/database --crawl NAME`.
     Outputs(StoreArgs),
-    /// List the workers of a crawl in a database.
+    /// List the workers of a crawl in a PostgreSQL database.
     ///
     /// A worker is listed if it has a lease or hosts, or has added or visited a URL in the current round.
     Workers(WorkersArgs),
@@ -205,6 +205,9 @@ fn seed_name(text: &str) -> Result<PathBuf, String> {
     let is_path = name.extension().is_some() || name.components().count() > 1;
     let is_file = text == "-" || name.exists() || is_path && !text.contains([':', '@']);
     if !is_file {
+        if text.contains("://") || text.contains('@') {
+            return crawl_fetch::parse_seed_line(text).map(|_| name);
+        }
         let known = Cli::command();
         let advice = match config::nearest(text, known.get_subcommands().map(clap::Command::get_name)) {
             Some(command) => format!("did you mean the command {command}?"),

@@ -22,6 +22,7 @@ const NO_CREDENTIALS: &str = "credentials in URLs are not allowed; name the site
 pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
     let line = line.trim();
     check_escapes(line)?;
+    check_single(line)?;
     let (text, bare) = match line.split_once("://") {
         Some((scheme, _)) if is_scheme(scheme) => (line.to_owned(), false),
         _ => {
@@ -45,6 +46,16 @@ pub fn parse_seed_line(line: &str) -> Result<Seed, String> {
         return Err("more words after the URL: write one URL per line, and a space in a URL as %20".into());
     }
     Ok(Seed { url, bare })
+}
+
+/// Refuses several URLs with a comma or a semicolon between them.
+fn check_single(line: &str) -> Result<(), String> {
+    let path = line.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let ends = [",http://", ",https://", ";http://", ";https://"];
+    if ends.iter().any(|end| path.contains(end)) {
+        return Err("several URLs: write one URL per line".into());
+    }
+    Ok(())
 }
 
 /// Refuses a URL with quotes, brackets or a list mark around it, as in Markdown, CSV or source text.
@@ -92,6 +103,9 @@ fn check_bare(text: &str) -> Result<(), String> {
     if let Some((name, port)) = host.split_once(':') {
         if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) {
             return Ok(());
+        }
+        if ["http", "https"].iter().any(|known| name.eq_ignore_ascii_case(known)) {
+            return Err(format!("write two slashes after the scheme: {name}://"));
         }
         return Err(format!("the scheme {name} is not fetched, only http and https are"));
     }
@@ -165,6 +179,8 @@ mod tests {
             ("http://a.test/Pears\\_(fruit)", "write _ instead of \\_"),
             ("http:\\/\\/a.test\\/x", "/ instead of \\/"),
             ("a.test/x?a=1&amp;b=2", "write &"),
+            ("http://a.test/1,http://a.test/2", "one URL per line"),
+            ("http:/a.test/", "two slashes after the scheme: http://"),
         ] {
             let error = parse_seed_line(line).unwrap_err();
             assert!(error.contains(hint) && !error.contains("s3cret"), "{line}: {error}");

@@ -18,6 +18,7 @@ use crate::{
 use crawl_engine::{
     exit::{Exit, Failure},
     record::page_record,
+    seeds,
 };
 use crawl_extract::{Format, Input, Options, PageExtractor, SiteEvidence};
 use crawl_model::{Record, Warning};
@@ -74,6 +75,11 @@ fn of_files(args: &ExtractArgs, fields: Option<&Fields>) -> Result<Exit, Failure
         rules = Select::rules(rules)?;
     }
     let extractor = PageExtractor::from_rules(rules, options);
+    if let Some(host) = args.file.as_deref().filter(|file| !file.exists()).and_then(seeds::as_url) {
+        return Err(Failure::usage(format!(
+            "{host}: no such file; for a page of the web write https://{host}"
+        )));
+    }
     // lines are asked for by name
     let input =
         if args.jsonl { captures::Input::One(None) } else { captures::of(args.file.as_deref(), &args.more)? };
