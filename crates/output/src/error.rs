@@ -7,7 +7,8 @@ use std::io::{self, ErrorKind};
 pub const WRITE_ADVICE: &str = "free disk space, or remove the file or folder that blocks the path, then run the same command again to resume";
 
 /// Returns advice for an output that cannot be opened or written, by the error of the system.
-fn advice(error: &io::Error) -> &'static str {
+#[must_use]
+pub fn write_advice(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::NotFound => "make its folder, then run the same command again",
         ErrorKind::PermissionDenied => {
@@ -30,7 +31,7 @@ fn advice(error: &io::Error) -> &'static str {
 #[non_exhaustive]
 pub enum OutputError {
     /// The output cannot be written.
-    #[error("{name}: cannot be written; {}", advice(source))]
+    #[error("{name}: cannot be written; {}", write_advice(source))]
     Write {
         /// The file.
         name: String,

@@ -28,7 +28,7 @@ mod whole;
 
 pub use damaged::missing_words;
 pub use datasets::datasets_features;
-pub use error::{OutputError, WRITE_ADVICE};
+pub use error::{OutputError, WRITE_ADVICE, write_advice};
 pub use fields::{Fields, UnknownField};
 pub use file::{Before, FileOutput};
 pub use format::{Format, Note, Opened};

@@ -81,10 +81,13 @@ pub fn database(path: &str) -> Result<PathBuf, DatabaseError> {
     }
 }
 
-const fn remedy(error: &StoreError) -> &'static str {
+fn remedy(error: &StoreError) -> &'static str {
     match error {
         StoreError::Corrupt(_) => {
             "; restore it from a copy, crawl a damaged page again with --fresh, or move the file away"
+        }
+        StoreError::Full(words) if words.contains("ermission denied") => {
+            "; permit this user to write there, or name another file with --database"
         }
         StoreError::Full(_) => "; free disk space, or remove the file or folder that blocks the path",
         _ => "",

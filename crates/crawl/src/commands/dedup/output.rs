@@ -2,7 +2,7 @@
 
 use crate::commands::write_out;
 use crawl_engine::exit::{Exit, Failure};
-use crawl_output::Replacement;
+use crawl_output::{Replacement, write_advice};
 use std::{
     io::{self, Write},
     path::Path,
@@ -53,5 +53,5 @@ impl<'a> Output<'a> {
 }
 
 fn cannot(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(Exit::Storage, format!("{}: {error}", path.display()))
+    Failure::new(Exit::Storage, format!("{}: {error}; {}", path.display(), write_advice(error)))
 }

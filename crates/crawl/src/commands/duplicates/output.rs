@@ -4,7 +4,7 @@ use crate::cli::DuplicatesArgs;
 use crawl_archive::{ColumnKind, ParquetTable, Value, guard_cell};
 use crawl_corpus::{COLUMNS, Cell, Column, Findings, Origin};
 use crawl_engine::exit::{Exit, Failure};
-use crawl_output::Replacement;
+use crawl_output::{Replacement, write_advice};
 use std::{
     io::Write,
     path::{Path, PathBuf},
@@ -44,7 +44,7 @@ pub(super) fn beside(table: &Path) -> PathBuf {
 }
 
 fn create(path: &Path) -> Result<Replacement, Failure> {
-    Replacement::create(path).map_err(|e| cannot(path, &e.into()))
+    Replacement::create(path).map_err(|e| cannot(path, &anyhow::anyhow!("{e}; {}", write_advice(&e))))
 }
 
 fn cannot(path: &Path, error: &anyhow::Error) -> Failure {

@@ -4,7 +4,7 @@ use super::Judged;
 use crate::commands::json::{Members, push_key};
 use crawl_engine::exit::{Exit, Failure};
 use crawl_model::Quality;
-use crawl_output::{Replacement, replace};
+use crawl_output::{Replacement, replace, write_advice};
 use crawl_quality::Checker;
 use serde::Serialize;
 use std::{
@@ -97,7 +97,7 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 fn cannot(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::new(Exit::Done, "standard output was closed by its reader"),
-        _ => Failure::new(Exit::Storage, format!("{}: {error}", path.display())),
+        _ => Failure::new(Exit::Storage, format!("{}: {error}; {}", path.display(), write_advice(error))),
     }
 }
 
