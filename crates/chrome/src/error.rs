@@ -144,7 +144,7 @@ impl RenderError {
             Self::AddressBlocked { address, .. } => {
                 let bits = if address.is_ipv4() { 32 } else { 128 };
                 return format!(
-                    "allow it with --allow-address {address}/{bits} or fetch.allow_addresses if this is intended"
+                    "if this is intended, add {address}/{bits} to fetch.allow_addresses; a crawl also takes --allow-address {address}/{bits}"
                 );
             }
             Self::Navigation(_) => {

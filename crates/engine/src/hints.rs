@@ -37,7 +37,10 @@ const KINDS: &[(&str, &str)] = &[
     ("ai_optout_unknown", "try again later, or set crawl.ai_optout_unknown to keep"),
     ("browser_proxy", "name an http:// proxy with --proxy, or use --strategy static to do without a browser"),
     ("crawl_delay", "leave the host out, or use --ignore-robots if the site is yours"),
-    ("duplicate", "omit --drop-duplicates to keep it, or raise near_duplicates.jaccard"),
+    (
+        "duplicate",
+        "omit --drop-duplicates to keep it; if its similarity is below 1, a higher near_duplicates.jaccard keeps it too",
+    ),
     ("held_unreadable", "check the disk: it returns different bytes than were written to the state"),
     ("host_dead", "look at the first failures of the host, and run the same command again when it is back"),
     ("internal", "please report it with the URL: no page should be able to do that"),

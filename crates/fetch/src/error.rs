@@ -230,8 +230,8 @@ impl FetchError {
         let fixed = match self {
             Self::AddressBlocked { address, .. } => {
                 return format!(
-                    "allow it with --allow-address {address}/{} or fetch.allow_addresses if this is intended",
-                    bits(address)
+                    "if this is intended, add {address}/{bits} to fetch.allow_addresses; a crawl also takes --allow-address {address}/{bits}",
+                    bits = bits(address)
                 );
             }
             Self::Url(_) => "correct the address: only http and https URLs with a valid host can be fetched",

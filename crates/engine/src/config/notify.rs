@@ -58,9 +58,9 @@ impl NotifySection {
             (file, "") if !file.is_empty() => std::fs::read_to_string(file)
                 .map(SecretString::from)
                 .map_err(|e| fault("notify.secret_file", format!("cannot be read: {e}"))),
-            ("", name) if !name.is_empty() => std::env::var(name)
-                .map(SecretString::from)
-                .map_err(|_| fault("notify.secret_env", "the variable is not set, or not text".into())),
+            ("", name) if !name.is_empty() => std::env::var(name).map(SecretString::from).map_err(|_| {
+                fault("notify.secret_env", format!("the variable {name} is not set, or not text"))
+            }),
             _ => {
                 let why =
                     "a receiver needs a secret for signatures: name notify.secret_file or notify.secret_env";
