@@ -193,7 +193,7 @@ fn an_explanation_names_words_places_cause_and_remedy() {
             "fix 4, --remove-boilerplate",
         ],
     );
-    said("good-1", &["the ratios are kept to", "stop word, left out"]);
+    said("good-1", &["all ratios are within their thresholds", "stop word, left out"]);
     said("short", &["too_few_content_words", "not judged", "cause: short text"]);
     let done = quality(&sandbox, &["in.jsonl", "--explain", "nobody"]).expect(2);
     assert!(done.stderr.contains("no document has the id or URL nobody"), "{}", done.stderr);
@@ -375,7 +375,10 @@ fn quality_fetches_and_explains_a_url() {
         run(&mut command)
     };
     let text = fetch("/good").expect(0).stdout;
-    assert!(text.starts_with(&server.url("/good")) && text.contains("the ratios are kept to"), "{text}");
+    assert!(
+        text.starts_with(&server.url("/good")) && text.contains("all ratios are within their thresholds"),
+        "{text}"
+    );
     let text = fetch("/spam").expect(0).stdout;
     assert!(text.contains("text.ngram_repetition") && text.contains("cause: repeated passages"), "{text}");
     let done = fetch("/gone").expect(4);

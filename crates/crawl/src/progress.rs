@@ -178,7 +178,8 @@ pub fn summary(context: &Context, why: &str, counts: &FrontierCounts, places: &P
         let slowest = stats.slowest(SLOWEST);
         let mean =
             |(host, figures): &(HostKey, HostFigures)| format!("{host} {} ms", figures.latency.mean_ms());
-        row(&mut out, "slowest", slowest.iter().map(mean));
+        let slow = slowest.iter().filter(|(_, figures)| figures.latency.mean_ms() > 0);
+        row(&mut out, "slowest", slow.map(mean));
     }
     if counts.pending > 0 {
         row(&mut out, "waiting", waiting(context).into_iter());
@@ -329,10 +330,10 @@ fn pages(out: &mut String, context: &Context) {
     if stats.duplicates.get() + stats.soft_404s.get() + stats.all_boilerplate.get() > 0 {
         let _ = writeln!(
             out,
-            "  pages      {} duplicates ({} of them near), {} soft 404s, {} without text",
-            stats.duplicates.get(),
+            "  pages      {} ({} of them near), {}, {} without text",
+            counted(stats.duplicates.get(), "duplicate"),
             stats.near_duplicates.get(),
-            stats.soft_404s.get(),
+            counted(stats.soft_404s.get(), "soft 404"),
             stats.all_boilerplate.get()
         );
     }

@@ -57,7 +57,7 @@ fn each_part_of_an_article_is_explained() {
     assert_eq!(source("authors"), Some("an element marked as the author"));
     assert_eq!(source("published"), Some("meta elements"));
     assert_eq!(source("modified"), Some("a date that calls itself one of a change"));
-    assert!(told.evidence[0].starts_with("an article by its score"), "{:?}", told.evidence);
+    assert!(told.evidence[0].starts_with("cleaned as an article by its score"), "{:?}", told.evidence);
     assert!(!extraction.content.contains("cookies"));
 }
 

@@ -57,8 +57,8 @@ pub struct ExtractArgs {
     /// With --jsonl: read all lines first, learn the page templates of each host from its pages, then extract with them
     #[arg(long, requires = "jsonl", conflicts_with = "explain")]
     pub by_site: bool,
-    /// Output format [default: json for files, markdown for URLs, text with --explain]. Of several pages each line is a
-    /// JSON record. There markdown or text is the format of its `text`
+    /// Output format [default: json for files, markdown for URLs, text with --explain]. Several pages
+    /// are one JSON record per line, whose `text` has the format
     #[arg(long, value_enum)]
     pub format: Option<TextFormat>,
     /// Write only these fields, such as id,text,metadata.title (crawl schema lists all), one record per line

@@ -104,7 +104,11 @@ impl Explained {
         let class = &self.classification;
         writeln!(out, "page: {}, fetched by {}: {}", name(&class.page_type), class.strategy, class.reason)?;
         let kind = if self.is_article { "an article" } else { "no article" };
-        writeln!(out, "article score {}: {kind} ({threshold} and more is one)", self.article_score)?;
+        writeln!(
+            out,
+            "article score {}: {kind} ({threshold} and more is one), as in metadata.articleScore",
+            self.article_score
+        )?;
         for part in &self.explanation.score {
             writeln!(out, "  {:+} {}", part.points, part.signal)?;
         }

@@ -143,10 +143,10 @@ pub(crate) fn article_status(page: &Page<'_>, metadata: &PageMetadata, likeness:
         let types = metadata.json_ld_types.join(", ");
         let og = metadata.og_type.as_deref().unwrap_or("none");
         format!(
-            "{}: og:type {og}, JSON-LD types [{types}]; article score {likeness} with dates that are shown, {least} and more is one",
+            "cleaned as {}: og:type {og}, JSON-LD types [{types}]; score {likeness} with dates that are shown, {least} and more is one",
             match status {
-                ArticleStatus::Declared => "an article, as it calls itself",
-                ArticleStatus::Scored => "an article by its score",
+                ArticleStatus::Declared => "an article, which it declares to be",
+                ArticleStatus::Scored => "an article by its score with dates",
                 ArticleStatus::None => "no article",
             }
         )
@@ -389,9 +389,12 @@ fn choose_whole_if_better(page: &Page<'_>, chosen: Chosen, mask: &[bool], how: P
     if !is_text(more, least_prose, rules.whole_links) {
         return chosen;
     }
-    let reason = format!(
-        "the whole body without boilerplate has {} words, at least {factor} times as many as the candidate: {}",
-        whole.words, chosen.reason
-    );
+    let reason = match whole.words {
+        0 => format!("the whole body without boilerplate has no words: {}", chosen.reason),
+        words => format!(
+            "the whole body without boilerplate has {words} words, at least {factor} times as many as the candidate: {}",
+            chosen.reason
+        ),
+    };
     Chosen::new(whole, Extractor::BodyFallback, reason)
 }

@@ -39,8 +39,8 @@ impl fmt::Display for ListReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} generic rules ({} of them one id or class), {} for named sites, {} exceptions; left aside: {} about \
-             requests, {} that need a browser, {} with selectors that are not supported, {} faulty lines",
+            "generic rules: {} ({} of them one id or class), for named sites: {}, exceptions: {}; left aside: {} about \
+             requests, {} that need a browser, {} with selectors that are not supported; faulty lines: {}",
             self.generic,
             self.plain,
             self.specific,

@@ -243,7 +243,7 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn password_in_url() -> StoreError {
-    refused("it holds a password or the name of its file: set PGPASSWORD or PGPASSFILE instead")
+    refused("it contains a password, or names a password file: set PGPASSWORD or PGPASSFILE instead")
 }
 
 fn tls_mode(name: &str) -> Result<TlsMode, StoreError> {

@@ -273,7 +273,7 @@ impl Distribution {
         let names: Vec<&str> = sets.iter().map(|set| set.name()).collect();
         writeln!(
             out,
-            "Under a set: documents that fail it. --drop would leave out those that fail {}.",
+            "The column of a set counts the documents that fail it. --drop leaves out those that fail {}.",
             names.join(", ")
         )
     }

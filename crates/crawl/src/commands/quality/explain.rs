@@ -114,7 +114,7 @@ fn write(
             writeln!(out, "  cause: {}", cause(verdict))?;
             writeln!(out, "  remedy: {}", remedy(checker, verdict, judged))
         }
-        None if asked => writeln!(out, "  the ratios are kept to"),
+        None if asked => writeln!(out, "  all ratios are within their thresholds"),
         None => Ok(()),
     }
 }
