@@ -107,6 +107,31 @@ fn trap_links_are_skipped_and_logged() {
     assert!(summary.contains("  next       the same command visits due pages"), "{summary}");
 }
 
+/// The pages of a directory have few words, but each names another person. The pages of a counter name nothing.
+#[test]
+fn directory_of_short_pages_is_fetched_whole() {
+    const NAMES: [&str; 10] = ["Ada", "Bea", "Cleo", "Dora", "Edda", "Fay", "Gus", "Hal", "Ivo", "Jon"];
+    let handler = |request: &Request| {
+        let (kind, n) = request.path().trim_start_matches('/').split_once('/').unwrap_or_default();
+        let n: usize = n.parse().unwrap_or_default();
+        let links = |kind: &str| (0..100).map(|n| format!("/{kind}/{n}")).collect::<Vec<_>>();
+        let short = |text: &str| format!("<title>{text}</title><main><h1>{text}</h1><p>Room {n}</p></main>");
+        match kind {
+            "" => Response::html(page("the start", &[links("staff"), links("count")].concat())),
+            "staff" => Response::html(short(&format!("{} {}", NAMES[n / 10], NAMES[n % 10]))),
+            "count" => Response::html(short("An entry")),
+            _ => Response::status(404),
+        }
+    };
+    let (server, sandbox) = (Server::start(0, handler).unwrap(), Sandbox::new());
+    let config = sandbox.write("crawl.toml", "[traps]\ntemplate_credit = 20\n");
+    crawl(&sandbox, &server, &["--config", config.to_str().unwrap()]);
+    let count = |prefix: &str| server.targets().iter().filter(|t| t.starts_with(prefix)).count();
+    assert_eq!(count("/staff/"), 100);
+    // the first names something new; of the refused ones some are samples
+    assert!((20..40).contains(&count("/count/")), "{}", count("/count/"));
+}
+
 /// Endless pages without new content are left after a few, while all pages with content are fetched.
 #[test]
 fn pattern_without_new_content_exhausts_its_credit() {

@@ -18,7 +18,7 @@ use crate::{
     stage_error::StageError,
     strategies::{self, Next, PartialResult},
     threads::{Threading, marked},
-    traps,
+    traps::{self, NewLinks},
 };
 use crawl_extract::Input;
 use crawl_model::{
@@ -333,7 +333,8 @@ fn read(
     let ai_opt_out = opt_outs::of_page(&page, directives);
     if let Some(kind) = unwanted(context, directives, &ai_opt_out).filter(|_| !probe) {
         // it may link to wanted pages, so its words count for its pattern; its content is not compared
-        let worth = traps::worth(&context.admission.traps, &known_as, &extraction, found.links_new_pattern);
+        let links = NewLinks::of(!found.candidates.is_empty(), found.links_new_pattern);
+        let worth = traps::worth(&context.admission.traps, &known_as, &extraction, links);
         traps::learn(&context.admission.traps, &page.request, &known_as, worth);
         strategies::refund(context, &page.request, partial.as_ref());
         return Ok(Extracted { end: End::Finished(left_out(&page, kind)), trapped });

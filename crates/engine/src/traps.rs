@@ -27,25 +27,58 @@ pub fn learn(traps: &Traps, request: &CrawlRequest, final_url: &Url, worth: Page
 
 /// Classifies a page with a new text. Words of links do not count, since mazes generate them without end.
 #[must_use]
-pub fn worth(traps: &Traps, url: &Url, extraction: &Extraction, links_new_pattern: bool) -> PageWorth {
+pub fn worth(traps: &Traps, url: &Url, extraction: &Extraction, links: NewLinks) -> PageWorth {
     // A fast hash is enough: a page whose text collides with another one only loses its own worth.
     let prose = extraction.prose.unwrap_or_else(|| prose_of(&extraction.content));
-    worth_of_prose(traps, url, prose, links_new_pattern)
+    worth_of_prose(traps, url, prose, links)
 }
 
-fn worth_of_prose(traps: &Traps, url: &Url, prose: Prose, links_new_pattern: bool) -> PageWorth {
+/// New links of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewLinks {
+    /// It has none.
+    None,
+    /// All have the page's own URL pattern.
+    OwnPattern,
+    /// At least one has another URL pattern.
+    OtherPattern,
+}
+
+impl NewLinks {
+    /// The new links of a page.
+    #[must_use]
+    pub const fn of(has_new_links: bool, links_new_pattern: bool) -> Self {
+        match (has_new_links, links_new_pattern) {
+            (_, true) => Self::OtherPattern,
+            (true, false) => Self::OwnPattern,
+            (false, false) => Self::None,
+        }
+    }
+}
+
+fn worth_of_prose(traps: &Traps, url: &Url, prose: Prose, links: NewLinks) -> PageWorth {
     let again = prose.words > 0 && traps.repeats(url, prose.hash);
+    // a page without new links does not continue a trap
+    let is_named = || {
+        let (words, hash) = (prose.words, prose.hash_without_numbers);
+        words > 0 && hash != 0 && !traps.repeats(url, hash ^ WITHOUT_NUMBERS)
+    };
     match () {
         () if prose.words >= POOR_WORDS && !again => PageWorth::New,
-        () if links_new_pattern => PageWorth::LinksNewPattern,
+        () if links == NewLinks::OtherPattern => PageWorth::LinksNewPattern,
         () if again => PageWorth::Duplicate,
+        () if links == NewLinks::None && is_named() => PageWorth::Named,
         () => PageWorth::Poor,
     }
 }
 
+/// Distinguishes the hashes of texts without numbers from those of whole texts.
+const WITHOUT_NUMBERS: u64 = 0x8000_0000_0000_5bd1;
+
 /// Text of Markdown outside of links, for content that has no elements. Counts [`POOR_WORDS`] words and few more.
 fn prose_of(content: &str) -> Prose {
     let (mut words, mut hash, mut outside) = (0, FxHasher::default(), String::new());
+    let mut without_numbers = FxHasher::default();
     for line in content.lines() {
         let line = if memchr::memchr(b'[', line.as_bytes()).is_some() {
             outside.clear();
@@ -56,10 +89,12 @@ fn prose_of(content: &str) -> Prose {
         };
         if words < POOR_WORDS {
             words += crawl_extract::count_words(line);
+            let named = line.split_whitespace().filter(|word| !Prose::has_digit(word));
+            named.for_each(|word| word.hash(&mut without_numbers));
         }
         line.hash(&mut hash);
     }
-    Prose { words, hash: hash.finish() }
+    Prose { words, hash: hash.finish(), hash_without_numbers: without_numbers.finish() }
 }
 
 /// A line of Markdown without its links' texts and targets. A bracket that is never closed is a bracket.
@@ -185,7 +220,8 @@ mod tests {
     fn short_text_is_poor_and_repeated_text_a_duplicate() {
         let traps = Traps::new(TrapSettings::default(), 2026);
         let of = |n: usize, text: &str| {
-            worth_of_prose(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), prose_of(text), false)
+            let url = Url::parse(&format!("http://h/p/{n}")).unwrap();
+            worth_of_prose(&traps, &url, prose_of(text), NewLinks::OwnPattern)
         };
         let links = "[a page of many words](http://h/p) ".repeat(50);
         assert_eq!(of(1, &"word ".repeat(30)), PageWorth::New);
@@ -197,9 +233,24 @@ mod tests {
         assert_eq!([of(7, &long), of(8, &long.replace("/1", "/2"))], [PageWorth::New, PageWorth::Duplicate]);
         let listing = Url::parse("http://h/p/9").unwrap();
         assert_eq!(
-            worth_of_prose(&traps, &listing, prose_of("No results."), true),
+            worth_of_prose(&traps, &listing, prose_of("No results."), NewLinks::OtherPattern),
             PageWorth::LinksNewPattern
         );
+    }
+
+    /// A directory has a short page for each person. The pages of a calendar or a counter differ by their numbers.
+    #[test]
+    fn short_text_with_new_words_is_named_on_a_page_without_new_links() {
+        let traps = Traps::new(TrapSettings::default(), 2026);
+        let of = |n: usize, text: &str, links: NewLinks| {
+            worth_of_prose(&traps, &Url::parse(&format!("http://h/p/{n}")).unwrap(), prose_of(text), links)
+        };
+        assert_eq!(of(1, "Ada Crane, room 12", NewLinks::None), PageWorth::Named);
+        assert_eq!(of(2, "Bea Crane, room 12", NewLinks::None), PageWorth::Named);
+        assert_eq!(of(3, "Bea Crane, room 13", NewLinks::None), PageWorth::Poor);
+        assert_eq!(of(4, "Cleo Crane, room 12", NewLinks::OwnPattern), PageWorth::Poor);
+        assert_eq!(of(5, "Dora Crane, room 12", NewLinks::OtherPattern), PageWorth::LinksNewPattern);
+        assert_eq!([of(6, "12", NewLinks::None), of(7, "", NewLinks::None)], [PageWorth::Poor; 2]);
     }
 
     #[test]
@@ -217,7 +268,7 @@ mod tests {
             let extraction = extractor.extract(&input);
             assert!(!extraction.content.contains("]("), "no address is spelled");
             assert!(prose_of(&extraction.content).words >= POOR_WORDS, "the text itself looks rich");
-            worth(&traps, &url, &extraction, false)
+            worth(&traps, &url, &extraction, NewLinks::OwnPattern)
         };
         assert_eq!([of(1, ""), of(2, "")], [PageWorth::Poor, PageWorth::Duplicate], "a heading and links");
         assert_eq!(of(3, &"words of a page ".repeat(10)), PageWorth::New);

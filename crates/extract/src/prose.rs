@@ -5,24 +5,33 @@ use crawl_model::Prose;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
+/// Words of a text that is not compared without its numbers.
+const LONG: u32 = 64;
+
 /// Counts and hashes the words outside of links. `in_content` marks the nodes whose text was written.
 pub(crate) fn of(page: &Page<'_>, in_content: &[bool]) -> Prose {
-    let (mut words, mut hash) = (0, FxHasher::default());
+    let (mut words, mut hash, mut without_numbers) = (0, FxHasher::default(), FxHasher::default());
     for (id, _) in (0..).zip(in_content).filter(|(_, is_written)| **is_written) {
         let amount = page.amount(id);
         if amount.link_chars == 0 {
             words += amount.words;
             let text = page.dom.text(id);
+            let add = |word: &str| {
+                word.hash(&mut hash);
+                if words < LONG && !Prose::has_digit(word) {
+                    word.hash(&mut without_numbers);
+                }
+            };
             // Most text is ASCII, in which words are found byte by byte. A vertical tab is whitespace of
             // Unicode alone.
             if text.bytes().fold(true, |plain, byte| plain & byte.is_ascii() & (byte != b'\x0b')) {
-                ascii_words(text).for_each(|word| word.hash(&mut hash));
+                ascii_words(text).for_each(add);
             } else {
-                text.split_whitespace().for_each(|word| word.hash(&mut hash));
+                text.split_whitespace().for_each(add);
             }
         }
     }
-    Prose { words, hash: hash.finish() }
+    Prose { words, hash: hash.finish(), hash_without_numbers: without_numbers.finish() }
 }
 
 /// [`str::split_ascii_whitespace`], faster for words without control characters.
@@ -64,5 +73,20 @@ mod tests {
             assert_eq!(of("iron-bridge").words, 1 + 2 * 8 * 12 + 2, "{options:?}");
             assert_ne!(of("x").hash, prose(&page("x").replace("old", "new"), options).hash);
         }
+    }
+
+    #[test]
+    fn words_with_digits_do_not_count_in_the_second_hash() {
+        let of = |name: &str, number: u32| {
+            let html = format!(
+                "<main><h1>{name}</h1><p>Room {number}, phone 0{number}-17, <a href='/x'>{number}</a></main>"
+            );
+            prose(&html, Options::default())
+        };
+        let (one, other) = (of("Ada Crane", 12), of("Ada Crane", 13));
+        assert_ne!(one.hash, other.hash);
+        assert_eq!(one.hash_without_numbers, other.hash_without_numbers);
+        assert_ne!(one.hash_without_numbers, of("Bea Crane", 12).hash_without_numbers);
+        assert_eq!(prose("<main><h1>12</h1><p>٣٤ x5</main>", Options::default()).hash_without_numbers, 0);
     }
 }

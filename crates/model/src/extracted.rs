@@ -83,6 +83,18 @@ pub struct Prose {
     pub words: u32,
     /// Hash of its words in order, for comparison within one run.
     pub hash: u64,
+    /// The same without words that have a digit; 0 if there are none.
+    #[serde(default)]
+    pub hash_without_numbers: u64,
+}
+
+impl Prose {
+    /// Returns true if a word has a digit, as numbers, dates and identifiers have.
+    #[must_use]
+    pub fn has_digit(word: &str) -> bool {
+        word.bytes().any(|byte| byte.is_ascii_digit())
+            || (!word.is_ascii() && word.contains(char::is_numeric))
+    }
 }
 
 /// Result of extracting the bytes of one page.
@@ -207,6 +219,9 @@ pub struct ExtractedPage {
     /// True if one of its links was new and had another URL pattern than the page.
     #[serde(default, rename = "leads_on")]
     pub links_new_pattern: bool,
+    /// True if one of its links was new.
+    #[serde(default)]
+    pub has_new_links: bool,
     /// Places in which the site opts out of mining and machine learning, by stable names.
     #[serde(default)]
     pub ai_opt_out: Vec<String>,

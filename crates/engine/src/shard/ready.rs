@@ -6,7 +6,7 @@ use crate::{
     finished::{Finished, Share},
     page_work, recrawl,
     stage_error::StageError,
-    traps,
+    traps::{self, NewLinks},
 };
 use crawl_dedup::Cleaned;
 use crawl_fetch::PageWorth;
@@ -66,7 +66,7 @@ impl Shard {
                 &context.admission.traps,
                 &page.final_url,
                 &page.extraction,
-                page.links_new_pattern,
+                NewLinks::of(page.has_new_links, page.links_new_pattern),
             ),
         };
         // traps learn from new pages only

@@ -148,6 +148,8 @@ pub enum PageWorth {
     New,
     /// It has little text of its own, but links to unknown pages of another pattern: a listing.
     LinksNewPattern,
+    /// It has hardly any text and no new links, but its words are new among the pages of its pattern: an entry of a list.
+    Named,
     /// It has hardly any text.
     Poor,
     /// Its text was known, but it links to unknown pages of another pattern: a listing with the same introduction on
@@ -421,7 +423,9 @@ impl Traps {
             PageWorth::New => i64::from(self.settings.new_page_credit),
             // the fetch of a listing is refunded
             _ if is_listing => 1,
-            PageWorth::LinksNewPattern | PageWorth::Poor => 0,
+            // as many as its listings name; in a URL with several variable parts, words may come from their combination
+            PageWorth::Named if pattern::varies_once(url) => 1,
+            PageWorth::LinksNewPattern | PageWorth::Named | PageWorth::Poor => 0,
             PageWorth::KnownListing | PageWorth::Duplicate | PageWorth::NotFound => {
                 -i64::from(self.settings.duplicate_cost)
             }

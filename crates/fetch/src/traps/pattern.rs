@@ -22,6 +22,18 @@ pub(super) fn of(url: &Url) -> Option<String> {
     varies.then_some(out)
 }
 
+/// Returns true if a URL has one variable part, as the entries of a list have. Dates and filters have several.
+pub(super) fn varies_once(url: &Url) -> bool {
+    let parameters =
+        url.query().filter(|query| !query.is_empty()).map_or(0, |query| query.split(['&', ';']).count());
+    let mut out = String::new();
+    let segments = url.path().split('/').filter(|segment| {
+        out.clear();
+        push_segment(segment, &mut out)
+    });
+    segments.count() + parameters == 1
+}
+
 /// The pattern of a URL with the names of its parameters, which tell the functions of one program apart: topics, profiles,
 /// forms. `None` without parameters.
 pub(super) fn with_parameters(url: &Url) -> Option<String> {
@@ -131,6 +143,13 @@ mod tests {
         assert_eq!(of("/f/5?u=7;action=profile").as_deref(), Some("/f/{n}?*action&u"));
         assert_eq!(of("/f?b=1&a=2&b=3"), of("/f?a=9&b=9"));
         assert_eq!([of("/f/5"), of("/f?")], [None, None]);
+    }
+
+    #[test]
+    fn entries_of_a_list_vary_once() {
+        let once = |path: &str| varies_once(&Url::parse(&format!("http://h{path}")).unwrap());
+        assert!(["/staff/123", "/photo-7.html", "/photo.php?id=7", "/x/3f9a1c77d2"].into_iter().all(once));
+        assert!(!["/", "/staff", "/2024/05", "/shop?a=1&b=2", "/list/7?page=2"].into_iter().any(once));
     }
 
     #[test]

@@ -54,6 +54,7 @@ fn empty_generated_pages_end_and_a_catalogue_continues() {
     assert_eq!(fetched(&|_| PageWorth::New), 5_000);
     assert_eq!(fetched(&|n| if n % 10 == 0 { PageWorth::New } else { PageWorth::Poor }), 5_000);
     assert_eq!(fetched(&|_| PageWorth::Poor), 200);
+    assert_eq!(fetched(&|_| PageWorth::Named), 5_000, "a directory of short pages");
     assert_eq!(fetched(&|_| PageWorth::Duplicate), 19);
     // good for long, then always empty
     let turned = fetched(&|n| if n < 1_000 { PageWorth::New } else { PageWorth::Poor });
