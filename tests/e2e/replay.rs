@@ -10,10 +10,12 @@ use crate::{
     },
 };
 use crawl_archive::{WarcReader, digest};
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
+    io::{Read, Write},
     path::{Path, PathBuf},
     process::Command,
     sync::{
@@ -235,6 +237,30 @@ fn replay_names_a_page_whose_note_is_damaged() {
     }
     let extracted = run(sandbox.bare().args(["extract", file.to_str().unwrap()])).expect(7);
     assert!(extracted.stdout.contains(url), "the response is intact");
+}
+
+/// `gunzip` and `gzip` make one gzip member of a file that had one for each record.
+#[test]
+fn archive_in_one_gzip_member_replays_all_pages() {
+    let server = Server::start(0, Tree::of(12).handler()).unwrap();
+    let sandbox = Sandbox::new();
+    let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"]);
+    run(crawl.env(SETTLED.0, SETTLED.1)).expect(0);
+    let crawled = sandbox.records("out.jsonl");
+    let [file] = files(&sandbox.path("warc")).try_into().unwrap();
+    let mut plain = Vec::new();
+    MultiGzDecoder::new(File::open(&file).unwrap()).read_to_end(&mut plain).unwrap();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&plain).unwrap();
+    let packed = packed.finish().unwrap();
+    fs::write(&file, &packed).unwrap();
+    assert_eq!(by_url(&replay(&sandbox, "warc", &[])), by_url(&crawled), "to the last field");
+    // all before the damage is read
+    fs::write(&file, &packed[..packed.len() * 9 / 10]).unwrap();
+    let done = run(sandbox.bare().args(["replay", "warc", "-O", "again.jsonl"])).expect(7);
+    let again = sandbox.records("again.jsonl").len();
+    assert!((1..=12).contains(&again), "{again}: {}", done.stderr);
+    assert!(done.stderr.contains("the end of the file cannot be unpacked"), "{}", done.stderr);
 }
 
 /// Returns true if this user may mount a file system in memory.

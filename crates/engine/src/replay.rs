@@ -9,6 +9,7 @@
 //! and named, and the replay ends with [`Exit::Damaged`].
 
 mod index;
+mod unpacked;
 
 pub use index::{Index, open};
 
@@ -30,7 +31,12 @@ use crawl_fetch::decode_body;
 use crawl_model::{CrawlRequest, ExtractedPage, HostKey, Lane, NewUrl, StoreError, UrlKey, now_ms};
 use crawl_output::{Before, LineRecords, OutputError, RecordOutput, StdoutOutput};
 use index::{decision, key_of, records};
-use std::{collections::VecDeque, io, path::Path, sync::Arc};
+use std::{
+    collections::VecDeque,
+    io,
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+};
 use tokio::{
     sync::mpsc::{Sender, channel},
     task::JoinHandle,
@@ -80,7 +86,7 @@ impl Index {
         let records = output_of(&config, &stop)?;
         let (pages, bodiless, foreign) = (self.pages.len(), self.bodiless, self.foreign);
         let unaddressed = self.unaddressed;
-        let damage = self.damage().map(|damage| damage.to_string());
+        let (mut damage, missing) = (self.damage(), Arc::clone(&self.missing));
         let mut context = session::context(config, store).map_err(in_store)?;
         context.control.cancel = stop;
         let context = Arc::new(context);
@@ -92,6 +98,8 @@ impl Index {
             Ok(()) | Err(StageError::Output(OutputError::Abandoned)) => {}
             Err(error) => return Err(in_store(error.into())),
         }
+        damage.lost = damage.lost.max(missing.load(Ordering::Relaxed));
+        let damage = damage.any().then(|| damage.to_string());
         let (records, stopped) = (context.stats.records.get(), context.control.cancel.is_cancelled());
         Ok(Replayed { records, pages, damage, bodiless, unaddressed, foreign, stopped })
     }
@@ -200,6 +208,7 @@ impl Replay {
             return Ok(None);
         }
         let Some(capture) = self.archive.page(page.capture)? else {
+            self.archive.missing.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(url = %page.final_url, "the archive lacks the bytes of this page: the page is skipped");
             return Ok(None);
         };

@@ -1,5 +1,6 @@
 //! The contents of an archive, for a replay.
 
+use super::unpacked::{Unpacked, unpack};
 use crate::{
     archive::Decision,
     captures::{self, CaptureInput},
@@ -17,6 +18,7 @@ use std::{
     fs::File,
     io::{self, Seek, SeekFrom},
     path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicUsize},
 };
 use url::Url;
 use uuid::Uuid;
@@ -77,11 +79,18 @@ pub(super) struct Damage {
     /// Parts of files that cannot be read.
     unreadable: usize,
     /// Pages whose bytes are not in the archive.
-    lost: usize,
+    pub(super) lost: usize,
     /// Pages with a readable response and no readable note of the crawl.
     unnoted: usize,
     /// Files with damaged bytes that a crawl has put aside.
     put_aside: usize,
+}
+
+impl Damage {
+    /// Returns true if a part is missing.
+    pub(super) const fn any(&self) -> bool {
+        self.unreadable + self.lost + self.put_aside > 0
+    }
 }
 
 impl fmt::Display for Damage {
@@ -125,6 +134,10 @@ pub struct Index {
     pub(super) foreign: usize,
     /// The folder of a converted archive, for the time of the replay.
     converted: Option<Scratch>,
+    /// The folder of plain copies, for the time of the replay.
+    _unpacked: Option<Scratch>,
+    /// Pages that the replay did not find.
+    pub(super) missing: Arc<AtomicUsize>,
 }
 
 impl Index {
@@ -143,9 +156,10 @@ impl Index {
         }
         // their names begin with the time of their run, then count
         files.sort();
+        let Unpacked { folder, damaged } = unpack(&mut files, most)?;
         let canonicalizer = Canonicalizer::default();
         let (mut captures, mut pages) = (FxHashMap::default(), FxHashMap::default());
-        let (mut runs, mut earlier_runs, mut unreadable) = (0, 0, 0);
+        let (mut runs, mut earlier_runs, mut unreadable) = (0, 0, damaged);
         for (number, file) in files.iter().enumerate() {
             let report = |is_damage: bool, error: &dyn fmt::Display| {
                 unreadable += usize::from(is_damage);
@@ -193,6 +207,8 @@ impl Index {
             unaddressed,
             foreign,
             converted,
+            _unpacked: folder,
+            missing: Arc::default(),
         })
     }
 
@@ -267,16 +283,15 @@ impl Index {
         Err(Failure::usage(format!("{input}: {words}")))
     }
 
-    /// Missing parts; none if the archive is intact.
-    pub(super) fn damage(&self) -> Option<Damage> {
+    /// Missing parts, as far as they are known before the replay.
+    pub(super) fn damage(&self) -> Damage {
         let has_bytes = |id: &Uuid| {
             let place = self.captures.get(id);
             place.is_some_and(|place| place.original.is_none_or(|first| self.captures.contains_key(&first)))
         };
         let lost = self.pages.values().filter(|capture| !has_bytes(capture)).count();
         let Self { unreadable, unnoted, put_aside, .. } = *self;
-        let damage = Damage { unreadable, lost, unnoted, put_aside };
-        (damage.unreadable + damage.lost + damage.put_aside > 0).then_some(damage)
+        Damage { unreadable, lost, unnoted, put_aside }
     }
 
     /// A capture by its id.
