@@ -13,6 +13,7 @@ use super::{
     failure::Limits,
     fetched::Fetched,
     headers::{conditions, headers, owned, requestable, retry_after, target},
+    losses::Losses,
     pool::{Pool, literal},
     settings::HttpSettings,
     transport::{Answer, Transport},
@@ -51,6 +52,7 @@ pub struct HttpClient {
     cookies: Option<CookieJar>,
     recorder: Option<Arc<dyn Recorder>>,
     turns: Option<Arc<dyn AddressTurns>>,
+    losses: Losses,
     /// Permits of the requests that may hold a connection.
     permits: Semaphore,
 }
@@ -87,6 +89,7 @@ impl HttpClient {
             addresses: AddressBook::default(),
             recorder: None,
             turns: None,
+            losses: Losses::default(),
         })
     }
 
@@ -278,6 +281,7 @@ impl HttpClient {
         let header_deadline = since + limit;
         match waiting(timeout_at(header_deadline.min(deadline), self.transport.get(&url, headers))).await {
             Ok(Ok(Answer { response, peer })) => {
+                self.losses.end(&url);
                 if let (Some(key), Some(peer)) = (key, peer) {
                     self.addresses.note(&key, peer);
                 }
@@ -309,7 +313,8 @@ impl HttpClient {
     fn avoid_http2_after(&self, url: &Url, error: FetchError) -> FetchError {
         let is_connecting = matches!(error, FetchError::Timeout { phase: Phase::Connect, .. });
         let is_violation = matches!(error, FetchError::Protocol(_) | FetchError::Http2(_));
-        if is_violation || (error.is_timeout() && !is_connecting) {
+        let is_lost = matches!(error, FetchError::ConnectionLost(_)) && self.losses.add(url);
+        if is_violation || is_lost || (error.is_timeout() && !is_connecting) {
             self.transport.disable_http2(url);
         }
         error

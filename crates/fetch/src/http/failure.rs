@@ -7,6 +7,7 @@ use super::{
 };
 use crate::error::{FetchError, LocalResource, Phase};
 use rustix::io::Errno;
+use rustls::AlertDescription;
 use std::{error::Error, io, time::Duration};
 
 /// Limits that a timeout reports.
@@ -53,6 +54,9 @@ pub(super) fn classify(
             FetchError::Timeout { phase: Phase::Connect, limit: limits.connect }
         } else if error.is_dns() {
             FetchError::dns(host, reason)
+        } else if let Some(rustls::Error::AlertReceived(AlertDescription::InternalError)) = cause(error) {
+            // as a status of 5xx, it may pass
+            FetchError::ConnectionLost(innermost(error))
         } else if let Some(tls) = cause::<rustls::Error>(error) {
             FetchError::Tls { host, reason: certificate::reason(tls).unwrap_or(reason) }
         } else {

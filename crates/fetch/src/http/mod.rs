@@ -14,6 +14,7 @@ mod failure;
 mod fetched;
 mod frames;
 mod headers;
+mod losses;
 mod metered_tls;
 mod pool;
 mod post;

@@ -130,6 +130,19 @@ async fn http2_violation_is_a_transient_error() {
     }
 }
 
+/// The second lost connection in a row leads to HTTP/1.1, which may work.
+#[tokio::test]
+async fn host_that_closes_http2_connections_falls_back_to_http1() {
+    let (url, pem) = flooding(go_away(0, 0), Vec::new()).await;
+    let client = client(HttpSettings { extra_roots: pem.into_bytes(), ..settings() });
+    for attempt in 0..2 {
+        let lost = timeout(Duration::from_secs(20), client.fetch(request(url.clone()))).await.unwrap();
+        let lost = error(lost);
+        assert!(matches!(lost, FetchError::ConnectionLost(_)), "{attempt}: {lost:?}");
+    }
+    page(client.fetch(request(url)).await);
+}
+
 /// A server that answers over HTTP/2 with `begin` and then with endless `flood`, and over HTTP/1.1 with a
 /// page. Returns its URL and its certificate in PEM.
 async fn flooding(begin: Vec<u8>, flood: Vec<u8>) -> (Url, String) {
@@ -151,7 +164,9 @@ async fn flooding(begin: Vec<u8>, flood: Vec<u8>) -> (Url, String) {
                     let (mut answers, mut floods) = tokio::io::split(stream);
                     let mut unread = tokio::io::sink();
                     let read = tokio::io::copy(&mut answers, &mut unread);
-                    let _ = tokio::join!(read, async { while floods.write_all(&flood).await.is_ok() {} });
+                    let _ = tokio::join!(read, async {
+                        while !flood.is_empty() && floods.write_all(&flood).await.is_ok() {}
+                    });
                     return;
                 }
                 let mut head = [0; 4096];

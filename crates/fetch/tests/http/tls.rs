@@ -127,6 +127,24 @@ async fn untrusted_certificate_is_a_tls_error() {
     assert!(error.is_unreachable());
 }
 
+/// A server without memory or free workers sends the alert 80; 40 means that it never will agree.
+#[tokio::test]
+async fn alert_of_an_internal_error_is_transient() {
+    for (alert, kind, is_transient) in [(80, "connection_lost", true), (40, "tls", false)] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut hello = [0; 4096];
+            let _ = stream.read(&mut hello).await;
+            let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, alert]).await;
+            let _ = stream.shutdown().await;
+        });
+        let error = error(client(settings()).fetch(request(url)).await);
+        assert_eq!((error.kind(), error.is_transient()), (kind, is_transient), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn plain_text_on_a_tls_port_is_a_tls_error() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
