@@ -192,6 +192,7 @@ fn fresh_keeps_the_state_if_a_file_is_wrong() {
     for (name, settings) in [
         ("ca.toml", "[fetch]\nca_file = \"nowhere.pem\"\n"),
         ("pem.toml", "[fetch]\nca_file = \"broken.pem\"\n"),
+        ("text.toml", "[fetch]\nca_file = \"ca.toml\"\n"),
         ("auth.toml", "[fetch]\nauth = [{ site = \"http://a.test\", token_file = \"nowhere\" }]\n"),
         ("quality.toml", "[quality]\nenabled = true\nlanguage = \"xx-nothing\"\n"),
         ("site.toml", "[[site]]\nmatch = \"a.test\"\nrules = \"nowhere\"\n"),
@@ -203,6 +204,7 @@ fn fresh_keeps_the_state_if_a_file_is_wrong() {
         ["--consent-list", "nowhere.txt"],
         ["--config", "ca.toml"],
         ["--config", "pem.toml"],
+        ["--config", "text.toml"],
         ["--config", "auth.toml"],
         ["--config", "quality.toml"],
         ["--config", "site.toml"],

@@ -22,6 +22,8 @@ pub fn write_advice(error: &io::Error) -> &'static str {
             "raise the limit on the size of files (ulimit -f), or set output.max_file below it, then run the same \
              command again to resume"
         }
+        ErrorKind::BrokenPipe => "its reader has ended; start one, then run the same command again to resume",
+        ErrorKind::ResourceBusy => "leave the file to this command until it ends",
         _ => WRITE_ADVICE,
     }
 }
@@ -81,6 +83,8 @@ mod tests {
             (ErrorKind::ReadOnlyFilesystem, "can only be read"),
             (ErrorKind::StorageFull, "free disk space"),
             (ErrorKind::FileTooLarge, "ulimit -f"),
+            (ErrorKind::BrokenPipe, "its reader has ended"),
+            (ErrorKind::ResourceBusy, "leave the file"),
         ] {
             let said = words(kind);
             assert!(

@@ -161,7 +161,7 @@ impl FileOutput {
             format!("was changed by another program during the run: {} bytes", found - self.length)
         };
         let rest = "the same command fetches unsettled pages again, --fresh fetches lost ones";
-        Err(io::Error::other(format!("it {what}; {rest}")))
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("it {what}; {rest}")))
     }
 }
 

@@ -85,7 +85,13 @@ impl Config {
         let auth = fetch.auth.iter().map(AuthEntry::credentials).collect::<Result<_, _>>();
         let extra_roots = match fetch.ca_file.as_str() {
             "" => Vec::new(),
-            file => fs::read(file).map_err(|e| fail("fetch.ca_file", format!("{file}: {e}")))?,
+            file => match fs::read(file) {
+                Ok(pem) if memchr::memmem::find(&pem, b"-----BEGIN CERTIFICATE-----").is_some() => pem,
+                Ok(_) => {
+                    return Err(fail("fetch.ca_file", format!("{file}: no certificate in PEM format in it")));
+                }
+                Err(e) => return Err(fail("fetch.ca_file", format!("{file}: {e}"))),
+            },
         };
         Ok(HttpSettings {
             user_agent: match fetch.user_agent.as_str() {

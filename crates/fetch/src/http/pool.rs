@@ -8,7 +8,7 @@ use super::{
     settings::{HttpSettings, ProxyChoice},
     transport::{Answer, Attributed, Transport, Waiting},
 };
-use crate::error::{FetchError, LocalResource};
+use crate::error::{FetchError, LocalResource, Phase};
 use crawl_model::HostKey;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, Client, ClientBuilder, Proxy, header::HeaderMap, redirect, retry};
@@ -197,6 +197,9 @@ impl Pool {
         let request = self.client(url).post(url.clone()).headers(headers).body(body);
         match request.timeout(self.settings.total_timeout).send().await {
             Ok(response) => Ok(response.status().as_u16()),
+            Err(error) if error.is_timeout() && !error.is_connect() => {
+                Err(FetchError::Timeout { phase: Phase::Headers, limit: self.settings.total_timeout })
+            }
             Err(error) => {
                 let host = url.host_str().unwrap_or_default();
                 Err(classify(&error, host, self.proxy_of(url), self.limits))
