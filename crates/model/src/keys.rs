@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
-use url::Url;
+use url::{Position, Url};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// `scheme://host[:port]`, the unit of robots.txt (RFC 9309 §2.3). The scheme's default port is left out.
@@ -42,11 +42,9 @@ impl HostKey {
         if !matches!(url.scheme(), "http" | "https") {
             return None;
         }
-        let host = url.host_str().filter(|h| !h.is_empty())?;
-        Some(Self(match url.port() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        }))
+        let named = url.host_str().is_some_and(|host| !host.is_empty());
+        // a URL has no port that is the default of its scheme
+        named.then(|| Self(url[Position::BeforeHost..Position::AfterPort].to_owned()))
     }
 
     /// Reads a key back from storage that [`HostKey::as_str`] wrote.
@@ -247,6 +245,7 @@ mod tests {
             ("example.org:8080".into(), "http://example.org:8080".into())
         );
         assert_eq!(at("http://[::1]:81/"), ("[::1]:81".into(), "http://[::1]:81".into()));
+        assert_eq!(at("http://user:word@[::1]?a:1"), ("[::1]".into(), "http://[::1]".into()));
         assert!(HostKey::of(&Url::parse("mailto:a@b.c").unwrap()).is_none());
     }
 
