@@ -180,6 +180,7 @@ impl RunStore for Watched {
         get(name: &str) -> Option<String>;
         set_project(project: &str, source_group: Option<&str>) -> ();
         put(name: &str, value: &str) -> ();
+        note(name: &str, value: &str) -> ();
         put_at_end(name: &str, value: &str) -> bool;
         entries(prefix: &str) -> Vec<(String, String)>;
         sync() -> ();

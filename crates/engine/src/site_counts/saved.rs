@@ -65,7 +65,7 @@ pub(super) fn evidence(store: &Store, host: &HostKey) -> Result<Option<SavedEvid
 }
 
 pub(super) fn save_evidence(store: &Store, host: &HostKey, saved: &SavedEvidence) -> Result<(), StoreError> {
-    write(store, &format!("{EVIDENCE_PREFIX}{host}"), saved)
+    note(store, &format!("{EVIDENCE_PREFIX}{host}"), saved)
 }
 
 /// Returns the templates of a host whose content the rules missed.
@@ -89,7 +89,7 @@ pub(super) fn undecided(store: &Store, host: &HostKey) -> Result<Vec<String>, St
 }
 
 pub(super) fn save_undecided(store: &Store, host: &HostKey, urls: &[&str]) -> Result<(), StoreError> {
-    write(store, &format!("{UNDECIDED_PREFIX}{host}"), &urls)
+    note(store, &format!("{UNDECIDED_PREFIX}{host}"), &urls)
 }
 
 /// Notes URLs of a host that are due in the next round. Returns the number of those that were not noted before.
@@ -162,6 +162,14 @@ fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, StoreError> {
 }
 
 fn write(store: &Store, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
-    let text = serde_json::to_string(value).map_err(|e| StoreError::Other(e.to_string()))?;
-    store.put(name, &text)
+    store.put(name, &json(value)?)
+}
+
+/// Writes a value about pages that are not settled yet: one commit stores it and ends them.
+fn note(store: &Store, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
+    store.note(name, &json(value)?)
+}
+
+fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|e| StoreError::Other(e.to_string()))
 }

@@ -25,6 +25,14 @@ pub trait RunStore: Send + Sync {
     /// When storage fails.
     fn put(&self, name: &str, value: &str) -> Result<(), StoreError>;
 
+    /// Sets a named value as part of the next commit, at the latest that of the next settled page.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn note(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.put(name, value)
+    }
+
     /// Sets a named value if nothing of the crawl is pending, leased or held. Returns false, and changes nothing,
     /// otherwise. A concurrent enqueue happens after the value is set, or prevents it.
     ///

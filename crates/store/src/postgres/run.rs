@@ -31,6 +31,10 @@ impl RunStore for PgStore {
         self.ready()?.put(name, value)
     }
 
+    fn note(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.ready()?.write(Commit::Later, &[], |db, memory, _| put_note(db, memory.worker, name, value))
+    }
+
     /// The lock of the crawl's row waits for commands that put URLs back, and later ones wait for it.
     fn put_at_end(&self, name: &str, value: &str) -> Result<bool, StoreError> {
         self.ready()?.write(Commit::Now, &[], |db, memory, _| {

@@ -38,12 +38,17 @@ impl Run {
 
 impl Inner {
     fn put(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.note(name, value)?;
+        self.commit()
+    }
+
+    fn note(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
         self.write(|conn, _| {
             conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)")
                 .and_then(|mut insert| insert.execute((name, value)))
+                .map(drop)
                 .map_err(sql)
-        })?;
-        self.commit()
+        })
     }
 }
 
@@ -56,14 +61,9 @@ impl Inner {
         if self.memory.pauses.get(host) == Some(&pause) {
             return Ok(());
         }
-        self.write(|conn, memory| {
-            let millis = pause.as_millis().to_string();
-            conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)")
-                .and_then(|mut insert| insert.execute((format!("{PAUSE}{host}"), millis)))
-                .map_err(sql)?;
-            memory.note_pause(host, pause);
-            Ok(())
-        })
+        self.note(&format!("{PAUSE}{host}"), &pause.as_millis().to_string())?;
+        self.memory.note_pause(host, pause);
+        Ok(())
     }
 }
 
@@ -100,6 +100,10 @@ impl RunStore for SqliteStore {
 
     fn put(&self, name: &str, value: &str) -> Result<(), StoreError> {
         self.ready()?.put(name, value)
+    }
+
+    fn note(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.ready()?.note(name, value)
     }
 
     fn put_at_end(&self, name: &str, value: &str) -> Result<bool, StoreError> {
@@ -175,5 +179,25 @@ impl SqliteStore {
             .map_err(sql)?;
         let found = select.query_row([id], |row| read_history(row, 0)).optional().map_err(sql)?;
         found.map(history).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn note_is_committed_with_the_next_settled_page() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path()).unwrap();
+        let of_others = || SqliteStore::open_read_only(dir.path()).unwrap().get("a").unwrap();
+        store.note("a", "1").unwrap();
+        // a late commit by time would hide the difference
+        store.inner.lock().unwrap().open_since =
+            std::time::Instant::now().checked_add(Duration::from_secs(60));
+        assert_eq!((store.get("a").unwrap().as_deref(), of_others()), (Some("1"), None));
+        let mark = crawl_model::OutputMark { name: "out".into(), offset: 1 };
+        crawl_model::Frontier::settle(&store, &[], &[mark]).unwrap();
+        assert_eq!(of_others().as_deref(), Some("1"));
     }
 }
