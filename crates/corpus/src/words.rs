@@ -68,7 +68,9 @@ pub fn shingles_in_order(cleaned: &str, length: usize) -> Vec<u64> {
         return vec![xxh3_64(bytes)];
     }
     let ends = starts.get(length..).unwrap_or_default();
-    starts.iter().zip(ends).filter_map(|(from, end)| bytes.get(*from..end - 1)).map(xxh3_64).collect()
+    // of known length, so that the hashes are allocated once
+    let shingle = |(from, end): (&usize, &usize)| xxh3_64(bytes.get(*from..end - 1).unwrap_or_default());
+    starts.iter().zip(ends).map(shingle).collect()
 }
 
 /// Appends the positions after spaces. A space follows every five or six bytes, which is too often for a byte
