@@ -142,20 +142,7 @@ pub struct Index {
 
 impl Index {
     fn of(dir: &Path, most: usize) -> Result<Self, Failure> {
-        let fail = |e: io::Error| Failure::input(dir, &e);
-        let (mut files, mut put_aside) = (Vec::new(), 0);
-        for entry in std::fs::read_dir(dir).map_err(fail)? {
-            let path = entry.map_err(fail)?.path();
-            let name = path.to_string_lossy();
-            if [".warc.gz", ".warc", ".warc.gz.open"].iter().any(|ending| name.ends_with(ending)) {
-                files.push(path);
-            } else if name.ends_with(".warc.gz.damaged") {
-                tracing::warn!("{name} has damaged bytes of the archive");
-                put_aside += 1;
-            }
-        }
-        // their names begin with the time of their run, then count
-        files.sort();
+        let (mut files, put_aside) = files_of(dir).map_err(|e| Failure::input(dir, &e))?;
         let Unpacked { folder, damaged } = unpack(&mut files, most)?;
         let canonicalizer = Canonicalizer::default();
         let (mut captures, mut pages) = (FxHashMap::default(), FxHashMap::default());
@@ -320,6 +307,24 @@ impl Index {
         };
         Ok(body.map(|body| Capture { url, content_type, encoding, body }))
     }
+}
+
+/// Archive files of a folder in the order of their names, and the number of files with damaged bytes.
+fn files_of(dir: &Path) -> io::Result<(Vec<PathBuf>, usize)> {
+    let (mut files, mut put_aside) = (Vec::new(), 0);
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.to_string_lossy();
+        if [".warc.gz", ".warc", ".warc.gz.open"].iter().any(|ending| name.ends_with(ending)) {
+            files.push(path);
+        } else if name.ends_with(".warc.gz.damaged") {
+            tracing::warn!("{name} has damaged bytes of the archive");
+            put_aside += 1;
+        }
+    }
+    // their names begin with the time of their run, then count
+    files.sort();
+    Ok((files, put_aside))
 }
 
 /// Endings of archives and pages that no crawl writes.
