@@ -197,7 +197,8 @@ fn page_without_a_browser_replays_alike() {
     })
     .unwrap();
     let sandbox = Sandbox::new();
-    let mut crawl = sandbox.crawl(&[server.url("/")], &["-O", "out.jsonl", "--warc", "warc"]);
+    let flags = ["-O", "out.jsonl", "--warc", "warc", "--chrome", "/nonexistent/chrome"];
+    let mut crawl = sandbox.crawl(&[server.url("/")], &flags);
     run(crawl.env(SETTLED.0, SETTLED.1)).expect(0);
     let crawled = sandbox.records("out.jsonl");
     assert_eq!(by_url(&replay(&sandbox, "warc", &[])), by_url(&crawled));
