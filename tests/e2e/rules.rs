@@ -42,7 +42,7 @@ fn faulty_filter_list_line_is_reported_and_skipped() {
     assert!(done.stderr.contains("list.txt:1: a \"]\" is missing"), "{}", done.stderr);
     assert!(!done.stdout.contains("biscuits") && done.stdout.contains("eels"), "{}", done.stdout);
     let check = run(sandbox.bare().args(["check", "list"]).arg(&list)).expect(2);
-    assert!(check.stderr.contains("1 faulty lines"), "{}", check.stderr);
+    assert!(check.stderr.contains("faulty lines: 1"), "{}", check.stderr);
     let absent =
         sandbox.bare().args(["extract", "--consent-list", "no-such.txt"]).arg(&page).output().unwrap();
     assert_eq!(absent.status.code(), Some(2));

@@ -370,7 +370,7 @@ pub(super) fn records(
             match next {
                 Ok(record) if record.is_intact() => return Some((reader.offset(), record)),
                 Ok(_) => {
-                    report(true, &format_args!("{}: its digest does not match its bytes", reader.place()))
+                    report(true, &format_args!("{}: its digest does not match its bytes", reader.place()));
                 }
                 Err(error @ RecordError::Truncated) if is_open => {
                     unfinished = Some(format!("{}: {error}", reader.place()));
