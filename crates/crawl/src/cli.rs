@@ -118,11 +118,11 @@ pub enum Command {
     /// It lists the frontier by host, held pages, the last errors and the time of the next visits. It may be used during a run.
     /// Held pages are fetched, but wait until enough pages of their host show its boilerplate.
     Status(StatusArgs),
-    /// List the output files of a crawl in a PostgreSQL database, with their valid length in bytes.
+    /// List the output files of a crawl in PostgreSQL, with their valid length in bytes.
     ///
     /// Each worker has its own: `crawl outputs --store postgres://user@host/database --crawl NAME`.
     Outputs(StoreArgs),
-    /// List the workers of a crawl in a PostgreSQL database.
+    /// List the workers of a crawl in PostgreSQL.
     ///
     /// A worker is listed if it has a lease or hosts, or has added or visited a URL in the current round.
     Workers(WorkersArgs),
