@@ -221,7 +221,7 @@ fn sitemap_urls_per_host_in_the_frontier_are_limited() {
     }
 }
 
-/// Of a sitemap that is read after its pattern has lost its credit, the first URLs are stored for samples. A sample with a new
+/// A sitemap may be read after its pattern has lost its credit. Then its first URLs are stored for samples. A sample with a new
 /// text gives the pattern credit again.
 #[test]
 fn sitemap_urls_of_an_exhausted_pattern_are_sampled() {

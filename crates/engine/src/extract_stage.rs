@@ -417,7 +417,7 @@ mod tests {
             let shell = format!("<link rel=amphtml href={amp}><script src=/a.js></script><p>Loading.");
             let first = extract(&context, fetched(&context, &url, shell)).unwrap();
             assert!(matches!(first.end, End::Requeued));
-            let page = fetched(&context, &url, format!("<meta name=robots content=noindex><p>Harbour {n}."));
+            let page = fetched(&context, &url, format!("<meta name=robots content=noindex><p>{n}."));
             assert_eq!(page.strategy, Strategy::Amp);
             let second = extract(&context, page).unwrap();
             assert!(matches!(second.end, End::Finished(Finished::Other { kind: "noindex", .. })));
