@@ -3,7 +3,7 @@
 use super::{ERROR_LOG, State, number};
 use crate::exit::Failure;
 use crawl_model::{OutputMark, Store, StoreError};
-use crawl_output::{Before, Opened, Place, absolute, missing_words};
+use crawl_output::{Before, Opened, Place, absolute, is_folder, missing_words};
 use crawl_store::StateStore;
 use std::{
     os::unix::fs::MetadataExt,
@@ -97,7 +97,7 @@ impl State {
         let Before::Closed(closed) = before else { return Ok(()) };
         let length = match length_of(place) {
             Some(length) => length,
-            None if !place.marked().exists() => 0,
+            None if !place.marked().exists() && !is_folder(&place.path) => 0,
             // a folder or a table
             None => return Ok(()),
         };
@@ -138,8 +138,11 @@ pub(super) fn is_shortened(place: &Place, settled: u64) -> bool {
     !place.marked().exists() || length_of(place).is_some_and(|length| length < settled)
 }
 
-/// Length of the file that records are written to; `None` for a folder, and if there is none.
+/// Length of the file that records are written to; `None` if there is none, and for a folder, whose index is made again.
 fn length_of(place: &Place) -> Option<u64> {
+    if is_folder(&place.path) {
+        return None;
+    }
     file_of(&place.written()).map(|(_, length)| length)
 }
 

@@ -68,8 +68,13 @@ fn judge(case: &mut Case<'_>, world: &World, file: &Path, ended: &Ended) -> io::
     let named = names_file(&ended.stderr, file);
     case.check_end(ended);
     if ended.code != Some(0) {
-        // an archive without a file is a usage error of a replay
-        let usage = if world.scenario().job == Job::Replay && !file.exists() { 2 } else { 3 };
+        // an archive without a file is a usage error of a replay, and so is a file of `-O` without all its records
+        let is_usage = match world.scenario().job {
+            Job::Replay => !file.exists(),
+            Job::Night => ended.stderr.contains("would write only a part of the pages"),
+            _ => false,
+        };
+        let usage = if is_usage { 2 } else { 3 };
         case.check_refusal(world, ended, &[3, 6, 7, usage]);
         if file.is_dir() {
             case.tell("the folder is removed");
