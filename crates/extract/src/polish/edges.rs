@@ -31,9 +31,11 @@ pub(crate) fn drop_opening(pieces: &mut Pieces<'_>, page: &Page<'_>) {
     let long = |piece: &Piece| piece.chars >= FIRST_PARAGRAPH && !matches!(piece.kind, Kind::Heading(_));
     let mut paragraphs = pieces.list.iter().enumerate().filter(|(_, piece)| long(piece)).map(|(at, _)| at);
     let text_from = paragraphs.by_ref().take(2).last().unwrap_or(0);
-    let behind = pieces.list.iter().skip(text_from + 1);
-    let dated: Vec<Option<Place<'_>>> =
-        behind.filter(|piece| is_date(piece, rules)).map(|piece| place(page, piece)).collect();
+    let (opening, behind) = pieces.list.split_at(pieces.list.len().min(text_from + 1));
+    // most pages have no such date, and their text is not searched
+    let is_searched = opening.iter().any(|piece| is_date(piece, rules) && place(page, piece).is_some());
+    let behind = behind.iter().filter(|piece| is_searched && is_date(piece, rules));
+    let dated: Vec<Option<Place<'_>>> = behind.map(|piece| place(page, piece)).collect();
     let is_of_posts = |piece: &Piece| {
         let place = place(page, piece);
         place.is_some()
