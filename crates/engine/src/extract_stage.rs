@@ -10,7 +10,7 @@ use crate::{
     context::Context,
     failed_page::failed_page,
     feeds,
-    finished::{Finished, KnownPageEnd, Share, seed_of},
+    finished::{Finished, Share, seed_of},
     links::Discovered,
     memory::{self, LargePagePermit},
     messages::{ExtractJob, ShardMessage, shard_of},
@@ -252,20 +252,19 @@ fn unwanted(context: &Context, directives: Directives, ai_opt_out: &[String]) ->
 /// Returns the end of a page that is not written. An unknown opt-out is a failure. The other kinds are skipped pages; such
 /// a page with a record of an earlier round is withdrawn, so its record is gone.
 fn left_out(page: &FetchedPage, kind: &'static str) -> Finished {
-    let (history, lease) = (history_of(page), LeaseRef::from(&page.request));
-    if kind != opt_outs::UNKNOWN_KIND && page.request.before.is_some() {
+    let history = history_of(page);
+    if kind == opt_outs::UNKNOWN_KIND {
+        let message = "an opt-out file of the site is unreachable: tdmrep.json or ai.txt".to_owned();
+        let failed = failed_page(&page.request, Stage::Robots, kind, Some(page.status), message);
+        return Finished::Failed(Box::new(failed), history);
+    }
+    if page.request.before.is_some() {
         tracing::info!(url = %page.request.url, kind, "the page is withdrawn");
-        let (request, outcome) = (page.request.clone(), Outcome::Gone);
-        return Finished::Known(Box::new(KnownPageEnd { request, outcome, history: *history }));
+        return Finished::known(page.request.clone(), Outcome::Gone, *history);
     }
-    if kind != opt_outs::UNKNOWN_KIND {
-        let seed = seed_of(&page.request);
-        let left_out = Some(page.request.url.as_str().into());
-        return Finished::Other { lease, outcome: Outcome::Skipped, kind, history, seed, left_out };
-    }
-    let message = "an opt-out file of the site is unreachable: tdmrep.json or ai.txt".to_owned();
-    let failed = failed_page(&page.request, Stage::Robots, kind, Some(page.status), message);
-    Finished::Failed(Box::new(failed), history)
+    let (lease, seed) = (LeaseRef::from(&page.request), seed_of(&page.request));
+    let left_out = Some(page.request.url.as_str().into());
+    Finished::Other { lease, outcome: Outcome::Skipped, kind, history, seed, left_out }
 }
 
 /// Canonical URL that identifies a page. A rendered page or an AMP page has the requested URL; its own URL is only

@@ -32,6 +32,14 @@ pub enum Finished {
     },
 }
 
+impl Finished {
+    /// The end of a page of an earlier round; `outcome` is [`Outcome::Unchanged`] or [`Outcome::Gone`].
+    #[must_use]
+    pub fn known(request: CrawlRequest, outcome: Outcome, history: PageHistory) -> Self {
+        Self::Known(Box::new(KnownPageEnd { request, outcome, history }))
+    }
+}
+
 /// The seed of a request, also if the request is for a URL that the seed redirects to.
 #[must_use]
 pub fn seed_of(request: &CrawlRequest) -> Option<Box<str>> {

@@ -1,9 +1,6 @@
 //! Known URLs in a round. Due URLs enter the frontier, and an unchanged page ends without a record of its own.
 
-use crate::{
-    context::Context,
-    finished::{Finished, KnownPageEnd},
-};
+use crate::{context::Context, finished::Finished};
 use crawl_fetch::x_robots_tag;
 use crawl_model::{
     BodyHash, ContentHash, CrawlRequest, Discovery, ExtractedPage, FetchedPage, HostKey, KnownUrl, NewUrl,
@@ -98,7 +95,7 @@ pub fn unchanged(context: &Context, request: CrawlRequest, history: PageHistory)
     if let Some(host) = HostKey::of(&request.url) {
         context.recrawl.count_unchanged(&host);
     }
-    Finished::Known(Box::new(KnownPageEnd { request, outcome: Outcome::Unchanged, history }))
+    Finished::known(request, Outcome::Unchanged, history)
 }
 
 /// Returns the end of a page with the same body, rules and strategy as before. A page whose headers or opt-out files

@@ -2,11 +2,7 @@
 //! out).
 
 use super::{Answer, Visit};
-use crate::{
-    finished::{Finished, KnownPageEnd},
-    revisit,
-    stage_error::StageError,
-};
+use crate::{finished::Finished, revisit, stage_error::StageError};
 use crawl_fetch::OptOut;
 use crawl_model::{Outcome, PageHistory, Strategy, now_ms};
 
@@ -73,8 +69,7 @@ impl Visit<'_> {
             let _call = self.calls.begin();
             archive.gone(&self.request.url).await?;
         }
-        let (request, history) = (self.request.clone(), *self.history(Some(status)));
-        let end = KnownPageEnd { request, outcome: Outcome::Gone, history };
-        Ok(Answer::Finished(Finished::Known(Box::new(end))))
+        let history = *self.history(Some(status));
+        Ok(Answer::Finished(Finished::known(self.request.clone(), Outcome::Gone, history)))
     }
 }
